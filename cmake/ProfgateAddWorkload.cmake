@@ -1,0 +1,3 @@
+include_guard(GLOBAL)
+function(profgate_add_workload)
+endfunction()

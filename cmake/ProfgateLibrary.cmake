@@ -1,0 +1,35 @@
+include_guard(GLOBAL)
+
+# profgate_library(<name> SOURCES <file>... [DEPENDS <sibling>...] [LINK <target>...])
+#
+# Declares one folder of harness/ as the static library profgate_<name>, alias profgate::<name>.
+# Headers live in include/<name>/ and are included as "<name>/x.h". Only the folders named in DEPENDS are
+# on the include path. LINK names third-party targets that stay private to the .cpp files.
+function(profgate_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LINK")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "profgate_library(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  add_library(profgate_${name} STATIC ${arg_SOURCES})
+  add_library(profgate::${name} ALIAS profgate_${name})
+  target_include_directories(profgate_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  list(TRANSFORM arg_DEPENDS PREPEND "profgate::")
+  target_link_libraries(profgate_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_LINK} profgate_build_settings)
+endfunction()
+
+# profgate_unit_test(<name> SOURCES <file>... LINK <target>... [LABELS <label>...])
+#
+# Declares the GoogleTest program unit_<name> and registers each of its cases as the CTest test
+# unit.<name>.<suite>.<case>. PROFGATE_TEST_DATA is the path of tests/data.
+function(profgate_unit_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;LABELS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "profgate_unit_test(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  add_executable(unit_${name} ${arg_SOURCES})
+  target_link_libraries(unit_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main profgate_build_settings)
+  target_compile_definitions(unit_${name} PRIVATE "PROFGATE_TEST_DATA=\"${PROJECT_SOURCE_DIR}/tests/data\"")
+  include(GoogleTest)
+  gtest_discover_tests(unit_${name} TEST_PREFIX "unit.${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS "unit;${arg_LABELS}" TIMEOUT 300)
+endfunction()

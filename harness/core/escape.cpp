@@ -1,0 +1,157 @@
+#include "core/escape.h"
+
+#include <cstdint>
+
+namespace profgate::core {
+namespace {
+
+constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
+constexpr std::string_view ellipsis = "\xE2\x80\xA6";
+
+bool is_forbidden_control(unsigned char c) {
+  return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
+}
+
+/// Length of the valid UTF-8 sequence that starts at `i`, or 0 if there is none. Overlong forms, surrogates
+/// and code points past U+10FFFF are invalid.
+std::size_t sequence_length(std::string_view s, std::size_t i) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
+  const unsigned char lead = byte(i);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
+                             : (lead & 0xF0) == 0xE0        ? 3
+                             : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                            : 0;
+  if (length == 0 || i + length > s.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((byte(i + k) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(i + 1);
+  if (lead == 0xE0 && second < 0xA0) return 0;
+  if (lead == 0xED && second > 0x9F) return 0;
+  if (lead == 0xF0 && second < 0x90) return 0;
+  if (lead == 0xF4 && second > 0x8F) return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string escape_markdown(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 16);
+  for (const char c : text) {
+    switch (c) {
+      case '\\':
+      case '`':
+      case '*':
+      case '_':
+      case '[':
+      case ']':
+      case '#':
+      case '~':
+      case '!':
+      case '$':
+        out += '\\';
+        out += c;
+        break;
+      case '|':
+        out += "\\|";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '\n':
+      case '\r':
+      case '\t':
+        out += ' ';
+        break;
+      default:
+        if (is_forbidden_control(static_cast<unsigned char>(c))) {
+          out += replacement_character;
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out;
+}
+
+std::string escape_html(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 16);
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        if (is_forbidden_control(static_cast<unsigned char>(c))) {
+          out += replacement_character;
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out;
+}
+
+std::string escape_regex(std::string_view text) {
+  static constexpr std::string_view special = R"(\^$.|?*+()[]{})";
+  std::string out;
+  out.reserve(text.size() * 2);
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string to_valid_utf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  for (std::size_t i = 0; i < bytes.size();) {
+    const std::size_t length = sequence_length(bytes, i);
+    if (length == 0) {
+      out += replacement_character;
+      ++i;
+    } else {
+      out += bytes.substr(i, length);
+      i += length;
+    }
+  }
+  return out;
+}
+
+std::string shorten_middle(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  if (max_bytes <= ellipsis.size()) return std::string(ellipsis);
+  const auto is_continuation = [&](std::size_t i) {
+    return (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80;
+  };
+  const std::size_t room = max_bytes - ellipsis.size();
+  std::size_t head = room - room / 2;
+  while (head > 0 && is_continuation(head)) --head;
+  std::size_t tail = text.size() - room / 2;
+  while (tail < text.size() && is_continuation(tail)) ++tail;
+  return std::string(text.substr(0, head)) + std::string(ellipsis) + std::string(text.substr(tail));
+}
+
+}  // namespace profgate::core

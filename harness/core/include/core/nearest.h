@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace profgate::core {
+
+/// The candidate a person most likely meant by `word`, or nothing if none is close (edit distance at most a
+/// third of the longer word's length, and at least one edit is always forgiven).
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace profgate::core

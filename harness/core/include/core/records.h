@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What the parsers make of the tools' files and what the analysis reads: plain data, no file format in it.
+/// Times are nanoseconds on the tool's own clock; only differences mean anything.
+namespace profgate::core {
+
+enum class range_style { push_pop, start_end };
+
+/// One NVTX range.
+struct range_record {
+  std::string domain;  ///< empty: the default domain
+  std::string name;
+  range_style style = range_style::push_pop;
+  std::uint64_t process_id = 0;
+  std::uint64_t thread_id = 0;
+  std::int64_t start_ns = 0;
+  std::optional<std::int64_t> end_ns;  ///< nothing: never closed, or closed only by the tool
+};
+
+/// One kernel on the device, as the timeline saw it.
+struct kernel_execution {
+  std::string name;  ///< demangled, whole
+  int device = 0;
+  std::uint64_t stream = 0;
+  std::uint64_t process_id = 0;
+  std::uint64_t thread_id = 0;   ///< that launched it
+  std::int64_t launched_ns = 0;  ///< when the host called
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// Everything one traced run of a workload left.
+struct timeline {
+  std::string tool;  ///< "nsys" or "embedded"
+  std::string tool_version;
+  std::vector<range_record> ranges;
+  std::vector<kernel_execution> kernels;
+  std::optional<std::string> kernels_absent_reason;  ///< set where the tool could not have seen any
+  std::uint64_t dropped_records = 0;
+};
+
+/// A kernel's sum over one stage (R12).
+struct kernel_record {
+  std::string kernel_name;
+  std::string device;
+  std::int64_t total_ns = 0;
+  std::int64_t calls = 0;
+  std::optional<double> mean_ns;  ///< where the source gave none: total / max(calls, 1)
+};
+
+/// An operator's (inner NVTX range's) sum over one stage.
+struct operator_record {
+  std::string stage;
+  std::string op_name;
+  std::int64_t total_ns = 0;            ///< host time inside the range, nested ranges included
+  std::optional<std::int64_t> cuda_ns;  ///< device time of the kernels it launched
+  std::int64_t calls = 0;
+};
+
+/// FLOPs and bytes that one repetition of a stage must do, counted from the architecture.
+struct stage_work {
+  std::optional<double> flops;
+  std::optional<double> bytes;
+};
+
+/// What the workload's result JSON says (the contract is in workloads/README.md).
+struct workload_result {
+  std::string mode;  ///< "bench" or "profile"
+  std::string device_kind;
+  std::string device_name;
+  std::map<std::string, std::vector<std::int64_t>> samples_ns;  ///< by stage, one a repetition
+  std::vector<std::int64_t> decode_step_ns;                     ///< every decode step of every repetition
+  std::map<std::string, stage_work> work;                       ///< by stage
+  std::vector<std::string> work_assumptions;
+  std::optional<double> ceiling_flops_per_s;
+  std::optional<double> ceiling_bytes_per_s;
+  std::string ceiling_method;
+  std::map<std::string, std::int64_t> tokens;  ///< prompt, decode, batch
+  std::string model_name;
+  std::string model_architecture;
+  std::string model_dtype;
+  std::string model_weights;
+  std::map<std::string, double> model_dims;
+  std::optional<std::int64_t> parameters;
+  std::optional<std::int64_t> active_parameters;
+  std::optional<std::int64_t> memory_peak_bytes;
+  std::optional<std::string> logits_hash;
+  std::optional<double> reference_distance;
+  std::optional<std::string> reference_name;
+};
+
+enum class step_state { ok, skipped, failed };
+
+}  // namespace profgate::core

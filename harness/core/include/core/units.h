@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+/// Values are kept in base units (ns, bytes, FLOP) and turned into words for people only here.
+namespace profgate::core {
+
+constexpr double ns_per_ms = 1e6;
+constexpr double ns_per_s = 1e9;
+
+/// "1.234 ms", "12.3 µs", "2.50 s": three to four significant digits.
+std::string format_duration(double duration_ns);
+
+/// "793 kB", "2.1 GB": powers of 1000.
+std::string format_bytes(double bytes);
+
+/// Milliseconds with the whole nanosecond in it, "19.258171": what tables use, so that two tables can be
+/// compared digit by digit.
+std::string format_ms_exact(std::int64_t duration_ns);
+
+}  // namespace profgate::core

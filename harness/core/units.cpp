@@ -1,0 +1,50 @@
+#include "core/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace profgate::core {
+namespace {
+
+struct unit {
+  double size;
+  const char* name;
+};
+
+/// Picks the largest unit that keeps the number at 1 or more; `units` is sorted from large to small.
+template <std::size_t N>
+std::string format_scaled(double value, const std::array<unit, N>& units) {
+  for (const unit& u : units) {
+    const double scaled = value / u.size;
+    if (std::abs(scaled) >= 1.0 || &u == &units.back()) {
+      const double magnitude = std::abs(scaled);
+      const int decimals = magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : 2;
+      return fmt::format("{:.{}f} {}", scaled, decimals, u.name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string format_duration(double duration_ns) {
+  static constexpr std::array<unit, 4> units{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1.0, "ns"}}};
+  return format_scaled(duration_ns, units);
+}
+
+std::string format_bytes(double bytes) {
+  static constexpr std::array<unit, 5> units{
+      {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1.0, "B"}}};
+  return format_scaled(bytes, units);
+}
+
+std::string format_ms_exact(std::int64_t duration_ns) {
+  const bool negative = duration_ns < 0;
+  const std::uint64_t magnitude =
+      negative ? 0 - static_cast<std::uint64_t>(duration_ns) : static_cast<std::uint64_t>(duration_ns);
+  return fmt::format("{}{}.{:06}", negative ? "-" : "", magnitude / 1000000, magnitude % 1000000);
+}
+
+}  // namespace profgate::core

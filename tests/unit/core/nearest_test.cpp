@@ -1,0 +1,20 @@
+#include "core/nearest.h"
+
+#include <gtest/gtest.h>
+
+namespace profgate::core {
+namespace {
+
+TEST(nearest, finds_what_was_meant) {
+  const std::vector<std::string> keys{"run.mode", "run.top_n_kernels", "nsys.trace"};
+  EXPECT_EQ(nearest("run.mdoe", keys), "run.mode");
+  EXPECT_EQ(nearest("run.top_kernels", keys), "run.top_n_kernels");
+}
+
+TEST(nearest, says_nothing_where_nothing_is_close) {
+  EXPECT_EQ(nearest("completely.other", {"run.mode"}), std::nullopt);
+  EXPECT_EQ(nearest("x", {}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace profgate::core
