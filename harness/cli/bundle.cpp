@@ -1,0 +1,122 @@
+#include "bundle.h"
+
+#include <algorithm>
+
+#include "artifacts/atomic_file.h"
+#include "artifacts/status.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+/// Reports first, then data, then provenance. A name that ends in * stands for all files that begin so.
+struct bundle_row {
+  std::string_view path;
+  std::string_view title;
+  std::string_view made_by;  ///< the step that must have left it once it is ok; empty: not required
+};
+
+constexpr bundle_row bundle[] = {
+    {"stakeholder_summary.md", "Summary for stakeholders", "report"},
+    {"report.md", "Report", "report"},
+    {"operators.md", "Time by operator", "report"},
+    {"kernels.md", "Time by kernel", "report"},
+    {"profile.json", "The canonical profile", "report"},
+    {"stage1/metrics.json", "Metrics of the bare run", "stage1"},
+    {"stage1/result.json", "What the workload said of itself", ""},
+    {"stage1/benchmark.json", "Google Benchmark's own output", ""},
+    {"stage1/process_samples.json", "Duration of each bare process", ""},
+    {"nsys/run*.nsys-rep", "Timeline for Nsight Systems", ""},
+    {"nsys/run*.sqlite", "Timeline as SQLite", ""},
+    {"nsys/run*.csv", "Summary by nsys stats", ""},
+    {"nsys/embedded*.timeline", "Timeline of the embedded collector", ""},
+    {"ncu/sections.txt", "Sections that ncu knows", ""},
+    {"env.json", "Provenance: machine, versions, commands", "prepare"},
+    {"config.yaml", "Resolved configuration", "prepare"},
+    {"inputs.yaml", "What the workload was fed", "prepare"},
+};
+
+bool matches(std::string_view name, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return name == pattern;
+  const std::string_view head = pattern.substr(0, star);
+  const std::string_view tail = pattern.substr(star + 1);
+  return name.size() >= head.size() + tail.size() && name.starts_with(head) && name.ends_with(tail);
+}
+
+/// Files in the folder of `pattern` that match its last part, sorted; a compressed file counts by its name
+/// without .gz.
+std::vector<fs::path> find_all(const fs::path& run_dir, std::string_view pattern) {
+  const fs::path wanted = run_dir / pattern;
+  std::vector<fs::path> found;
+  std::error_code absent;
+  for (const fs::directory_entry& entry : fs::directory_iterator(wanted.parent_path(), absent)) {
+    fs::path path = entry.path();
+    if (path.extension() == ".gz") path.replace_extension();
+    if (entry.is_regular_file() && matches(path.filename().string(), wanted.filename().string()))
+      found.push_back(path);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::uint64_t stored_bytes(const fs::path& path) {
+  std::error_code compressed;
+  const std::uint64_t bytes = fs::file_size(path, compressed);
+  return compressed ? fs::file_size(path.string() + ".gz") : bytes;
+}
+
+bool ended_well(const fs::path& run_dir, std::string_view step) {
+  const std::optional<artifacts::step_status> status = artifacts::read_status(run_dir, step);
+  return status && status->state == core::step_state::ok;
+}
+
+bool any_exists(const fs::path& run_dir, std::string_view pattern) {
+  return !find_all(run_dir, pattern).empty();
+}
+
+}  // namespace
+
+std::vector<timeline_file> timeline_files(const fs::path& run_dir, const std::vector<std::string>& stages) {
+  std::vector<timeline_file> files;
+  for (const fs::path& path : find_all(run_dir, "nsys/run*.sqlite")) {
+    timeline_file file{fs::relative(path, run_dir).string(), std::nullopt, {path}};
+    // run.sqlite is gated on the configured range or not at all; run.<stage>.sqlite on that stage.
+    const std::string stage = path.stem().extension().string();
+    if (stage.size() > 1 && std::find(stages.begin(), stages.end(), stage.substr(1)) != stages.end())
+      file.gate = stage.substr(1);
+    files.push_back(std::move(file));
+  }
+  const std::vector<fs::path> embedded = find_all(run_dir, "nsys/embedded*.timeline");
+  if (files.empty() && !embedded.empty()) files.push_back({"nsys/embedded.timeline", std::nullopt, embedded});
+  return files;
+}
+
+std::vector<fs::path> profiled_results(const fs::path& run_dir) {
+  return find_all(run_dir, "nsys/result*.json");
+}
+
+std::vector<analysis::artifact_facts> list_artifacts(const fs::path& run_dir) {
+  std::vector<analysis::artifact_facts> list;
+  for (const bundle_row& row : bundle) {
+    for (const fs::path& path : find_all(run_dir, row.path)) {
+      list.push_back({fs::relative(path, run_dir).string(), std::string(row.title), stored_bytes(path)});
+    }
+  }
+  return list;
+}
+
+std::vector<std::string> missing_artifacts(const fs::path& run_dir) {
+  std::vector<std::string> missing;
+  for (const bundle_row& row : bundle) {
+    // While the report step asks, its own status is "running": its files are due now.
+    const bool due = row.made_by == "report" || (!row.made_by.empty() && ended_well(run_dir, row.made_by));
+    if (due && !any_exists(run_dir, row.path)) missing.emplace_back(row.path);
+  }
+  const bool has_timeline =
+      any_exists(run_dir, "nsys/run*.sqlite") || any_exists(run_dir, "nsys/embedded*.timeline");
+  if (ended_well(run_dir, "timeline") && !has_timeline) missing.emplace_back("a timeline in nsys/");
+  return missing;
+}
+
+}  // namespace profgate::cli

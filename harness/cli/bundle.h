@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/facts.h"
+
+/// Which files make up a run's bundle: their names, what they are, which of them must be there.
+namespace profgate::cli {
+
+/// The timeline of one traced run of the workload.
+struct timeline_file {
+  std::string name;                 ///< relative to the run directory
+  std::optional<std::string> gate;  ///< the stage it was gated on, where it holds only that
+  std::vector<std::filesystem::path> paths;
+};
+
+std::vector<timeline_file> timeline_files(const std::filesystem::path& run_dir,
+                                          const std::vector<std::string>& stages);
+
+/// Result JSONs that the traced runs wrote.
+std::vector<std::filesystem::path> profiled_results(const std::filesystem::path& run_dir);
+
+/// Every file of the bundle that exists, in the order in which a person reads them.
+std::vector<analysis::artifact_facts> list_artifacts(const std::filesystem::path& run_dir);
+
+/// Files that the steps which ended well should have left and did not.
+std::vector<std::string> missing_artifacts(const std::filesystem::path& run_dir);
+
+}  // namespace profgate::cli

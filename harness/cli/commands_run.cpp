@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "artifacts/run_store.h"
+#include "commands.h"
+#include "steps/step.h"
+
+namespace profgate::cli {
+namespace {
+
+pair_manifest manifest_of(const pair_options& options) {
+  if (options.manifest) return read_pair_manifest(*options.manifest);
+  return find_pair(find_build_dir(options.build_dir), options.pair);
+}
+
+/// The worse of two results: a failure over a skip over good.
+core::exit_code worse(core::exit_code a, core::exit_code b) {
+  const auto rank = [](core::exit_code code) {
+    return code == core::exit_code::good ? 0 : code == core::exit_code::not_possible ? 1 : 2;
+  };
+  return rank(b) > rank(a) ? b : a;
+}
+
+}  // namespace
+
+core::exit_code show_config(const pair_options& options) {
+  fmt::print("{}", compose_for(manifest_of(options), options.overrides).to_yaml_with_origins());
+  return core::exit_code::good;
+}
+
+core::exit_code step(const step_options& options) {
+  // All steps of one ctest have the same parent: that is what ties them to one run.
+  return run_step(options.step, read_pair_manifest(options.manifest), artifacts::owner_of(getppid()), {});
+}
+
+core::exit_code run(const pair_options& options) {
+  const pair_manifest manifest = manifest_of(options);
+  const artifacts::process_owner owner = artifacts::owner_of(getpid());
+  core::exit_code prepared = run_step("prepare", manifest, owner, options.overrides);
+  core::exit_code result = prepared;
+  for (const step_definition& step : all_steps()) {
+    if (step.name == "prepare" || step.name == "prune") continue;
+    if (prepared != core::exit_code::good || result == core::exit_code::interrupted) break;
+    const core::exit_code code = run_step(step.name, manifest, owner, options.overrides);
+    // A step that this pair can do without (no kernels to count, no baseline) does not make the run a skip.
+    if (code != core::exit_code::not_possible || step.name == "stage1") result = worse(result, code);
+    if (result != core::exit_code::good) break;
+  }
+  run_step("prune", manifest, owner, options.overrides);
+  return result;
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What `profgate doctor` finds out and what it makes of it. The judgement is a pure function of the facts,
+/// so that every machine's trouble can be tested on any machine.
+namespace profgate::cli {
+
+struct tool_facts {
+  std::string path;
+  std::string version;  ///< "2022.4.2"
+};
+
+struct importer_facts {
+  std::optional<std::string> path;             ///< nothing: not found anywhere
+  std::vector<std::string> missing_libraries;  ///< what the loader could not find
+};
+
+struct machine_facts {
+  std::optional<std::string> driver_version;  ///< of the NVIDIA kernel driver
+  std::optional<std::string> nvml_error;      ///< why NVML could not be used, although there is a driver
+  std::vector<std::string> gpu_names;
+  std::optional<tool_facts> nsys;
+  importer_facts nsys_importer;
+  std::vector<std::string> leftover_nsys_agents;  ///< "pid command" of agents that no nsys owns any more
+  std::optional<tool_facts> ncu;
+  bool counters_for_admin_only = false;
+  bool running_as_root = false;
+  bool collector_present = false;
+  std::string runs_dir;
+  std::optional<std::uint64_t> free_bytes;
+  std::uint64_t needed_bytes = 0;
+};
+
+enum class health { good, missing, degraded, broken };
+
+struct check {
+  std::string id;
+  health state;
+  std::string finding;
+  std::string remedy;  ///< empty where nothing is to be done
+};
+
+std::vector<check> diagnose(const machine_facts& facts);
+
+/// True where something is broken, as opposed to merely absent.
+bool anything_broken(const std::vector<check>& checks);
+
+const char* to_text(health state);
+
+}  // namespace profgate::cli

@@ -1,0 +1,132 @@
+#include "gather_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "artifacts/atomic_file.h"
+#include "artifacts/run_list.h"
+#include "artifacts/status.h"
+#include "bundle.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "parsers/timeline.h"
+#include "parsers/workload_result.h"
+#include "process_samples.h"
+#include "steps/step.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config) {
+  if (config.is_null("hardware.name")) return std::nullopt;
+  analysis::hardware_peaks peaks;
+  peaks.name = config.text("hardware.name");
+  for (const std::string dtype : {"float32", "bfloat16"}) {
+    const std::string key = "hardware.peak_tflops." + dtype;
+    if (!config.is_null(key)) peaks.peak_tflops[dtype] = config.number(key);
+  }
+  if (!config.is_null("hardware.memory_bandwidth_gbs")) {
+    peaks.memory_bandwidth_bytes_per_s = config.number("hardware.memory_bandwidth_gbs") * 1e9;
+  }
+  if (!config.is_null("hardware.source")) peaks.source = config.text("hardware.source");
+  if (peaks.peak_tflops.empty() && !peaks.memory_bandwidth_bytes_per_s) return std::nullopt;
+  return peaks;
+}
+
+/// Why a step left nothing, in its own words.
+std::string reason_of(const fs::path& run_dir, const std::string& step) {
+  const std::optional<artifacts::step_status> status = artifacts::read_status(run_dir, step);
+  if (!status) return fmt::format("step {} did not run", step);
+  if (!status->state) return fmt::format("step {} is still running", step);
+  return status->reason.empty() ? fmt::format("step {} left nothing", step) : status->reason;
+}
+
+analysis::step_facts facts_of(const std::string& step, const fs::path& run_dir) {
+  const std::optional<artifacts::step_status> status = artifacts::read_status(run_dir, step);
+  if (!status) return {step, core::step_state::skipped, "has not run", "", std::nullopt, "", "", {}};
+  // The report step is the one that asks; its own end is not known yet.
+  const core::step_state state = status->state.value_or(core::step_state::ok);
+  return {step,
+          state,
+          status->reason,
+          status->remedy,
+          status->seconds,
+          status->tool,
+          status->tool_version,
+          status->notes};
+}
+
+void gather_captures(const fs::path& run_dir, const config::resolved& config, analysis::run_facts& facts) {
+  const std::vector<std::string> stages = config.list("workload.stages");
+  for (const timeline_file& file : timeline_files(run_dir, stages)) {
+    facts.captures.push_back({file.name, file.gate, parsers::read_timelines(file.paths)});
+  }
+  if (facts.captures.empty()) facts.captures_absent_reason = reason_of(run_dir, "timeline");
+  for (const fs::path& result : profiled_results(run_dir))
+    facts.profiled.push_back(parsers::read_workload_result(result));
+}
+
+std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
+  std::vector<analysis::named_value> inputs = {{"weights", config.text("model.weights")}};
+  if (!config.is_null("model.checkpoint")) inputs.push_back({"checkpoint", config.text("model.checkpoint")});
+  for (const std::string key : {"prompt_tokens", "decode_tokens", "batch"}) {
+    const std::string path = "workload." + key;
+    if (!config.is_null(path)) inputs.push_back({key, std::to_string(config.integer(path))});
+  }
+  return inputs;
+}
+
+}  // namespace
+
+analysis::bare_facts gather_bare(const fs::path& run_dir, const config::resolved& config) {
+  analysis::bare_facts bare;
+  bare.stages = config.list("workload.stages");
+  bare.peaks = peaks_of(config);
+  const fs::path result = run_dir / "stage1" / "result.json";
+  if (artifacts::file_exists(result)) {
+    bare.bench = parsers::parse_workload_result(artifacts::read_file(result), result.string());
+    return bare;
+  }
+  bare.process_wall_ns = read_process_samples(run_dir / "stage1" / "process_samples.json");
+  bare.bench_absent_reason = bare.process_wall_ns.empty()
+                                 ? reason_of(run_dir, "stage1")
+                                 : "the program writes no result JSON; only the whole process was timed";
+  const std::optional<artifacts::step_status> status = artifacts::read_status(run_dir, "stage1");
+  if (status) bare.peak_rss_bytes = status->peak_rss_bytes;
+  return bare;
+}
+
+analysis::run_facts gather_run(const fs::path& run_dir) {
+  const std::optional<artifacts::run_info> run = artifacts::read_run(run_dir);
+  if (!run) {
+    throw core::bad_input(fmt::format("{} is not a run directory of profgate", run_dir.string()),
+                          "name one of the folders in tmp/stage2 (or artifacts.stage2_dir)");
+  }
+  const config::resolved config = config::parse_resolved(artifacts::read_file(run_dir / "config.yaml"),
+                                                         (run_dir / "config.yaml").string());
+
+  analysis::run_facts facts;
+  facts.run_id = run->run_id;
+  facts.created_utc = run->created_utc;
+  facts.pair = run->pair;
+  facts.model = run->pair.substr(0, run->pair.rfind('.'));
+  facts.config = run->pair.substr(run->pair.rfind('.') + 1);
+  facts.device = config.text("workload.device");
+  facts.mode = config.text("run.mode");
+  facts.config_hash = config.hash();
+  facts.nvtx_domain = config.text("workload.nvtx_domain");
+  facts.top_n_kernels = static_cast<std::size_t>(config.integer("run.top_n_kernels"));
+  facts.bare = gather_bare(run_dir, config);
+  gather_captures(run_dir, config, facts);
+  for (const step_definition& step : all_steps()) {
+    if (step.name != "prune" && step.name != "gate") facts.steps.push_back(facts_of(step.name, run_dir));
+  }
+  facts.artifacts = list_artifacts(run_dir);
+  facts.inputs = inputs_of(config);
+  facts.env_json = artifacts::read_file(run_dir / "env.json");
+  return facts;
+}
+
+}  // namespace profgate::cli

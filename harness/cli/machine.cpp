@@ -1,0 +1,116 @@
+#include "machine.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "artifacts/disk.h"
+#include "core/error.h"
+#include "installation.h"
+#include "nsys_agents.h"
+#include "profilers/ncu.h"
+#include "profilers/nsys_installation.h"
+#include "tool_runner.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+using profilers::tool_environment;
+
+artifacts::known<std::string> version_of_nsys(const tool_environment& environment) {
+  const profilers::tool_location found = profilers::find_nsys(environment);
+  if (!found.executable) return artifacts::known<std::string>::absent(found.reason);
+  try {
+    return profilers::inspect_nsys(*found.executable, environment, plain_tool_runner()).version;
+  } catch (const core::error& broken) {
+    return artifacts::known<std::string>::absent(broken.what());
+  }
+}
+
+artifacts::known<std::string> version_of_ncu(const tool_environment& environment) {
+  const profilers::tool_location found = profilers::find_ncu(environment);
+  if (!found.executable) return artifacts::known<std::string>::absent(found.reason);
+  try {
+    return profilers::ncu_version(*found.executable, plain_tool_runner());
+  } catch (const core::error& broken) {
+    return artifacts::known<std::string>::absent(broken.what());
+  }
+}
+
+/// The kernel driver says its version even where NVML does not work.
+std::optional<std::string> kernel_driver_version() {
+  std::ifstream file("/sys/module/nvidia/version");
+  std::string version;
+  if (!(file >> version)) return std::nullopt;
+  return version;
+}
+
+void look_at_gpu(machine_facts& facts) {
+  const artifacts::gpu_facts gpu = artifacts::gather_gpu_facts();
+  facts.driver_version = gpu.driver_version.value() ? gpu.driver_version.value() : kernel_driver_version();
+  if (!facts.driver_version) return;
+  if (!gpu.devices.value()) {
+    facts.nvml_error = gpu.devices.reason();
+    return;
+  }
+  for (const artifacts::gpu_device& device : *gpu.devices.value()) {
+    facts.gpu_names.push_back(device.name.value().value_or("a GPU without a name"));
+  }
+}
+
+void look_at_tools(machine_facts& facts) {
+  const tool_environment environment = tool_environment::of_this_process();
+  const profilers::tool_location nsys = profilers::find_nsys(environment);
+  if (nsys.executable) {
+    const profilers::nsys_installation installed =
+        profilers::inspect_nsys(*nsys.executable, environment, plain_tool_runner());
+    facts.nsys = {{nsys.executable->string(), installed.version}};
+    if (installed.importer) facts.nsys_importer.path = installed.importer->string();
+    facts.nsys_importer.missing_libraries = installed.missing_libraries;
+  }
+  facts.leftover_nsys_agents = leftover_nsys_agents();
+  const profilers::tool_location ncu = profilers::find_ncu(environment);
+  if (ncu.executable)
+    facts.ncu = {{ncu.executable->string(), profilers::ncu_version(*ncu.executable, plain_tool_runner())}};
+  facts.counters_for_admin_only = profilers::are_counters_for_admins_only(environment).value_or(false);
+  facts.running_as_root = geteuid() == 0;
+}
+
+}  // namespace
+
+std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu) {
+  if (!gpu.devices.value()) return fmt::format("no GPU: {}", gpu.devices.reason());
+  if (gpu.devices.value()->empty()) return "no GPU: the driver sees none";
+  return std::nullopt;
+}
+
+void require_gpu(const artifacts::gpu_facts& gpu) {
+  if (const std::optional<std::string> obstacle = why_no_gpu(gpu)) {
+    throw core::not_possible(
+        *obstacle, "run it on a machine with an NVIDIA GPU; `profgate doctor` tells what is missing");
+  }
+}
+
+std::map<std::string, artifacts::known<std::string>> tool_versions() {
+  const tool_environment environment = tool_environment::of_this_process();
+  return {{"nsys", version_of_nsys(environment)}, {"ncu", version_of_ncu(environment)}};
+}
+
+machine_facts look_at_machine(const fs::path& runs_dir, std::uint64_t needed_bytes) {
+  machine_facts facts;
+  look_at_gpu(facts);
+  look_at_tools(facts);
+  facts.collector_present = fs::exists(find_installation().collector_library);
+  facts.runs_dir = runs_dir.string();
+  facts.needed_bytes = needed_bytes;
+  try {
+    facts.free_bytes = artifacts::free_bytes(runs_dir);
+  } catch (const core::error&) {
+    facts.free_bytes = std::nullopt;  // the disk check says so
+  }
+  return facts;
+}
+
+}  // namespace profgate::cli

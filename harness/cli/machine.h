@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "artifacts/gpu_facts.h"
+#include "doctor_checks.h"
+
+/// Looks at the machine that profgate runs on.
+namespace profgate::cli {
+
+/// One line, or nothing where there is a GPU to run on.
+std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu);
+
+/// not_possible, with the doctor's remedy, where there is none.
+void require_gpu(const artifacts::gpu_facts& gpu);
+
+/// "nsys", "ncu" and their versions for the provenance.
+std::map<std::string, artifacts::known<std::string>> tool_versions();
+
+machine_facts look_at_machine(const std::filesystem::path& runs_dir, std::uint64_t needed_bytes);
+
+}  // namespace profgate::cli

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <functional>
+#include <new>
+
+#include "commands.h"
+#include "process/interrupt.h"
+
+namespace {
+
+using profgate::core::exit_code;
+namespace cli = profgate::cli;
+
+/// What the chosen subcommand will do; set while the command line is parsed.
+using action = std::function<exit_code()>;
+
+void add_doctor(CLI::App& app, action& chosen) {
+  auto options = std::make_shared<cli::doctor_options>();
+  CLI::App* command =
+      app.add_subcommand("doctor", "Check driver, GPU, Nsight tools and disk; name the fix of each fault");
+  command->add_flag("--json", options->as_json, "Print JSON");
+  command->add_option("--runs-dir", options->runs_dir, "Folder of the runs")->capture_default_str();
+  command->callback([&chosen, options] { chosen = [options] { return cli::doctor(*options); }; });
+}
+
+void add_list(CLI::App& app, action& chosen) {
+  auto options = std::make_shared<cli::list_options>();
+  CLI::App* command =
+      app.add_subcommand("list", "List the registered pairs and whether this machine can run them");
+  command->add_option("--build-dir", options->build_dir, "Build folder of the project that registers them");
+  command->callback([&chosen, options] { chosen = [options] { return cli::list(*options); }; });
+}
+
+void add_pair_command(CLI::App& app, action& chosen, const std::string& name, const std::string& description,
+                      exit_code (*run)(const cli::pair_options&)) {
+  auto options = std::make_shared<cli::pair_options>();
+  CLI::App* command = app.add_subcommand(name, description);
+  CLI::Option* pair =
+      command->add_option("pair", options->pair, "<model>.<config>, as `profgate list` shows it");
+  command->add_option("overrides", options->overrides, "group=choice or a.b=value");
+  command->add_option("--build-dir", options->build_dir,
+                      "Build folder of the project that registers the pair");
+  CLI::Option* manifest =
+      command->add_option("--manifest", options->manifest, "The pair's manifest file instead of its name");
+  command->callback([&chosen, options, pair, manifest, run] {
+    // With a manifest the first word is an override already.
+    if (manifest->count() > 0 && pair->count() > 0) {
+      options->overrides.insert(options->overrides.begin(), options->pair);
+    } else if (manifest->count() == 0 && pair->count() == 0) {
+      throw CLI::RequiredError("pair");
+    }
+    chosen = [options, run] { return run(*options); };
+  });
+}
+
+void add_step(CLI::App& app, action& chosen) {
+  auto options = std::make_shared<cli::step_options>();
+  CLI::App* command = app.add_subcommand("step", "Run one step of a pair; this is what the CTest tests call");
+  command->add_option("step", options->step, "prepare, stage1, timeline, counters, report, gate or prune")
+      ->required();
+  command->add_option("--manifest", options->manifest, "The pair's manifest file")->required();
+  command->callback([&chosen, options] { chosen = [options] { return cli::step(*options); }; });
+}
+
+void add_session(CLI::App& app, action& chosen) {
+  auto options = std::make_shared<cli::session_options>();
+  CLI::App* command = app.add_subcommand("session", "Run ctest -L '^stage2$' and print one line a pair");
+  command->add_option("--build-dir", options->build_dir,
+                      "Build folder of the project that registers the pairs");
+  command->callback([&chosen, options] { chosen = [options] { return cli::session(*options); }; });
+}
+
+void add_analyze_and_render(CLI::App& app, action& chosen) {
+  auto run = std::make_shared<std::filesystem::path>();
+  CLI::App* analyze =
+      app.add_subcommand("analyze", "Make profile.json and the reports again from a run directory");
+  analyze->add_option("run", *run, "Run directory")->required();
+  analyze->callback([&chosen, run] { chosen = [run] { return cli::analyze(*run); }; });
+
+  auto templates_dir = std::make_shared<std::optional<std::filesystem::path>>();
+  CLI::App* render = app.add_subcommand("render", "Make the reports again from a run's profile.json");
+  render->add_option("run", *run, "Run directory")->required();
+  render->add_option("--templates", *templates_dir, "Folder of templates instead of profgate's own");
+  render->callback([&chosen, run, templates_dir] {
+    chosen = [run, templates_dir] { return cli::render(*run, *templates_dir); };
+  });
+}
+
+void add_clean(CLI::App& app, action& chosen) {
+  auto options = std::make_shared<cli::clean_options>();
+  CLI::App* command = app.add_subcommand("clean", "Show which runs would be removed; --yes removes them");
+  command->add_option("--runs-dir", options->runs_dir, "Folder of the runs")->capture_default_str();
+  command->add_option("--pair", options->pair, "Only runs of this pair");
+  command->add_option("--keep", options->keep, "Keep the newest N runs of each pair")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--older-than", options->older_than_days, "Only runs older than this many days")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--all", options->everything, "Every run");
+  command->add_flag("--yes", options->yes, "Remove them");
+  command->callback([&chosen, options] { chosen = [options] { return cli::clean(*options); }; });
+}
+
+int fail(const std::string& what, const std::string& remedy, exit_code code) {
+  fmt::print(stderr, "profgate: {}\n", what);
+  if (!remedy.empty()) fmt::print(stderr, "  to fix it: {}\n", remedy);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "profgate: profile a model, read why it is as fast as it is, and fail the build when it got slower"};
+  app.set_version_flag("--version", PROFGATE_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+  action chosen;
+  add_doctor(app, chosen);
+  add_list(app, chosen);
+  add_pair_command(app, chosen, "config",
+                   "Print a pair's resolved configuration and where each value came from", cli::show_config);
+  add_pair_command(app, chosen, "run", "Run all steps of a pair", cli::run);
+  add_step(app, chosen);
+  add_session(app, chosen);
+  add_analyze_and_render(app, chosen);
+  add_clean(app, chosen);
+  try {
+    app.parse(argc, argv);
+    const profgate::process::interrupt_guard guard;
+    return static_cast<int>(chosen());
+  } catch (const CLI::ParseError& wrong) {
+    return app.exit(wrong) == 0 ? 0 : static_cast<int>(exit_code::bad_input);
+  } catch (const profgate::core::error& known) {
+    return fail(known.what(), known.remedy(), known.code());
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory", "close other programs, or profile a smaller configuration",
+                exit_code::judged_bad);
+  } catch (const std::exception& unknown) {
+    return fail(fmt::format("a fault of profgate itself: {}", unknown.what()),
+                "please report it with the command line", exit_code::bad_input);
+  }
+}

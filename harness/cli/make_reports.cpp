@@ -1,0 +1,28 @@
+#include "make_reports.h"
+
+#include "analysis/bare_run.h"
+#include "analysis/profile.h"
+#include "artifacts/atomic_file.h"
+#include "gather_run.h"
+#include "render/render.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+
+void make_profile(const fs::path& run_dir) {
+  const analysis::run_facts facts = gather_run(run_dir);
+  if (facts.bare.bench || !facts.bare.process_wall_ns.empty()) {
+    artifacts::write_file_atomically(run_dir / "stage1" / "metrics.json",
+                                     analysis::stage1_metrics_json(facts.bare));
+  }
+  artifacts::write_file_atomically(run_dir / "profile.json", analysis::profile_json(facts));
+}
+
+void make_reports(const fs::path& run_dir, const fs::path& templates_dir) {
+  const fs::path profile = run_dir / "profile.json";
+  const std::string text = artifacts::read_file(profile);
+  analysis::validate_profile(text, profile.string());
+  render::render_reports(text, templates_dir, run_dir, artifacts::write_file_atomically);
+}
+
+}  // namespace profgate::cli

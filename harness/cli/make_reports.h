@@ -1,0 +1,13 @@
+#pragma once
+
+#include <filesystem>
+
+namespace profgate::cli {
+
+/// Analyses a run directory into its stage1/metrics.json (where stage 1 ran) and profile.json.
+void make_profile(const std::filesystem::path& run_dir);
+
+/// Renders every report from the run's profile.json.
+void make_reports(const std::filesystem::path& run_dir, const std::filesystem::path& templates_dir);
+
+}  // namespace profgate::cli

@@ -1,0 +1,115 @@
+#include "pair_manifest.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "artifacts/atomic_file.h"
+#include "core/error.h"
+#include "core/nearest.h"
+#include "installation.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t max_manifest_bytes = 1 << 20;
+
+fs::path pairs_dir(const fs::path& build_dir) {
+  return build_dir / "profgate" / "pairs";
+}
+
+std::optional<std::string> text_or_nothing(const nlohmann::json& value) {
+  if (value.is_null()) return std::nullopt;
+  return value.get<std::string>();
+}
+
+pair_manifest from_json(const nlohmann::json& json) {
+  pair_manifest manifest;
+  manifest.pair = json.at("pair");
+  manifest.model = json.at("model");
+  manifest.config = json.at("config");
+  manifest.device = json.at("device");
+  manifest.engine = text_or_nothing(json.at("engine"));
+  manifest.model_choice = text_or_nothing(json.at("model_choice"));
+  manifest.workload_choice = json.at("workload_choice");
+  manifest.command = json.at("command").get<std::vector<std::string>>();
+  manifest.command_has_placeholders = json.at("command_has_placeholders");
+  manifest.working_directory = json.at("working_directory").get<std::string>();
+  manifest.project_dir = json.at("project_dir").get<std::string>();
+  for (const std::string dir : json.at("conf_dirs")) manifest.conf_dirs.emplace_back(dir);
+  manifest.overrides = json.at("overrides").get<std::vector<std::string>>();
+  const nlohmann::json& build = json.at("build");
+  manifest.build = {build.at("type"), build.at("compiler"), build.at("compiler_version"), build.at("flags")};
+  return manifest;
+}
+
+}  // namespace
+
+pair_manifest read_pair_manifest(const fs::path& file) {
+  const std::string text = artifacts::read_file(file, max_manifest_bytes);
+  try {
+    return from_json(nlohmann::json::parse(text));
+  } catch (const nlohmann::json::exception& failed) {
+    throw core::bad_input(file.string(), 0, fmt::format("not a pair's manifest: {}", failed.what()),
+                          "configure the project again: cmake <build folder>");
+  }
+}
+
+fs::path find_build_dir(const std::optional<fs::path>& given) {
+  if (given) {
+    if (fs::is_directory(pairs_dir(*given))) return fs::absolute(*given);
+    throw core::bad_input(fmt::format("{} has no registered pairs", given->string()),
+                          "name a build folder whose project calls profgate_add_workload()");
+  }
+  for (fs::path dir = running_program().parent_path(); dir.has_relative_path(); dir = dir.parent_path()) {
+    if (fs::is_directory(pairs_dir(dir))) return dir;
+  }
+  std::vector<fs::path> found;
+  const fs::path here = fs::current_path();
+  for (const fs::path& root : {here, here / "build"}) {
+    if (fs::is_directory(pairs_dir(root))) found.push_back(root);
+    if (!fs::is_directory(root)) continue;
+    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+      if (fs::is_directory(pairs_dir(entry.path()))) found.push_back(entry.path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    throw core::bad_input(fmt::format("no build folder with registered pairs below {}", here.string()),
+                          "configure the project first, or pass --build-dir");
+  }
+  std::vector<std::string> names;
+  for (const fs::path& dir : found) names.push_back(dir.string());
+  throw core::bad_input(
+      fmt::format("several build folders have registered pairs: {}", fmt::join(names, ", ")),
+      "pass --build-dir with the one you mean");
+}
+
+std::vector<pair_manifest> registered_pairs(const fs::path& build_dir) {
+  std::vector<pair_manifest> pairs;
+  for (const fs::directory_entry& entry : fs::directory_iterator(pairs_dir(build_dir))) {
+    if (entry.path().extension() == ".json") pairs.push_back(read_pair_manifest(entry.path()));
+  }
+  std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.pair < b.pair; });
+  return pairs;
+}
+
+pair_manifest find_pair(const fs::path& build_dir, const std::string& name) {
+  const std::vector<pair_manifest> pairs = registered_pairs(build_dir);
+  std::vector<std::string> names;
+  for (const pair_manifest& pair : pairs) {
+    if (pair.pair == name) return pair;
+    names.push_back(pair.pair);
+  }
+  const std::optional<std::string> meant = core::nearest(name, names);
+  throw core::bad_input(fmt::format("no pair '{}' is registered in {}", name, build_dir.string()),
+                        meant ? fmt::format("did you mean '{}'? `profgate list` shows them all", *meant)
+                              : fmt::format("registered are: {}", fmt::join(names, ", ")));
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,77 @@
+#include "progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "core/escape.h"
+
+namespace profgate::cli {
+namespace {
+
+std::size_t terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+/// Control characters of a child's output would move the cursor.
+std::string printable(std::string_view line) {
+  std::string out = core::to_valid_utf8(line);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return out;
+}
+
+}  // namespace
+
+progress::progress(std::string title)
+    : m_title(std::move(title)),
+      m_started(std::chrono::steady_clock::now()),
+      m_on_terminal(isatty(STDERR_FILENO) == 1) {}
+
+progress::~progress() {
+  erase_live_line();
+}
+
+void progress::now_running(std::string what) {
+  m_what = std::move(what);
+  m_last_line.clear();
+  if (m_on_terminal) {
+    refresh();
+  } else {
+    fmt::print(stderr, "{}: {}\n", m_title, m_what);
+  }
+}
+
+void progress::saw_line(std::string_view line) {
+  if (!line.empty()) m_last_line = printable(line);
+}
+
+void progress::refresh() {
+  if (!m_on_terminal) return;
+  const auto elapsed = std::chrono::steady_clock::now() - m_started;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(elapsed).count();
+  std::string line = fmt::format("{} {:02}:{:02} {}", m_title, seconds / 60, seconds % 60, m_what);
+  if (!m_last_line.empty()) line += " | " + m_last_line;
+  fmt::print(stderr, "\r\033[K{}", core::shorten_middle(line, terminal_columns() - 1));
+  std::fflush(stderr);
+  m_live_line_shown = true;
+}
+
+void progress::note(std::string_view line) {
+  erase_live_line();
+  fmt::print(stderr, "{}: {}\n", m_title, line);
+}
+
+void progress::erase_live_line() {
+  if (!m_live_line_shown) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  m_live_line_shown = false;
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include "artifacts/atomic_file.h"
+#include "artifacts/provenance.h"
+#include "artifacts/redact.h"
+#include "artifacts/sha256.h"
+#include "artifacts/utc_time.h"
+#include "machine.h"
+#include "steps/run_command.h"
+#include "steps/step.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+std::optional<std::int64_t> integer_or_nothing(const config::resolved& config, std::string_view key) {
+  if (config.is_null(key)) return std::nullopt;
+  return config.integer(key);
+}
+
+std::string text_or(const config::resolved& config, std::string_view key, const std::string& otherwise) {
+  return config.is_null(key) ? otherwise : config.text(key);
+}
+
+std::vector<artifacts::input_file> input_files(const config::resolved& config) {
+  if (config.is_null("model.checkpoint")) return {};
+  return artifacts::describe_inputs(config.text("model.checkpoint"), false);
+}
+
+artifacts::run_inputs inputs_of(const step_context& context) {
+  const config::resolved& config = context.config;
+  artifacts::run_inputs inputs;
+  inputs.model = text_or(config, "model.name", context.manifest.model);
+  inputs.weights = config.text("model.weights");
+  inputs.files = input_files(config);
+  inputs.prompt_tag = text_or(config, "workload.seed_tag", inputs.model);
+  inputs.prompt_tokens = integer_or_nothing(config, "workload.prompt_tokens");
+  inputs.decode_tokens = integer_or_nothing(config, "workload.decode_tokens");
+  inputs.batch = integer_or_nothing(config, "workload.batch");
+  return inputs;
+}
+
+artifacts::provenance provenance_of(const step_context& context, const artifacts::run_inputs& inputs,
+                                    const std::string& config_text) {
+  artifacts::provenance facts;
+  facts.run_id = context.run_dir.filename().string();
+  facts.created_utc = artifacts::utc_timestamp();
+  facts.host = artifacts::gather_host_facts();
+  facts.gpu_at_start = artifacts::gather_gpu_facts();
+  facts.git = artifacts::gather_git_facts(context.manifest.project_dir, output_of);
+  const build_facts& build = context.manifest.build;
+  facts.build = {PROFGATE_VERSION, build.compiler + " " + build.compiler_version, build.type, build.flags};
+  facts.tool_versions = tool_versions();
+  facts.config_sha256 = artifacts::sha256_hex(config_text);
+  facts.inputs = inputs.files;
+  facts.environment = artifacts::own_environment();
+  return facts;
+}
+
+}  // namespace
+
+void run_prepare(step_context& context) {
+  const std::string config_text = context.config.to_yaml();
+  const artifacts::run_inputs inputs = inputs_of(context);
+  const artifacts::provenance provenance = provenance_of(context, inputs, config_text);
+  artifacts::write_file_atomically(context.run_dir / "config.yaml", config_text);
+  artifacts::write_file_atomically(context.run_dir / "inputs.yaml", artifacts::inputs_yaml(inputs));
+  artifacts::write_file_atomically(context.run_dir / "env.json", artifacts::env_json(provenance));
+  if (context.config.text("workload.device") == "cuda") require_gpu(provenance.gpu_at_start);
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "artifacts/atomic_file.h"
+#include "artifacts/provenance.h"
+#include "gather_run.h"
+#include "make_reports.h"
+#include "steps/step.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+/// The GPU's state after the last measurement and every command of the run join the provenance.
+void complete_provenance(const step_context& context) {
+  std::vector<std::vector<std::string>> argv;
+  for (const step_definition& step : all_steps()) {
+    const std::optional<artifacts::step_status> status = artifacts::read_status(context.run_dir, step.name);
+    if (status) argv.insert(argv.end(), status->argv.begin(), status->argv.end());
+  }
+  const fs::path file = context.run_dir / "env.json";
+  artifacts::write_file_atomically(
+      file, artifacts::with_gpu_at_end(artifacts::read_file(file), artifacts::gather_gpu_facts(), argv));
+}
+
+}  // namespace
+
+void run_report(step_context& context) {
+  context.display.now_running("analysis and reports");
+  complete_provenance(context);
+  make_profile(context.run_dir);
+  make_reports(context.run_dir, context.parts.templates_dir);
+  const std::vector<std::string> missing = missing_artifacts(context.run_dir);
+  if (!missing.empty()) {
+    throw core::step_failure(fmt::format("the bundle is incomplete: {}", fmt::join(missing, ", ")),
+                             "see the status.json and log.txt of the step that should have made it");
+  }
+}
+
+}  // namespace profgate::cli

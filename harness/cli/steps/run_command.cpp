@@ -1,0 +1,119 @@
+#include "steps/run_command.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "artifacts/disk.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+std::string replace_all(std::string text, std::string_view from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+/// The last line that says something: where a failed program tells why.
+std::string last_line(const std::string& tail) {
+  const std::size_t end = tail.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return "";
+  const std::size_t start = tail.find_last_of("\r\n", end);
+  return tail.substr(start == std::string::npos ? 0 : start + 1,
+                     end - (start == std::string::npos ? 0 : start + 1) + 1);
+}
+
+}  // namespace
+
+process::outcome run_command(step_context& context, const step_command& wanted) {
+  context.display.now_running(wanted.what);
+  context.status.argv.push_back(wanted.command.argv);
+
+  artifacts::run_size_guard too_large(
+      context.run_dir, static_cast<std::uint64_t>(context.config.integer("artifacts.max_run_bytes")));
+  process::run_options options;
+  options.log_file = wanted.log_file;
+  options.append_to_log = true;
+  options.deadline = std::chrono::seconds(context.config.integer("run.step_timeout_s"));
+  options.grace = std::chrono::seconds(context.config.integer("run.interrupt_grace_s"));
+  options.capture_stdout = wanted.capture_stdout;
+  options.on_line = [&](std::string_view line) { context.display.saw_line(line); };
+  options.stop_request = [&] {
+    context.display.refresh();
+    return too_large();
+  };
+
+  const process::outcome outcome = process::run(wanted.command, options);
+  if (outcome.peak_rss_bytes > context.status.peak_rss_bytes.value_or(0)) {
+    context.status.peak_rss_bytes = outcome.peak_rss_bytes;
+  }
+  if (outcome.signal != 0) context.status.signal = outcome.signal;
+  for (const std::string& leftover : outcome.killed_leftovers) {
+    context.status.notes.push_back(
+        fmt::format("ended a process that {} left behind: {}", wanted.command.argv.front(), leftover));
+  }
+  if (!outcome.log_error.empty()) {
+    context.status.notes.push_back(
+        fmt::format("{} is incomplete: {}", wanted.log_file.string(), outcome.log_error));
+  }
+  if (outcome.how == process::ending::interrupted) {
+    throw core::interrupted(
+        fmt::format("interrupted by {} while running {}", outcome.stop_reason, wanted.what));
+  }
+  if (outcome.how == process::ending::stopped) {
+    throw core::step_failure(outcome.stop_reason, "raise artifacts.max_run_bytes, or profile fewer tokens");
+  }
+  return outcome;
+}
+
+std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,
+                                       const fs::path& result) {
+  std::vector<std::string> argv = context.manifest.command;
+  if (!context.manifest.command_has_placeholders) return argv;
+  for (std::string& word : argv) {
+    word = replace_all(word, "{config}", (context.run_dir / "config.yaml").string());
+    word = replace_all(word, "{mode}", mode);
+    word = replace_all(word, "{result}", result.string());
+  }
+  return argv;
+}
+
+void require_good_end(const process::outcome& outcome, const fs::path& log_file) {
+  if (outcome.how == process::ending::exited && outcome.exit_code == 0) return;
+  if (outcome.how == process::ending::not_started) {
+    throw core::step_failure(outcome.start_error,
+                             "build the workload, or correct its COMMAND in profgate_add_workload()");
+  }
+  const std::string said = last_line(outcome.tail);
+  if (outcome.how == process::ending::exited &&
+      outcome.exit_code == static_cast<int>(core::exit_code::not_possible)) {
+    throw core::not_possible(said.empty() ? "the workload cannot run on this machine" : said,
+                             fmt::format("see {}", log_file.string()));
+  }
+  const std::string reason =
+      fmt::format("the workload {}{}{}", process::describe(outcome), said.empty() ? "" : ": ", said);
+  if (outcome.how == process::ending::exited &&
+      outcome.exit_code == static_cast<int>(core::exit_code::bad_input)) {
+    throw core::bad_input(reason,
+                          fmt::format("correct what it names; all it said is in {}", log_file.string()));
+  }
+  if (outcome.how == process::ending::timed_out) {
+    throw core::step_failure(
+        reason, fmt::format("raise run.step_timeout_s, or find in {} where it hangs", log_file.string()));
+  }
+  throw core::step_failure(reason, fmt::format("see {}", log_file.string()));
+}
+
+std::optional<std::string> output_of(const std::vector<std::string>& argv) {
+  process::run_options options;
+  options.capture_stdout = true;
+  options.deadline = std::chrono::seconds(30);
+  const process::outcome outcome = process::run({argv, {}, {}, {}}, options);
+  if (outcome.how != process::ending::exited || outcome.exit_code != 0) return std::nullopt;
+  return outcome.captured;
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "process/runner.h"
+#include "steps/step.h"
+
+namespace profgate::cli {
+
+struct step_command {
+  process::command command;
+  std::string what;  ///< for people: "nsys on decode_all"
+  std::filesystem::path log_file;
+  bool capture_stdout = false;
+};
+
+/// Runs a child of a step: logged, shown, within run.step_timeout_s and artifacts.max_run_bytes, its argv
+/// noted in the status. How the child ended is the caller's to judge; an interrupt and a run that grew too
+/// large are thrown here.
+process::outcome run_command(step_context& context, const step_command& wanted);
+
+/// The workload's words with {config}, {mode} and {result} filled in.
+std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,
+                                       const std::filesystem::path& result);
+
+/// Throws where the workload did not end well: its exit code 77 is a skip and 2 bad input, by the contract;
+/// everything else failed.
+void require_good_end(const process::outcome& outcome, const std::filesystem::path& log_file);
+
+/// The standard output of a short helper such as git; nothing where it fails.
+std::optional<std::string> output_of(const std::vector<std::string>& argv);
+
+}  // namespace profgate::cli

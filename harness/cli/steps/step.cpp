@@ -1,0 +1,153 @@
+#include "steps/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "artifacts/run_store.h"
+#include "artifacts/utc_time.h"
+#include "core/units.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+const step_definition& find_step(std::string_view name) {
+  for (const step_definition& step : all_steps()) {
+    if (step.name == name) return step;
+  }
+  throw core::bad_input(fmt::format("there is no step '{}'", name),
+                        "the steps are prepare, stage1, timeline, counters, report, gate and prune");
+}
+
+/// A skipped fixture does not stop its dependents in CTest, so each step looks for itself.
+void require_predecessors(const step_definition& step, const fs::path& run_dir) {
+  for (const std::string& needed : step.needs) {
+    const std::optional<artifacts::step_status> before = artifacts::read_status(run_dir, needed);
+    if (!before || !before->state) {
+      throw core::step_failure(fmt::format("step {} has not run", needed),
+                               "run the pair's steps in their order: ctest does, and so does `profgate run`");
+    }
+    if (*before->state == core::step_state::skipped) throw core::not_possible(before->reason, before->remedy);
+    if (*before->state == core::step_state::failed) {
+      throw core::step_failure(fmt::format("step {} failed: {}", needed, before->reason), before->remedy);
+    }
+  }
+}
+
+core::step_state state_after(core::exit_code code) {
+  if (code == core::exit_code::good) return core::step_state::ok;
+  return code == core::exit_code::not_possible ? core::step_state::skipped : core::step_state::failed;
+}
+
+/// Runs the step's own work and turns how it ended into its status.
+core::exit_code work(const step_definition& step, step_context& context) {
+  const auto started = std::chrono::steady_clock::now();
+  core::exit_code code = core::exit_code::good;
+  try {
+    require_predecessors(step, context.run_dir);
+    step.run(context);
+  } catch (const core::error& ended) {
+    code = ended.code();
+    context.status.reason = ended.what();
+    context.status.remedy = ended.remedy();
+  } catch (const std::exception& fault) {
+    code = core::exit_code::judged_bad;
+    context.status.reason = fmt::format("a fault of profgate itself: {}", fault.what());
+    context.status.remedy = "please report it with the run directory";
+  }
+  context.status.state = state_after(code);
+  context.status.exit_code = static_cast<int>(code);
+  context.status.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  context.status.finished_utc = artifacts::utc_timestamp();
+  return code;
+}
+
+/// CTest shows the last line of a test that was skipped or failed: the reason, and what to do.
+void print_last_line(const std::string& pair, const artifacts::step_status& status) {
+  std::string line = fmt::format("{} {} {}", pair, status.step, artifacts::state_name(status.state));
+  if (status.reason.empty()) {
+    line += fmt::format(" after {}", core::format_duration(status.seconds.value_or(0) * core::ns_per_s));
+  } else {
+    line += ": " + status.reason;
+    if (!status.remedy.empty()) line += "; to fix it: " + status.remedy;
+  }
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  fmt::print("{}\n", line);
+}
+
+}  // namespace
+
+const std::vector<step_definition>& all_steps() {
+  static const std::vector<step_definition> steps = {
+      {"prepare", run_prepare, {}},
+      {"stage1", run_stage1, {"prepare"}},
+      {"timeline", run_timeline, {"prepare", "stage1"}},
+      {"counters", run_counters, {"prepare", "stage1"}},
+      {"report", run_report, {"prepare", "stage1"}},
+      {"gate", run_gate, {"prepare", "stage1", "report"}},
+      {"prune", run_prune, {}},
+  };
+  return steps;
+}
+
+config::resolved compose_for(const pair_manifest& manifest,
+                             const std::vector<std::string>& command_line_overrides) {
+  config::request wanted;
+  wanted.conf_dirs = manifest.conf_dirs;
+  wanted.project_dir = manifest.project_dir;
+  wanted.model_choice = manifest.model_choice;
+  wanted.workload_choice = manifest.workload_choice;
+  wanted.engine = manifest.engine;
+  wanted.pair_overrides = manifest.overrides;
+  if (const char* overrides = std::getenv("PROFGATE_OVERRIDES")) {
+    wanted.environment_overrides = config::split_overrides(overrides);
+  }
+  wanted.command_line_overrides = command_line_overrides;
+  return config::compose(wanted);
+}
+
+fs::path stage2_dir_of(const pair_manifest& manifest, const config::resolved& config) {
+  return (manifest.project_dir / config.text("artifacts.stage2_dir")).lexically_normal();
+}
+
+core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
+                         const artifacts::process_owner& owner,
+                         const std::vector<std::string>& command_line_overrides) {
+  const step_definition& step = find_step(name);
+  const installation parts = find_installation();
+  const config::resolved now = compose_for(manifest, command_line_overrides);
+  const fs::path stage2_dir = stage2_dir_of(manifest, now);
+  const artifacts::run_store store(stage2_dir);
+
+  const bool is_first = step.name == "prepare";
+  const fs::path run_dir =
+      is_first ? store.claim(manifest.pair, owner) : store.open_current(manifest.pair, owner);
+  // Later steps use what prepare wrote: an override that changes half-way must not split a run. What prepare
+  // could not write (a full disk) leaves today's configuration, good enough to clean up with.
+  const fs::path written = run_dir / "config.yaml";
+  const config::resolved config = !is_first && fs::exists(written) ? config::read_resolved(written) : now;
+
+  artifacts::step_status status = artifacts::start_step(run_dir, step.name);
+  core::exit_code code = core::exit_code::good;
+  {
+    progress display(fmt::format("{} {}", manifest.pair, step.name));
+    step_context context{manifest, config, parts, stage2_dir, run_dir, status, display};
+    code = work(step, context);
+  }
+  for (const std::string& note : status.notes) fmt::print("note: {}\n", note);
+  try {
+    artifacts::write_status(run_dir, status);
+  } catch (const core::error& full_disk) {
+    // The step's own reason comes first: it is most likely the same full disk.
+    if (status.reason.empty()) throw;
+    fmt::print(stderr, "profgate: {}\n", full_disk.what());
+  }
+  if (step.name == "prune") store.release(manifest.pair, owner);
+  print_last_line(manifest.pair, status);
+  return code;
+}
+
+}  // namespace profgate::cli

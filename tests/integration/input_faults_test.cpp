@@ -1,0 +1,97 @@
+#include <fstream>
+
+#include "pair_fixture.h"
+
+/// Bad configuration and bad model files: exit code 2, file and line, the fix, nothing half-written.
+namespace profgate::integration {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class input_faults : public pair_fixture {
+ protected:
+  /// A copy of the small Llama checkpoint that a test may spoil.
+  fs::path copy_of_checkpoint() const {
+    const fs::path copy = m_project / "checkpoint";
+    fs::copy(fs::path(PROFGATE_TEST_DATA) / "reference/checkpoints/llama", copy);
+    fs::permissions(copy / "model.safetensors", fs::perms::owner_all);
+    return copy;
+  }
+  command_result run_checkpoint(const fs::path& checkpoint) {
+    return run_pair(register_llm("llm/llama-tiny", "smoke",
+                                 {"model.weights=checkpoint", "model.checkpoint=" + checkpoint.string(),
+                                  "model.reference=null", "model.reference_file=null"}));
+  }
+};
+
+TEST_F(input_faults, an_unknown_key_is_named_with_file_line_and_the_nearest_key) {
+  const fs::path manifest = register_probe({});
+  std::ofstream(m_project / "conf/workload/probe.yaml") << "name: probe\ndevice: cpu\nprompt_tokns: 3\n";
+  const command_result result = run_pair(manifest);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("probe.yaml:3"), HasSubstr("prompt_tokns"), HasSubstr("prompt_tokens")));
+  EXPECT_TRUE(runs().empty()) << "a run directory was made for a configuration that cannot run";
+}
+
+TEST_F(input_faults, a_bad_override_names_its_source) {
+  const command_result result = run_pair(register_probe({}), {"run.mode=deeep"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("command line"), HasSubstr("deep")));
+}
+
+TEST_F(input_faults, a_sound_checkpoint_runs) {
+  const command_result result = run_checkpoint(copy_of_checkpoint());
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(text_of("inputs.yaml"), HasSubstr("model.safetensors"));
+}
+
+TEST_F(input_faults, a_missing_model_file_is_named) {
+  const fs::path checkpoint = copy_of_checkpoint();
+  fs::remove(checkpoint / "model.safetensors");
+  const command_result result = run_checkpoint(checkpoint);
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("model.safetensors"));
+}
+
+TEST_F(input_faults, a_missing_checkpoint_folder_is_named) {
+  const command_result result = run_checkpoint(m_project / "no-such-folder");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("no-such-folder"));
+}
+
+TEST_F(input_faults, a_truncated_model_file_is_named) {
+  const fs::path checkpoint = copy_of_checkpoint();
+  fs::resize_file(checkpoint / "model.safetensors", 100000);
+  const command_result result = run_checkpoint(checkpoint);
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("model.safetensors"));
+}
+
+TEST_F(input_faults, an_absurd_header_length_is_refused) {
+  const fs::path checkpoint = copy_of_checkpoint();
+  std::fstream file(checkpoint / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+  file.write("\xff\xff\xff\xff\xff\xff\xff\x7f", 8);
+  file.close();
+  const command_result result = run_checkpoint(checkpoint);
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("header"));
+}
+
+TEST_F(input_faults, a_folder_that_is_no_run_is_not_analyzed) {
+  const command_result result = profgate({"analyze", m_project.string()});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, HasSubstr("not a run directory"));
+}
+
+TEST_F(input_faults, a_gpu_pair_is_skipped_with_the_reason) {
+  if (fs::exists("/proc/driver/nvidia/version")) GTEST_SKIP() << "this machine has an NVIDIA driver";
+  const command_result result = run_pair(register_llm("llm/qwen3-0.6b", "decode-b1"));
+  EXPECT_EQ(result.exit_code, 77) << result.output;
+  EXPECT_THAT(status_of("prepare").reason, HasSubstr("GPU"));
+}
+
+}  // namespace
+}  // namespace profgate::integration

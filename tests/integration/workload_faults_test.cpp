@@ -1,0 +1,97 @@
+#include "pair_fixture.h"
+
+/// Each way in which a workload can go wrong gives the right exit code, one line with reason and remedy, a
+/// readable status.json, and a report of what was measured until then.
+namespace profgate::integration {
+namespace {
+
+using core::step_state;
+using ::testing::HasSubstr;
+
+class workload_faults : public pair_fixture {};
+
+TEST_F(workload_faults, a_good_workload_gives_the_whole_bundle) {
+  const command_result result = run_pair(register_probe({}));
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  for (const char* file :
+       {"profile.json", "kernels.md", "operators.md", "report.md", "stakeholder_summary.md", "env.json",
+        "config.yaml", "inputs.yaml", "stage1/metrics.json", "nsys/embedded.timeline"}) {
+    EXPECT_TRUE(std::filesystem::exists(latest_run() / file)) << file;
+  }
+  EXPECT_EQ(status_of("counters").state, step_state::skipped);
+  EXPECT_THAT(text_of("kernels.md"), HasSubstr("CPU"));
+}
+
+TEST_F(workload_faults, exit_code_3_fails_the_step_with_that_code) {
+  const command_result result = run_pair(register_probe({"--fault", "exit-3"}));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(status_of("stage1").state, step_state::failed);
+  EXPECT_THAT(status_of("stage1").reason, HasSubstr("exited with code 3"));
+  EXPECT_THAT(status_of("stage1").remedy, HasSubstr("log.txt"));
+  EXPECT_THAT(text_of("report.md"), HasSubstr("exited with code 3"));
+}
+
+TEST_F(workload_faults, a_crash_inside_the_range_is_named) {
+  const command_result result =
+      run_pair(register_probe({"--fault", "crash-in-range", "--fault-mode", "profile"}));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(status_of("stage1").state, step_state::ok);
+  EXPECT_EQ(status_of("timeline").state, step_state::failed);
+  EXPECT_THAT(status_of("timeline").reason, HasSubstr("SIGABRT"));
+}
+
+TEST_F(workload_faults, a_hang_ends_at_the_deadline) {
+  const command_result result =
+      run_pair(register_probe({"--fault", "hang"}), {"run.step_timeout_s=1", "run.interrupt_grace_s=1"});
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(status_of("stage1").reason, HasSubstr("timed out"));
+  EXPECT_THAT(status_of("stage1").remedy, HasSubstr("run.step_timeout_s"));
+}
+
+TEST_F(workload_faults, a_workload_that_opens_no_range_is_told_so) {
+  const command_result result = run_pair(register_probe({"--fault", "no-range"}));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(status_of("timeline").state, step_state::failed);
+  EXPECT_THAT(status_of("timeline").reason, HasSubstr("decode_all"));
+}
+
+TEST_F(workload_faults, a_missing_result_is_not_taken_for_success) {
+  const command_result result = run_pair(register_probe({"--fault", "no-result"}));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(status_of("stage1").reason, HasSubstr("wrote no"));
+}
+
+TEST_F(workload_faults, a_truncated_result_is_corrupt_input) {
+  const command_result result = run_pair(register_probe({"--fault", "truncated-result"}));
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(status_of("stage1").reason, HasSubstr("result.json"));
+}
+
+TEST_F(workload_faults, a_flood_of_output_is_bounded) {
+  const command_result result = run_pair(register_probe({"--fault", "flood"}));
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_LT(std::filesystem::file_size(latest_run() / "stage1/log.txt"), std::uint64_t{80} << 20);
+}
+
+TEST_F(workload_faults, a_daemon_left_behind_is_ended_and_named) {
+  const command_result result = run_pair(register_probe({"--fault", "daemon"}));
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(status_of("stage1").notes, ::testing::Contains(HasSubstr("left behind")));
+}
+
+TEST_F(workload_faults, a_program_that_does_not_exist_is_named) {
+  const command_result result = run_pair(register_command({"/nonexistent/program"}));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(status_of("stage1").reason, HasSubstr("/nonexistent/program"));
+  EXPECT_THAT(status_of("stage1").remedy, HasSubstr("profgate_add_workload"));
+}
+
+TEST_F(workload_faults, a_run_that_outgrows_its_limit_is_stopped) {
+  const command_result result =
+      run_pair(register_probe({"--fault", "flood"}), {"artifacts.max_run_bytes=100000"});
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(status_of("stage1").remedy, HasSubstr("artifacts.max_run_bytes"));
+}
+
+}  // namespace
+}  // namespace profgate::integration

@@ -1,0 +1,102 @@
+#include "doctor_checks.h"
+
+#include <gmock/gmock.h>
+
+namespace profgate::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A GPU machine on which everything works.
+machine_facts healthy() {
+  machine_facts facts;
+  facts.driver_version = "580.95.05";
+  facts.gpu_names = {"NVIDIA H200"};
+  facts.nsys = {{"/opt/nsys", "2025.3.1"}};
+  facts.nsys_importer.path = "/opt/QdstrmImporter";
+  facts.ncu = {{"/opt/ncu", "2025.3.1"}};
+  facts.collector_present = true;
+  facts.runs_dir = "tmp/stage2";
+  facts.free_bytes = 100;
+  facts.needed_bytes = 10;
+  return facts;
+}
+
+check find(const machine_facts& facts, const std::string& id) {
+  for (const check& c : diagnose(facts)) {
+    if (c.id == id) return c;
+  }
+  ADD_FAILURE() << "no check called " << id;
+  return {};
+}
+
+TEST(doctor, finds_nothing_wrong_with_a_healthy_machine) {
+  for (const check& c : diagnose(healthy())) EXPECT_EQ(c.state, health::good) << c.id << ": " << c.finding;
+}
+
+TEST(doctor, tells_no_driver_from_no_gpu_from_a_driver_that_does_not_answer) {
+  machine_facts facts = healthy();
+  facts.gpu_names.clear();
+  EXPECT_EQ(find(facts, "gpu").state, health::missing);
+  EXPECT_THAT(find(facts, "gpu").finding, HasSubstr("sees no GPU"));
+  facts.nvml_error = "driver/library version mismatch";
+  EXPECT_EQ(find(facts, "gpu").state, health::broken);
+  facts.driver_version.reset();
+  EXPECT_EQ(find(facts, "driver").state, health::missing);
+  EXPECT_THAT(find(facts, "gpu").finding, HasSubstr("without a driver"));
+}
+
+TEST(doctor, knows_versions_that_are_too_old) {
+  machine_facts facts = healthy();
+  facts.driver_version = "470.1";
+  facts.nsys->version = "2020.1";
+  facts.ncu->version = "2021.3";
+  EXPECT_EQ(find(facts, "driver").state, health::degraded);
+  EXPECT_EQ(find(facts, "nsys").state, health::degraded);
+  EXPECT_EQ(find(facts, "ncu").state, health::degraded);
+}
+
+TEST(doctor, tells_an_absent_importer_from_one_that_misses_a_library) {
+  machine_facts facts = healthy();
+  facts.nsys_importer.missing_libraries = {"libdw.so.1"};
+  EXPECT_THAT(find(facts, "nsys importer").finding, HasSubstr("misses libdw.so.1"));
+  EXPECT_THAT(find(facts, "nsys importer").remedy, HasSubstr("PROFGATE_NSYS_LIBRARY_PATH"));
+  facts.nsys_importer = {};
+  EXPECT_THAT(find(facts, "nsys importer").finding, HasSubstr("no QdstrmImporter"));
+  facts.nsys.reset();
+  EXPECT_EQ(find(facts, "nsys importer").state, health::missing);
+  EXPECT_EQ(find(facts, "nsys").state, health::missing);
+}
+
+TEST(doctor, reports_denied_counters_only_to_those_they_are_denied) {
+  machine_facts facts = healthy();
+  facts.counters_for_admin_only = true;
+  EXPECT_EQ(find(facts, "counters").state, health::degraded);
+  EXPECT_THAT(find(facts, "counters").finding, HasSubstr("ERR_NVGPUCTRPERM"));
+  facts.running_as_root = true;
+  EXPECT_EQ(find(facts, "counters").state, health::good);
+}
+
+TEST(doctor, calls_a_full_disk_and_a_wedged_nsys_broken) {
+  machine_facts facts = healthy();
+  EXPECT_FALSE(anything_broken(diagnose(facts)));
+  facts.free_bytes = 5;
+  EXPECT_EQ(find(facts, "disk").state, health::broken);
+  facts = healthy();
+  facts.leftover_nsys_agents = {"77 nsys --start-agent"};
+  EXPECT_THAT(find(facts, "nsys agents").finding, HasSubstr("77 nsys --start-agent"));
+  EXPECT_TRUE(anything_broken(diagnose(facts)));
+}
+
+TEST(doctor, gives_a_remedy_with_everything_that_is_not_good) {
+  machine_facts facts;
+  facts.driver_version = "100.0";
+  facts.nvml_error = "unknown error";
+  facts.counters_for_admin_only = true;
+  for (const check& c : diagnose(facts)) {
+    if (c.state != health::good && c.id != "nsys importer") EXPECT_FALSE(c.remedy.empty()) << c.id;
+  }
+}
+
+}  // namespace
+}  // namespace profgate::cli
