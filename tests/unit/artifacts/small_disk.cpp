@@ -6,14 +6,31 @@
 #include <unistd.h>
 
 #include <exception>
+#include <fstream>
 
 namespace profgate::artifacts {
 namespace {
 
 constexpr int not_permitted = 77;
 
+bool write_text(const char* path, const std::string& text) {
+  std::ofstream file(path);
+  return static_cast<bool>(file << text << std::flush);
+}
+
+/// Root may mount in a mount namespace of its own; others need a user namespace around it, in which they keep
+/// their numbers (without that the new disk would refuse every file).
+bool enter_namespace() {
+  if (::unshare(CLONE_NEWNS) == 0) return true;
+  const std::string user = std::to_string(::geteuid());
+  const std::string group = std::to_string(::getegid());
+  return ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text("/proc/self/setgroups", "deny") &&
+         write_text("/proc/self/uid_map", user + " " + user + " 1") &&
+         write_text("/proc/self/gid_map", group + " " + group + " 1");
+}
+
 bool mount_privately(const std::filesystem::path& folder, const std::string& options, bool read_only) {
-  if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  if (!enter_namespace()) return false;
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
   return ::mount("tmpfs", folder.c_str(), "tmpfs", read_only ? MS_RDONLY : 0, options.c_str()) == 0;
 }
