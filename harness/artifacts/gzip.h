@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace profgate::artifacts {
+
+/// Calls `consume` with the decompressed contents of gzip file `path`, chunk by chunk; it returns false to
+/// stop. A file that is not gzip, is cut short or fails its checksum is bad_input.
+void read_gzip(const std::filesystem::path& path, const std::function<bool(std::string_view)>& consume);
+
+/// Writes the contents of `source` as gzip to `target` (replaced where it exists) and fsyncs it.
+void write_gzip(const std::filesystem::path& source, const std::filesystem::path& target);
+
+/// Whether gzip file `compressed` holds exactly what `original` holds.
+bool gzip_holds(const std::filesystem::path& compressed, const std::filesystem::path& original);
+
+}  // namespace profgate::artifacts

@@ -1,0 +1,129 @@
+#include "artifacts/host_facts.h"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "artifacts/atomic_file.h"
+#include "core/error.h"
+
+namespace profgate::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The text of a small system file, or the reason why there is none.
+known<std::string> system_file(const fs::path& path) {
+  try {
+    return read_file(path, 4 << 20);
+  } catch (const core::error& failure) {
+    return known<std::string>::absent(failure.what());
+  }
+}
+
+/// The value behind the first line "<key> <separator> <value>"; surrounding blanks and quotes removed.
+std::optional<std::string> field(const std::string& text, std::string_view key, char separator) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t split = line.find(separator);
+    if (split == std::string::npos) continue;
+    const std::size_t key_end = line.find_last_not_of(" \t", split == 0 ? 0 : split - 1);
+    if (std::string_view(line).substr(0, key_end + 1) != key) continue;
+    const std::size_t start = line.find_first_not_of(" \t\"", split + 1);
+    if (start == std::string::npos) return std::string();
+    return line.substr(start, line.find_last_not_of(" \t\"\r") + 1 - start);
+  }
+  return std::nullopt;
+}
+
+known<std::string> field_of_file(const fs::path& path, std::string_view key, char separator) {
+  const known<std::string> text = system_file(path);
+  if (!text.value()) return text;
+  if (const auto found = field(*text.value(), key, separator)) return *found;
+  return known<std::string>::absent(path.string() + " has no '" + std::string(key) + "'");
+}
+
+/// "MemTotal:  16384 kB"
+known<std::int64_t> memory_field(const fs::path& root, std::string_view key) {
+  const known<std::string> text = field_of_file(root / "proc/meminfo", key, ':');
+  if (!text.value()) return known<std::int64_t>::absent(text.reason());
+  const std::int64_t kibibytes = std::atoll(text.value()->c_str());
+  if (kibibytes <= 0) return known<std::int64_t>::absent("/proc/meminfo gives no number: " + *text.value());
+  return kibibytes * 1024;
+}
+
+/// x86 kernels spell the model; arm64 kernels give two numbers, of which the common servers' are named here.
+known<std::string> cpu_model(const fs::path& root) {
+  const known<std::string> text = system_file(root / "proc/cpuinfo");
+  if (!text.value()) return text;
+  if (const auto model = field(*text.value(), "model name", ':')) return *model;
+  const auto implementer = field(*text.value(), "CPU implementer", ':');
+  const auto part = field(*text.value(), "CPU part", ':');
+  if (!implementer || !part) return known<std::string>::absent("/proc/cpuinfo names no model");
+  struct named_part {
+    std::string_view part;
+    const char* name;
+  };
+  static constexpr std::array<named_part, 4> arm_parts{{{"0xd0c", "Arm Neoverse-N1"},
+                                                        {"0xd40", "Arm Neoverse-V1"},
+                                                        {"0xd49", "Arm Neoverse-N2"},
+                                                        {"0xd4f", "Arm Neoverse-V2"}}};
+  for (const named_part& entry : arm_parts) {
+    if (*implementer == "0x41" && *part == entry.part) return std::string(entry.name);
+  }
+  return "implementer " + *implementer + ", part " + *part;
+}
+
+known<std::int64_t> usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) {
+    return known<std::int64_t>::absent("sched_getaffinity failed (more than 1024 CPUs?)");
+  }
+  return std::int64_t{CPU_COUNT(&set)};
+}
+
+known<double> load_average(const fs::path& root) {
+  const known<std::string> text = system_file(root / "proc/loadavg");
+  if (!text.value()) return known<double>::absent(text.reason());
+  std::istringstream numbers(*text.value());
+  numbers.imbue(std::locale::classic());
+  double one_minute = 0;
+  if (!(numbers >> one_minute)) return known<double>::absent("/proc/loadavg gives no number");
+  return one_minute;
+}
+
+}  // namespace
+
+host_facts gather_host_facts(const fs::path& root) {
+  host_facts facts;
+  struct utsname names {};
+  if (::uname(&names) == 0) {
+    facts.host_name = std::string(names.nodename);
+    facts.kernel = std::string(names.sysname) + " " + names.release;
+    facts.architecture = std::string(names.machine);
+  }
+  facts.operating_system = field_of_file(root / "etc/os-release", "PRETTY_NAME", '=');
+  facts.cpu_model = cpu_model(root);
+  const std::int64_t cpus_online = ::sysconf(_SC_NPROCESSORS_ONLN);
+  facts.cpus_online_count = cpus_online > 0 ? known<std::int64_t>(cpus_online)
+                                            : known<std::int64_t>::absent("sysconf does not tell");
+  facts.cpus_usable_count = usable_cpus();
+  facts.cpu_governor = system_file(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  if (const auto& governor = facts.cpu_governor.value()) {
+    facts.cpu_governor = governor->substr(0, governor->find('\n'));
+  }
+  facts.memory_bytes = memory_field(root, "MemTotal");
+  facts.memory_available_bytes = memory_field(root, "MemAvailable");
+  facts.load_average_1min_count = load_average(root);
+  return facts;
+}
+
+}  // namespace profgate::artifacts

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "artifacts/git_facts.h"
+#include "artifacts/gpu_facts.h"
+#include "artifacts/host_facts.h"
+#include "artifacts/inputs.h"
+#include "artifacts/known.h"
+
+namespace profgate::artifacts {
+
+/// How the harness and the workloads were built; CMake knows.
+struct build_facts {
+  std::string profgate_version;
+  std::string compiler;
+  std::string build_type;
+  std::string flags;
+};
+
+/// Everything that could explain why two runs differ (R7).
+struct provenance {
+  std::string run_id;
+  std::string created_utc;
+  host_facts host;
+  gpu_facts gpu_at_start;
+  git_facts git;
+  build_facts build;
+  std::map<std::string, known<std::string>> tool_versions;     ///< "nsys" → "2022.4.2"
+  std::map<std::string, known<std::string>> library_versions;  ///< "cuda_runtime", "cublas", …
+  std::string config_sha256;                                   ///< of config.yaml's text
+  std::vector<input_file> inputs;
+  std::vector<std::vector<std::string>> argv;      ///< redacted here, on writing
+  std::map<std::string, std::string> environment;  ///< from allowed_environment
+};
+
+/// The text of env.json. Whatever is null has its reason in the same object, under "not_measured".
+std::string env_json(const provenance& facts);
+
+/// The same document with the GPU's state after the last measurement, and the commands run since.
+std::string with_gpu_at_end(const std::string& env_json_text, const gpu_facts& gpu,
+                            const std::vector<std::vector<std::string>>& further_argv = {});
+
+}  // namespace profgate::artifacts

@@ -1,0 +1,126 @@
+#include "artifacts/retention.h"
+
+#include <algorithm>
+
+#include "artifacts/disk.h"
+#include "artifacts/run_list.h"
+#include "artifacts/run_store.h"
+#include "artifacts/status.h"
+#include "file_lock.h"
+#include "gzip.h"
+
+namespace profgate::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A file this small takes one block however well it is compressed.
+constexpr std::uint64_t disk_block_bytes = 4096;
+
+constexpr const char* compressed_suffix = ".gz";
+constexpr const char* unfinished_suffix = ".gz.tmp";
+
+fs::path with_suffix(const fs::path& path, const char* suffix) {
+  return path.string() + suffix;
+}
+
+/// Calls `visit` with every regular file; a symlink is none and is not followed.
+template <class Visit>
+void for_each_file(const fs::path& folder, Visit visit) {
+  std::vector<fs::path> files;  // taken first, since visiting changes the folder
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.symlink_status().type() == fs::file_type::regular) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) visit(file);
+}
+
+bool is_unfinished(const fs::path& file) {
+  return file.string().ends_with(unfinished_suffix);
+}
+
+bool is_to_be_compressed(const fs::path& file) {
+  if (is_unfinished(file) || file.extension() == compressed_suffix) return false;
+  if (file.filename() == run_marker_name || fs::file_size(file) <= disk_block_bytes) return false;
+  const fs::path compressed = with_suffix(file, compressed_suffix);
+  return !fs::exists(compressed) || gzip_holds(compressed, file);
+}
+
+bool has_work(const fs::path& run_directory) {
+  bool found = false;
+  for_each_file(run_directory, [&](const fs::path& file) {
+    found = found || is_unfinished(file) || is_to_be_compressed(file);
+  });
+  return found;
+}
+
+void replace_by_gzip(const fs::path& path) {
+  const fs::path compressed = with_suffix(path, compressed_suffix);
+  if (fs::exists(compressed)) {
+    if (gzip_holds(compressed, path)) fs::remove(path);
+    return;
+  }
+  const fs::path unfinished = with_suffix(path, unfinished_suffix);
+  try {
+    write_gzip(path, unfinished);
+    fs::rename(unfinished, compressed);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(unfinished, ignored);
+    throw;
+  }
+  sync_folder(folder_of(path));
+  fs::remove(path);
+}
+
+void compress_run(const fs::path& run_directory) {
+  for_each_file(run_directory, [](const fs::path& file) {
+    if (is_unfinished(file)) {
+      fs::remove(file);
+    } else if (is_to_be_compressed(file)) {
+      replace_by_gzip(file);
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<compression> plan_retention(const fs::path& stage2_dir, const std::string& pair,
+                                        std::size_t keep_runs,
+                                        const std::vector<std::string>& protected_run_ids) {
+  const run_store store(stage2_dir);
+  std::vector<run_info> runs = list_runs(stage2_dir, pair);
+  runs.resize(runs.size() - std::min(keep_runs, runs.size()));
+  std::vector<compression> plan;
+  for (const run_info& run : runs) {
+    const bool is_protected =
+        std::find(protected_run_ids.begin(), protected_run_ids.end(), run.run_id) != protected_run_ids.end();
+    if (is_protected || store.is_in_use(pair, run.path) || has_running_step(run.path)) continue;
+    const bool is_open = with_io_errors("look into", [&] { return has_work(run.path); });
+    if (is_open) plan.push_back({run.path, directory_size_bytes(run.path)});
+  }
+  return plan;
+}
+
+void compress_file(const fs::path& path) {
+  with_io_errors("compress", [&] { replace_by_gzip(path); });
+}
+
+retention_result apply_retention(const fs::path& stage2_dir, const std::vector<compression>& plan) {
+  retention_result result;
+  if (plan.empty()) return result;
+  with_io_errors("create the folder", [&] { fs::create_directories(stage2_dir / ".current"); });
+  // Two prunes at once would write the same temporary file.
+  const file_lock lock(stage2_dir / ".current" / "retention.lock");
+  for (const compression& item : plan) {
+    // It may have been cleaned away, or taken up again, since it was planned.
+    if (!read_run(item.run_directory) || has_running_step(item.run_directory)) continue;
+    result.bytes_before += directory_size_bytes(item.run_directory);
+    with_io_errors("compress", [&] { compress_run(item.run_directory); });
+    result.bytes_after += directory_size_bytes(item.run_directory);
+  }
+  return result;
+}
+
+}  // namespace profgate::artifacts

@@ -1,0 +1,85 @@
+#include "artifacts/run_list.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "artifacts/atomic_file.h"
+#include "artifacts/run_id.h"
+#include "core/error.h"
+
+namespace profgate::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// 1 for the first run of its second, N for the one whose id ends in "-N".
+int ordinal_of(const run_info& run) {
+  const std::string rest = parse_run_id(run.run_id)->rest;
+  return rest == run.pair ? 1 : std::atoi(rest.substr(run.pair.size() + 1).c_str());
+}
+
+bool is_older(const run_info& a, const run_info& b) {
+  const auto key = [](const run_info& run) {
+    return std::make_tuple(parse_run_id(run.run_id)->time, run.pair, ordinal_of(run));
+  };
+  return key(a) < key(b);
+}
+
+bool id_belongs_to(const std::string& rest, const std::string& pair) {
+  if (rest == pair) return true;
+  const std::string stem = pair + "-";
+  return rest.size() > stem.size() && rest.compare(0, stem.size(), stem) == 0 &&
+         rest.find_first_not_of("0123456789", stem.size()) == std::string::npos;
+}
+
+}  // namespace
+
+void write_run_marker(const fs::path& run_directory, std::string_view pair, const std::string& created_utc) {
+  nlohmann::ordered_json marker;
+  marker["schema_version"] = "1.0";
+  marker["run_id"] = run_directory.filename().string();
+  marker["pair"] = pair;
+  marker["created_utc"] = created_utc;
+  write_file_atomically(run_directory / run_marker_name, marker.dump(2) + "\n");
+}
+
+std::optional<run_info> read_run(const fs::path& run_directory) {
+  const std::string run_id = run_directory.filename().string();
+  const std::optional<run_id_parts> parts = parse_run_id(run_id);
+  std::error_code failure;
+  if (!parts || fs::symlink_status(run_directory, failure).type() != fs::file_type::directory) {
+    return std::nullopt;
+  }
+  if (!file_exists(run_directory / run_marker_name)) return std::nullopt;
+  const nlohmann::json marker =
+      nlohmann::json::parse(read_file(run_directory / run_marker_name, 1 << 20), nullptr, false);
+  if (!marker.is_object()) return std::nullopt;
+  const auto text = [&](const char* key) {
+    const auto found = marker.find(key);
+    return found != marker.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  run_info run{run_directory, run_id, text("pair"), text("created_utc")};
+  if (text("run_id") != run_id || !id_belongs_to(parts->rest, run.pair)) return std::nullopt;
+  return run;
+}
+
+std::vector<run_info> list_runs(const fs::path& stage2_dir, const std::optional<std::string>& pair) {
+  std::vector<run_info> runs;
+  std::error_code failure;
+  auto entry = fs::directory_iterator(stage2_dir, failure);
+  for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    std::optional<run_info> run = read_run(entry->path());
+    if (run && (!pair || run->pair == *pair)) runs.push_back(std::move(*run));
+  }
+  if (failure && failure != std::errc::no_such_file_or_directory) {
+    throw core::bad_input("cannot list the runs in " + stage2_dir.string() + ": " + failure.message(),
+                          "check the folder and its permissions");
+  }
+  std::sort(runs.begin(), runs.end(), is_older);
+  return runs;
+}
+
+}  // namespace profgate::artifacts
