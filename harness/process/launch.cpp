@@ -1,0 +1,148 @@
+#include "launch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace profgate::process {
+namespace {
+
+// A bigger pipe lets a chatty child run on while we write the log. Where the system allows less, less it is.
+constexpr int output_pipe_bytes = 1 << 20;
+constexpr int first_free_fd = 3;
+
+[[noreturn]] void throw_no_resources(const char* what, const std::string& program, int error) {
+  throw core::step_failure(fmt::format("cannot start {}: {}: {}", program, what, std::strerror(error)),
+                           "end other programs, or raise the limits on processes and open files (ulimit -u, "
+                           "ulimit -n)");
+}
+
+/// Moves a descriptor away from 0, 1 and 2, which the child gets new ones for.
+owned_fd above_stdio(int fd) {
+  owned_fd original(fd);
+  if (fd < 0 || fd >= first_free_fd) return original;
+  return owned_fd(::fcntl(fd, F_DUPFD_CLOEXEC, first_free_fd));
+}
+
+struct pipe_ends {
+  owned_fd read;
+  owned_fd write;
+};
+
+pipe_ends take_ends(const std::array<int, 2>& fds, const std::string& program) {
+  pipe_ends ends;
+  ends.read = above_stdio(fds[0]);
+  ends.write = above_stdio(fds[1]);
+  if (!ends.read.is_open() || !ends.write.is_open()) throw_no_resources("pipe", program, errno);
+  return ends;
+}
+
+pipe_ends make_pipe(const std::string& program) {
+  std::array<int, 2> fds{-1, -1};
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) throw_no_resources("pipe", program, errno);
+  return take_ends(fds, program);
+}
+
+/// A socket, since only a socket can be written to without the risk of SIGPIPE.
+pipe_ends make_control_channel(const std::string& program) {
+  std::array<int, 2> fds{-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
+    throw_no_resources("socketpair", program, errno);
+  }
+  return take_ends(fds, program);
+}
+
+pipe_ends make_output_pipe(const std::string& program) {
+  pipe_ends ends = make_pipe(program);
+  ::fcntl(ends.write.get(), F_SETPIPE_SZ, output_pipe_bytes);
+  ::fcntl(ends.read.get(), F_SETFL, O_NONBLOCK);
+  return ends;
+}
+
+std::vector<char*> as_pointers(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::int64_t to_ns(std::chrono::milliseconds duration) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+}
+
+/// fork() with every signal blocked in the new process, so that none of our handlers ever runs there.
+pid_t fork_without_signals() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) return 0;
+  const int fork_error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = fork_error;
+  return pid;
+}
+
+}  // namespace
+
+supervised_child::supervised_child(const prepared_command& prepared, const run_options& options) {
+  const owned_fd null_device = above_stdio(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null_device.is_open()) throw_no_resources("/dev/null", prepared.program, errno);
+  pipe_ends report = make_pipe(prepared.program);
+  pipe_ends control = make_control_channel(prepared.program);
+  pipe_ends output = make_output_pipe(prepared.program);
+  pipe_ends captured;
+  if (options.capture_stdout) captured = make_output_pipe(prepared.program);
+
+  const std::vector<char*> argv = as_pointers(prepared.arguments);
+  const std::vector<char*> environment = as_pointers(prepared.environment);
+  supervisor_setup setup;
+  setup.program = prepared.program.c_str();
+  setup.argv = argv.data();
+  setup.environment = environment.data();
+  setup.working_directory = prepared.working_directory.empty() ? nullptr : prepared.working_directory.c_str();
+  setup.control_fd = control.read.get();
+  setup.report_fd = report.write.get();
+  setup.null_fd = null_device.get();
+  setup.stdout_fd = options.capture_stdout ? captured.write.get() : output.write.get();
+  setup.stderr_fd = output.write.get();
+  setup.keep_open_fds = options.keep_open_fds.data();
+  setup.keep_open_count = options.keep_open_fds.size();
+  setup.deadline_ns = options.deadline ? to_ns(*options.deadline) : -1;
+  setup.grace_ns = to_ns(options.grace);
+  setup.leftover_grace_ns = to_ns(options.leftover_grace);
+
+  m_supervisor = fork_without_signals();
+  if (m_supervisor == 0) supervise(setup);
+  if (m_supervisor < 0) throw_no_resources("fork", prepared.program, errno);
+  m_control = std::move(control.write);
+  m_report = std::move(report.read);
+  m_output = std::move(output.read);
+  m_captured = std::move(captured.read);
+}
+
+supervised_child::~supervised_child() {
+  // An exception may bring us here while the child runs. Closing the control channel ends it; closing the
+  // output as well keeps it from blocking on a pipe that nobody reads any more.
+  m_control.reset();
+  m_output.reset();
+  m_captured.reset();
+  while (::waitpid(m_supervisor, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+void supervised_child::send(char request) {
+  // A supervisor that is gone needs no request; MSG_NOSIGNAL: nor is that worth a SIGPIPE.
+  ::send(m_control.get(), &request, 1, MSG_NOSIGNAL);
+}
+
+}  // namespace profgate::process

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include "owned_fd.h"
+#include "prepare.h"
+#include "process/runner.h"
+#include "supervisor.h"
+
+namespace profgate::process {
+
+/// A child with its supervisor. When it goes out of scope, so does whatever is left of the child.
+class supervised_child {
+ public:
+  /// Throws step_failure where the system has no processes or descriptors left.
+  supervised_child(const prepared_command& prepared, const run_options& options);
+  ~supervised_child();
+  supervised_child(const supervised_child&) = delete;
+  supervised_child& operator=(const supervised_child&) = delete;
+
+  int report_fd() const { return m_report.get(); }      ///< messages of supervisor.h
+  int output_fd() const { return m_output.get(); }      ///< stdout and stderr, or stderr alone
+  int captured_fd() const { return m_captured.get(); }  ///< stdout, where it is captured; else -1
+
+  void ask_to_end() { send(control_ask_to_end); }
+  void kill_now() { send(control_kill); }
+
+ private:
+  void send(char request);
+
+  owned_fd m_control;
+  owned_fd m_report;
+  owned_fd m_output;
+  owned_fd m_captured;
+  pid_t m_supervisor = -1;
+};
+
+}  // namespace profgate::process
