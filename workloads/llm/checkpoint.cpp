@@ -16,7 +16,10 @@ using nlohmann::json;
 
 std::string dims_text(const std::vector<std::int64_t>& dims) {
   std::string text = "[";
-  for (const auto dim : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
+  for (const auto dim : dims) {
+    if (text.size() > 1) text += ", ";
+    text += std::to_string(dim);
+  }
   return text + "]";
 }
 
