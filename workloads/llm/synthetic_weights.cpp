@@ -40,9 +40,9 @@ struct affine {
 affine distribution_of(const tensor_spec& spec) {
   const std::string_view name = spec.name;
   if (spec.dims.size() == 1) return name.ends_with("weight") ? affine{1.0F, 0.1F} : affine{0.0F, 0.02F};
-  const bool positional =
-      name.ends_with("pos_embed") || name.ends_with("rel_pos_h") || name.ends_with("rel_pos_w");
-  if (positional || name.find("embed") != std::string_view::npos) return {0.0F, 0.05F};
+  const bool embedding = name.find("embed") != std::string_view::npos || name.ends_with("rel_pos_h") ||
+                         name.ends_with("rel_pos_w");
+  if (embedding) return {0.0F, 0.05F};
   const auto fan_in = static_cast<double>(spec.elements() / spec.dims.front());
   return {0.0F, static_cast<float>(std::sqrt(3.0 / fan_in))};
 }
