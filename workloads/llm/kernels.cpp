@@ -8,8 +8,7 @@
 // extension and the loader picks. (Its ifunc resolvers run before the sanitizer's runtime is up, so not
 // there.)
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define PROFGATE_VECTOR_CLONES \
-  __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define PROFGATE_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define PROFGATE_VECTOR_CLONES
 #endif
