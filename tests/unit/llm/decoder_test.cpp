@@ -1,0 +1,128 @@
+#include <memory>
+
+#include "llm/checkpoint.h"
+#include "llm/cpu_decoder.h"
+#include "llm/hf_config.h"
+#include "llm/reference.h"
+#include "llm/synthetic_weights.h"
+#include "support.h"
+
+namespace profgate::llm {
+namespace {
+
+using namespace testing_support;
+
+/// A decoder with all that it refers to.
+class loaded_model {
+ public:
+  loaded_model(const model_shape& shape, unsigned threads, const std::string& checkpoint = "")
+      : m_pool(threads),
+        m_weights(load_weights(shape, source(checkpoint))),
+        m_engine(shape, m_weights, {.positions = 64, .prefill_tokens = 40}, m_pool, m_ranges) {}
+
+  decoder& engine() { return m_engine; }
+
+ private:
+  std::unique_ptr<tensor_source> source(const std::string& checkpoint) {
+    if (checkpoint.empty()) return std::make_unique<synthetic_source>(m_pool);
+    return std::make_unique<checkpoint_source>(checkpoint, m_pool);
+  }
+
+  stage_ranges m_ranges{"test"};
+  thread_pool m_pool;
+  decoder_weights m_weights;
+  cpu_decoder m_engine;
+};
+
+/// Every feature at once, and sizes that no vector width divides.
+model_shape odd_shape() {
+  return {.architecture = "qwen3",
+          .vocab_size = 101,
+          .hidden_size = 36,
+          .intermediate_size = 50,
+          .num_hidden_layers = 2,
+          .num_attention_heads = 6,
+          .num_key_value_heads = 3,
+          .head_dim = 10,
+          .rms_norm_eps = 1e-6,
+          .rope_theta = 10000,
+          .tie_word_embeddings = true,
+          .attention_bias = true,
+          .qk_norm = true};
+}
+
+std::vector<float> copy(std::span<const float> logits) {
+  return {logits.begin(), logits.end()};
+}
+
+void expect_close(const std::vector<float>& actual, const std::vector<float>& expected) {
+  reference as_reference;
+  for (std::size_t token = 0; token < expected.size(); ++token)
+    as_reference.last_logits.push_back({token, expected[token]});
+  ASSERT_EQ(actual.size(), expected.size());
+  EXPECT_LT(relative_distance(actual, as_reference), 1e-5);
+}
+
+class reproduces : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(reproduces, the_checkpoints_logits_and_tokens) {
+  const std::string directory = reference_dir() + "/checkpoints/" + GetParam();
+  const auto shape = read_hf_config(directory + "/config.json");
+  loaded_model model(shape, 2, directory);
+  const auto expected = read_reference(directory + "/reference.json", GetParam(), shape.vocab_size);
+  ASSERT_EQ(expected.last_logits.size(), 512U);
+  ASSERT_EQ(expected.greedy.size(), 24U);
+  EXPECT_LE(check_against(model.engine(), expected), largest_reference_distance);
+}
+
+INSTANTIATE_TEST_SUITE_P(cpu_decoder, reproduces, ::testing::Values("llama", "qwen2"));
+
+TEST(cpu_decoder, reproduces_the_synthetic_reference_with_any_number_of_threads) {
+  const auto expected = read_reference(reference_dir() + "/synthetic_reference.json", "llama-tiny", 512);
+  for (const unsigned threads : {1U, 2U, 3U}) {
+    loaded_model model(llama_tiny_shape(), threads);
+    EXPECT_LE(check_against(model.engine(), expected), largest_reference_distance) << threads << " threads";
+  }
+}
+
+TEST(cpu_decoder, decoding_equals_a_longer_prefill) {
+  const auto tokens = synthetic_tokens("prompt", 40, 101);
+  for (const std::size_t prompt : {1U, 5U, 39U}) {
+    loaded_model model(odd_shape(), 2);
+    const auto at_once = copy(model.engine().prefill(tokens));
+    model.engine().reset();
+    auto step_by_step = copy(model.engine().prefill(std::span(tokens).first(prompt)));
+    for (std::size_t i = prompt; i < tokens.size(); ++i)
+      step_by_step = copy(model.engine().decode_step(tokens[i]));
+    expect_close(step_by_step, at_once);
+  }
+}
+
+TEST(cpu_decoder, prefill_continues_where_the_cache_ends) {
+  const auto tokens = synthetic_tokens("prompt", 40, 101);
+  loaded_model model(odd_shape(), 2);
+  const auto at_once = copy(model.engine().prefill(tokens));
+  model.engine().reset();
+  model.engine().prefill(std::span(tokens).first(17));
+  expect_close(copy(model.engine().prefill(std::span(tokens).subspan(17))), at_once);
+}
+
+TEST(cpu_decoder, refuses_what_it_has_no_room_for) {
+  loaded_model model(llama_tiny_shape(), 1);
+  auto& engine = model.engine();
+  expect_bad_input("a prefill of 41 tokens, with room for 1 to 40",
+                   [&] { engine.prefill(std::vector<token_id>(41)); });
+  expect_bad_input("a prefill of 0 tokens", [&] { engine.prefill({}); });
+  expect_bad_input("token 512 is outside the vocabulary of 512", [&] { engine.decode_step(512); });
+  expect_bad_input("token -1 is outside", [&] { engine.decode_step(-1); });
+  engine.prefill(std::vector<token_id>(40));
+  for (int i = 0; i < 24; ++i) engine.decode_step(1);
+  expect_bad_input("position 65 is beyond the KV cache of 64", [&] { engine.decode_step(1); });
+}
+
+TEST(argmax, takes_the_first_of_equals) {
+  EXPECT_EQ(argmax(std::vector<float>{-3, 2, 1, 2}), 1);
+}
+
+}  // namespace
+}  // namespace profgate::llm

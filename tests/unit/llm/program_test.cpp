@@ -1,0 +1,170 @@
+#include <map>
+
+#include "child_program.h"
+#include "llm/json_file.h"
+#include "support.h"
+
+namespace profgate::llm {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+
+constexpr int prompt_tokens = 5;
+constexpr int decode_tokens = 3;
+constexpr int layers = 3;
+
+class program : public ::testing::Test {
+ protected:
+  std::string config(const std::string& model, const std::string& device = "cpu") const {
+    return m_directory.write("config.yaml", "workload: {device: " + device +
+                                                ", prompt_tokens: 5, decode_tokens: 3, threads: 2}\n"
+                                                "stage1: {repetitions: 2, warmup: 1}\nmodel: " +
+                                                model + "\n");
+  }
+
+  static std::string checkpoint_model(const std::string& reference_file) {
+    return "{name: m, dtype: float32, weights: checkpoint, checkpoint: " + reference_dir() +
+           "/checkpoints/llama, reference: llama, reference_file: " + reference_file + "}";
+  }
+
+  finished_program run(const std::string& config_path, const std::string& mode,
+                       const std::map<std::string, std::string>& environment = {}) const {
+    return run_program(
+        m_directory.path(),
+        {PROFGATE_LLM_PROGRAM, "--config", config_path, "--mode", mode, "--result", result_path()},
+        environment);
+  }
+
+  std::string result_path() const { return m_directory.file("result.json"); }
+
+  temporary_directory m_directory;
+  std::string m_reference = reference_dir() + "/checkpoints/llama/reference.json";
+};
+
+TEST_F(program, bench_writes_the_result_and_google_benchmarks_report) {
+  const auto finished = run(config(checkpoint_model(m_reference)), "bench");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("GB/s measured read bandwidth = "));
+
+  const auto result = read_json_file(result_path());
+  EXPECT_EQ(result.at("schema_version"), 1);
+  EXPECT_EQ(result.at("mode"), "bench");
+  EXPECT_EQ(result.at("device").at("kind"), "cpu");
+  EXPECT_FALSE(result.at("device").at("name").get<std::string>().empty());
+  EXPECT_EQ(result.at("device").at("threads"), 2);
+  EXPECT_EQ(result.at("model").at("architecture"), "llama");
+  EXPECT_EQ(result.at("model").at("weights"), "checkpoint");
+  EXPECT_EQ(result.at("model").at("parameters"), 198080);
+  EXPECT_EQ(result.at("model").at("active_parameters"), 198080);
+  EXPECT_EQ(result.at("model").at("dims").at("num_hidden_layers"), layers);
+  EXPECT_EQ(result.at("tokens"),
+            (nlohmann::json{{"prompt", prompt_tokens}, {"decode", decode_tokens}, {"batch", 1}}));
+  EXPECT_EQ(result.at("samples_ns").at("prefill").size(), 2U);
+  EXPECT_EQ(result.at("samples_ns").at("decode_all").size(), 2U);
+  EXPECT_EQ(result.at("decode_step_ns").size(), 2U * decode_tokens);
+  EXPECT_GT(result.at("work").at("prefill").at("flops"), 0);
+  EXPECT_GT(result.at("work").at("decode_all").at("bytes"), 0);
+  EXPECT_FALSE(result.at("work_assumptions").empty());
+  EXPECT_GT(result.at("ceilings").at("flops_per_s"), 0);
+  EXPECT_GT(result.at("ceilings").at("read_bytes_per_s"), 0);
+  EXPECT_GT(result.at("memory_peak_bytes"), 0);
+  EXPECT_EQ(result.at("logits_hash").get<std::string>().size(), 18U);
+  EXPECT_EQ(result.at("greedy").size(), 1U + decode_tokens);
+  EXPECT_EQ(result.at("reference").at("name"), "llama");
+  EXPECT_LT(result.at("reference_distance"), 1e-3);
+
+  std::map<std::string, int> repetitions;
+  const auto report = read_json_file(m_directory.file("benchmark.json"));
+  for (const auto& row : report.at("benchmarks"))
+    if (row.at("run_type") == "iteration") ++repetitions[row.at("run_name").get<std::string>().substr(0, 7)];
+  EXPECT_EQ(repetitions, (std::map<std::string, int>{{"prefill", 2}, {"decode_", 2}}));
+}
+
+TEST_F(program, profile_opens_each_stage_once_and_every_operator_inside) {
+  const std::string record = m_directory.file("ranges.txt");
+  const auto finished = run(config(checkpoint_model(m_reference)), "profile",
+                            {{"NVTX_INJECTION64_PATH", PROFGATE_RANGE_RECORDER}, {"RANGE_RECORD", record}});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  std::map<std::string, int> opened;
+  std::istringstream lines(read_text(record));
+  for (std::string line; std::getline(lines, line);) ++opened[line];
+  std::map<std::string, int> expected = {
+      {"0 LLM:prefill", 1}, {"0 LLM:decode_all", 1}, {"1 LLM:decode_step", decode_tokens}};
+  const auto expect_in_both = [&](const std::string& name, int a_pass) {
+    expected["1 LLM:" + name] = a_pass;                  // in prefill
+    expected["2 LLM:" + name] = a_pass * decode_tokens;  // in a decode step
+  };
+  for (const char* name : {"embed", "lm_head", "sample"}) expect_in_both(name, 1);
+  for (const char* name : {"attn.norm", "attn.qkv", "attn.rope", "attn.core", "attn.out", "mlp.norm",
+                           "mlp.gate_up", "mlp.act", "mlp.down"})
+    expect_in_both(name, layers);
+  EXPECT_EQ(opened, expected);
+
+  const auto result = read_json_file(result_path());
+  EXPECT_EQ(result.at("mode"), "profile");
+  EXPECT_EQ(result.at("samples_ns").at("prefill").size(), 1U);
+  EXPECT_EQ(result.at("decode_step_ns").size(), std::size_t{decode_tokens});
+  EXPECT_TRUE(result.at("ceilings").is_null());
+}
+
+TEST_F(program, bench_opens_no_range) {
+  const std::string record = m_directory.file("ranges.txt");
+  const auto finished = run(config(checkpoint_model(m_reference)), "bench",
+                            {{"NVTX_INJECTION64_PATH", PROFGATE_RANGE_RECORDER}, {"RANGE_RECORD", record}});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(read_text(record), "");
+}
+
+TEST_F(program, a_device_it_lacks_is_a_skip_in_one_line) {
+  const auto finished = run(config("{name: m}", "cuda"), "bench");
+  EXPECT_EQ(finished.exit_code, 77);
+  EXPECT_EQ(finished.err, "profgate-llm: this build has no CUDA backend\n");
+}
+
+TEST_F(program, a_reference_that_differs_fails_before_anything_is_timed) {
+  auto reference = read_json_file(m_reference);
+  reference["last_logits"][3] = reference["last_logits"][3].get<float>() + 1.0F;
+  const auto finished =
+      run(config(checkpoint_model(m_directory.write("other.json", reference.dump()))), "bench");
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("reference 'llama': the logits are 0.0"));
+  EXPECT_THAT(finished.err, HasSubstr("to fix it: "));
+  EXPECT_FALSE(std::filesystem::exists(result_path()));
+  EXPECT_FALSE(std::filesystem::exists(m_directory.file("benchmark.json")));
+}
+
+TEST_F(program, bad_input_exits_2_with_the_reason_and_the_remedy) {
+  const auto missing_model =
+      run(config("{name: m, dtype: float32, weights: checkpoint, checkpoint: /nonexistent}"), "bench");
+  EXPECT_EQ(missing_model.exit_code, 2);
+  EXPECT_THAT(missing_model.err, HasSubstr("profgate-llm: /nonexistent/config.json: cannot be read"));
+  EXPECT_THAT(missing_model.err, HasSubstr("  to fix it: "));
+
+  const auto misuse = run_program(m_directory.path(), {PROFGATE_LLM_PROGRAM, "--help"});
+  EXPECT_EQ(misuse.exit_code, 2);
+  EXPECT_THAT(misuse.err, HasSubstr("call it as profgate-llm --config"));
+}
+
+TEST_F(program, a_truncated_model_file_is_named) {
+  const std::string model = m_directory.path() + "/model";
+  std::filesystem::create_directory(model);
+  std::filesystem::copy(reference_dir() + "/checkpoints/llama", model);
+  std::filesystem::resize_file(model + "/model.safetensors", 400'000);
+  const auto finished =
+      run(config("{name: m, dtype: float32, weights: checkpoint, checkpoint: " + model + "}"), "profile");
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr(model + "/model.safetensors: tensor '"));
+  EXPECT_THAT(finished.err, HasSubstr("truncated"));
+}
+
+TEST_F(program, a_result_that_cannot_be_written_is_a_failure) {
+  const auto finished = run_program(
+      m_directory.path(), {PROFGATE_LLM_PROGRAM, "--config", config(checkpoint_model(m_reference)), "--mode",
+                           "profile", "--result", "/nonexistent/result.json"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("/nonexistent/result.json: cannot be written"));
+}
+
+}  // namespace
+}  // namespace profgate::llm

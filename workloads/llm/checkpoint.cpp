@@ -1,0 +1,113 @@
+#include "llm/checkpoint.h"
+
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "llm/failure.h"
+#include "llm/half_floats.h"
+#include "llm/json_file.h"
+#include "llm/thread_pool.h"
+
+namespace profgate::llm {
+namespace {
+
+using nlohmann::json;
+
+std::string dims_text(const std::vector<std::int64_t>& dims) {
+  std::string text = "[";
+  for (const auto dim : dims) {
+    if (text.size() > 1) text += ", ";
+    text += std::to_string(dim);
+  }
+  return text + "]";
+}
+
+/// Converts elements of two bytes; the file gives no alignment.
+template <float (*Convert)(std::uint16_t)>
+void convert(const std::byte* from, std::span<float> to, thread_pool& pool) {
+  pool.for_chunks(to.size(), std::size_t{1} << 16U, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+      to[i] = Convert(bits);
+    }
+  });
+}
+
+}  // namespace
+
+checkpoint_source::checkpoint_source(const std::string& directory, thread_pool& pool)
+    : m_directory(directory), m_pool(pool) {
+  const std::string single = directory + "/model.safetensors";
+  const std::string index = directory + "/model.safetensors.index.json";
+  if (std::filesystem::exists(single))
+    open_shard(single);
+  else if (std::filesystem::exists(index))
+    open_indexed(index);
+  else
+    throw bad_input(directory + ": neither model.safetensors nor model.safetensors.index.json is there",
+                    "set model.checkpoint to a Hugging Face directory with safetensors weights");
+}
+
+void checkpoint_source::open_shard(const std::string& path) {
+  mapped_file file(path);
+  auto tensors = parse_safetensors(file.bytes(), path);
+  for (const auto& [name, entry] : tensors)
+    if (!m_shard_of_tensor.emplace(name, m_shards.size()).second)
+      throw bad_input(path + ": tensor '" + name + "' is also in " + m_shards[m_shard_of_tensor[name]].path,
+                      "fetch the checkpoint again; its shards do not belong together");
+  m_shards.push_back({path, std::move(file), std::move(tensors)});
+}
+
+void checkpoint_source::open_indexed(const std::string& index_path) {
+  const json index = read_json_file(index_path);
+  const auto weight_map = index.find("weight_map");
+  if (weight_map == index.end() || !weight_map->is_object() || weight_map->empty())
+    throw bad_input(index_path + ": no weight_map", "fetch the checkpoint again; its index is damaged");
+  std::set<std::string> shard_names;
+  for (const auto& [tensor, shard_name] : weight_map->items()) {
+    const std::string name = shard_name.is_string() ? shard_name.get<std::string>() : "";
+    if (name.empty() || name.find('/') != std::string::npos)
+      throw bad_input(index_path + ": tensor '" + tensor + "' is not in a file of this directory",
+                      "fetch the checkpoint again; its index is damaged");
+    shard_names.insert(name);
+  }
+  for (const auto& name : shard_names) open_shard(m_directory + "/" + name);
+}
+
+std::span<const float> checkpoint_source::tensor(const tensor_spec& spec) {
+  const auto found = m_shard_of_tensor.find(spec.name);
+  if (found == m_shard_of_tensor.end())
+    throw bad_input(m_directory + ": tensor '" + spec.name + "' is missing",
+                    "check that config.json and the weights belong to the same model");
+  const shard& holder = m_shards[found->second];
+  const safetensors_entry& entry = holder.tensors.at(spec.name);
+  if (entry.dims != spec.dims)
+    throw bad_input(holder.path + ": tensor '" + spec.name + "' has the shape " + dims_text(entry.dims) +
+                        ", config.json asks for " + dims_text(spec.dims),
+                    "check that config.json and the weights belong to the same model");
+  const std::byte* data = holder.file.bytes().data() + entry.begin;
+  const auto count = static_cast<std::size_t>(spec.elements());
+  if (entry.dtype == tensor_dtype::f32 && reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0)
+    return {reinterpret_cast<const float*>(data), count};
+
+  const auto values = m_converted.take(count);
+  switch (entry.dtype) {
+    case tensor_dtype::f32:
+      std::memcpy(values.data(), data, values.size_bytes());
+      break;
+    case tensor_dtype::f16:
+      convert<float_of_f16>(data, values, m_pool);
+      break;
+    case tensor_dtype::bf16:
+      convert<float_of_bf16>(data, values, m_pool);
+      break;
+    case tensor_dtype::other:
+      throw bad_input(holder.path + ": tensor '" + spec.name + "' has the dtype " + entry.dtype_name,
+                      "use a checkpoint with F32, F16 or BF16 weights; quantised ones are not supported");
+  }
+  return values;
+}
+
+}  // namespace profgate::llm

@@ -1,0 +1,239 @@
+#include "llm/cpu_decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "llm/failure.h"
+
+namespace profgate::llm {
+namespace {
+
+std::size_t count_of(std::int64_t value) {
+  return static_cast<std::size_t>(value);
+}
+
+/// Rows a thread takes at once: a few hundred kilobytes of weights, so that taking costs nothing against
+/// reading, yet the last chunks end together. A multiple of the kernels' tile keeps results independent of
+/// it.
+std::size_t rows_per_chunk(std::size_t depth) {
+  constexpr std::size_t chunk_floats = std::size_t{1} << 16U;
+  return std::max<std::size_t>(chunk_floats / depth / 8 * 8, 8);
+}
+
+}  // namespace
+
+token_id argmax(std::span<const float> logits) {
+  return static_cast<token_id>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+cpu_decoder::cpu_decoder(const model_shape& shape, const decoder_weights& weights, decoder_capacity capacity,
+                         thread_pool& pool, const stage_ranges& ranges)
+    : m_shape(shape), m_weights(weights), m_capacity(capacity), m_pool(pool), m_ranges(ranges) {
+  const auto take = [&](std::int64_t rows, std::int64_t width) {
+    return m_arena.take(count_of(rows * width));
+  };
+  const auto cache_rows = shape.num_hidden_layers * capacity.positions;
+  m_keys = take(cache_rows, shape.key_value_width());
+  m_values = take(cache_rows, shape.key_value_width());
+  const auto tokens = capacity.prefill_tokens;
+  m_hidden = take(tokens, shape.hidden_size);
+  m_normed = take(tokens, shape.hidden_size);
+  m_q = take(tokens, shape.query_width());
+  m_attended = take(tokens, shape.query_width());
+  m_k = take(tokens, shape.key_value_width());
+  m_v = take(tokens, shape.key_value_width());
+  m_gate = take(tokens, shape.intermediate_size);
+  m_up = take(tokens, shape.intermediate_size);
+  m_scores = take(shape.num_attention_heads, capacity.positions);
+  m_logits = take(1, shape.vocab_size);
+
+  for (std::int64_t position = 0; position < capacity.positions; ++position) {
+    for (std::int64_t d = 0; d < shape.head_dim / 2; ++d) {
+      const double exponent = 2.0 * static_cast<double>(d) / static_cast<double>(shape.head_dim);
+      const auto frequency = static_cast<float>(std::pow(shape.rope_theta, -exponent));
+      const float angle = static_cast<float>(position) * frequency;
+      m_cosines.push_back(std::cos(angle));
+      m_sines.push_back(std::sin(angle));
+    }
+  }
+}
+
+std::span<const float> cpu_decoder::prefill(std::span<const token_id> tokens) {
+  if (tokens.empty() || count_of(m_capacity.prefill_tokens) < tokens.size())
+    throw bad_input("a prefill of " + std::to_string(tokens.size()) + " tokens, with room for 1 to " +
+                        std::to_string(m_capacity.prefill_tokens),
+                    "make the decoder with a larger capacity");
+  return forward(tokens);
+}
+
+std::span<const float> cpu_decoder::decode_step(token_id token) {
+  return forward({&token, 1});
+}
+
+std::span<const float> cpu_decoder::forward(std::span<const token_id> tokens) {
+  if (m_position + tokens.size() > count_of(m_capacity.positions))
+    throw bad_input("position " + std::to_string(m_position + tokens.size()) + " is beyond the KV cache of " +
+                        std::to_string(m_capacity.positions),
+                    "make the decoder with a larger capacity");
+  embed(tokens);
+  for (std::size_t layer = 0; layer < m_weights.layers.size(); ++layer) {
+    attention(layer, tokens.size());
+    mlp(m_weights.layers[layer], tokens.size());
+  }
+  m_position += tokens.size();
+
+  const auto range = m_ranges.open(range_name::lm_head);
+  const auto hidden = count_of(m_shape.hidden_size);
+  norm(m_hidden.data() + (tokens.size() - 1) * hidden, m_weights.final_norm, 1, m_normed.data());
+  multiply(m_normed.data(), 1, hidden,
+           {{m_weights.lm_head, m_logits.size(), nullptr, m_logits.data(), m_logits.size()}});
+  return m_logits;
+}
+
+void cpu_decoder::embed(std::span<const token_id> tokens) {
+  const auto range = m_ranges.open(range_name::embed);
+  const auto hidden = count_of(m_shape.hidden_size);
+  for (std::size_t t = 0; t < tokens.size(); ++t) {
+    if (tokens[t] < 0 || tokens[t] >= m_shape.vocab_size)
+      throw bad_input("token " + std::to_string(tokens[t]) + " is outside the vocabulary of " +
+                          std::to_string(m_shape.vocab_size),
+                      "give token ids of this model");
+    std::copy_n(m_weights.embedding + count_of(tokens[t]) * hidden, hidden, m_hidden.data() + t * hidden);
+  }
+}
+
+void cpu_decoder::attention(std::size_t layer, std::size_t tokens) {
+  const auto& weights = m_weights.layers[layer];
+  const auto hidden = count_of(m_shape.hidden_size);
+  const auto query = count_of(m_shape.query_width());
+  const auto key_value = count_of(m_shape.key_value_width());
+  {
+    const auto range = m_ranges.open(range_name::attn_norm);
+    norm(m_hidden.data(), weights.attn_norm, tokens, m_normed.data());
+  }
+  {
+    const auto range = m_ranges.open(range_name::attn_qkv);
+    multiply(m_normed.data(), tokens, hidden,
+             {{weights.q, query, weights.q_bias, m_q.data(), query},
+              {weights.k, key_value, weights.k_bias, m_k.data(), key_value},
+              {weights.v, key_value, weights.v_bias, m_v.data(), key_value}});
+  }
+  {
+    const auto range = m_ranges.open(range_name::attn_rope);
+    rotate_and_cache(layer, tokens);
+  }
+  {
+    const auto range = m_ranges.open(range_name::attn_core);
+    attend_all_heads(layer, tokens);
+  }
+  const auto range = m_ranges.open(range_name::attn_out);
+  multiply(m_attended.data(), tokens, query, {{weights.o, hidden, nullptr, m_hidden.data(), hidden, true}});
+}
+
+void cpu_decoder::rotate_and_cache(std::size_t layer, std::size_t tokens) {
+  const auto& weights = m_weights.layers[layer];
+  const auto head_dim = count_of(m_shape.head_dim);
+  const auto heads = count_of(m_shape.num_attention_heads);
+  const auto kv_heads = count_of(m_shape.num_key_value_heads);
+  const auto epsilon = static_cast<float>(m_shape.rms_norm_eps);
+  m_pool.for_chunks(tokens, 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t t = begin; t < end; ++t) {
+      float* q = m_q.data() + t * heads * head_dim;
+      float* k = m_k.data() + t * kv_heads * head_dim;
+      const float* v = m_v.data() + t * kv_heads * head_dim;
+      if (weights.q_norm != nullptr) {
+        kernels::rms_norm(q, weights.q_norm, heads, head_dim, epsilon, q);
+        kernels::rms_norm(k, weights.k_norm, kv_heads, head_dim, epsilon, k);
+      }
+      const std::size_t position = m_position + t;
+      const float* cosines = m_cosines.data() + position * head_dim / 2;
+      const float* sines = m_sines.data() + position * head_dim / 2;
+      kernels::rotate_heads(q, heads, head_dim, cosines, sines);
+      kernels::rotate_heads(k, kv_heads, head_dim, cosines, sines);
+      for (std::size_t head = 0; head < kv_heads; ++head) {
+        std::copy_n(k + head * head_dim, head_dim, cached(m_keys, layer, head) + position * head_dim);
+        std::copy_n(v + head * head_dim, head_dim, cached(m_values, layer, head) + position * head_dim);
+      }
+    }
+  });
+}
+
+void cpu_decoder::attend_all_heads(std::size_t layer, std::size_t tokens) {
+  const auto head_dim = count_of(m_shape.head_dim);
+  const auto heads = count_of(m_shape.num_attention_heads);
+  const auto heads_per_kv_head = heads / count_of(m_shape.num_key_value_heads);
+  m_pool.for_chunks(heads, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t head = begin; head < end; ++head) {
+      const float* keys = cached(m_keys, layer, head / heads_per_kv_head);
+      const float* values = cached(m_values, layer, head / heads_per_kv_head);
+      float* scores = m_scores.data() + head * count_of(m_capacity.positions);
+      for (std::size_t t = 0; t < tokens; ++t) {
+        const std::size_t offset = (t * heads + head) * head_dim;
+        kernels::attend(m_q.data() + offset, keys, values, m_position + t + 1, head_dim, scores,
+                        m_attended.data() + offset);
+      }
+    }
+  });
+}
+
+void cpu_decoder::mlp(const layer_weights& weights, std::size_t tokens) {
+  const auto hidden = count_of(m_shape.hidden_size);
+  const auto inner = count_of(m_shape.intermediate_size);
+  {
+    const auto range = m_ranges.open(range_name::mlp_norm);
+    norm(m_hidden.data(), weights.mlp_norm, tokens, m_normed.data());
+  }
+  {
+    const auto range = m_ranges.open(range_name::mlp_gate_up);
+    multiply(m_normed.data(), tokens, hidden,
+             {{weights.gate, inner, nullptr, m_gate.data(), inner},
+              {weights.up, inner, nullptr, m_up.data(), inner}});
+  }
+  {
+    const auto range = m_ranges.open(range_name::mlp_act);
+    m_pool.for_chunks(tokens * inner, 1024, [&](std::size_t begin, std::size_t end) {
+      kernels::swiglu(m_gate.data() + begin, m_up.data() + begin, end - begin);
+    });
+  }
+  const auto range = m_ranges.open(range_name::mlp_down);
+  multiply(m_gate.data(), tokens, inner, {{weights.down, hidden, nullptr, m_hidden.data(), hidden, true}});
+}
+
+void cpu_decoder::norm(const float* x, const float* weight, std::size_t tokens, float* out) {
+  const auto width = count_of(m_shape.hidden_size);
+  const auto epsilon = static_cast<float>(m_shape.rms_norm_eps);
+  m_pool.for_chunks(tokens, 4, [&](std::size_t begin, std::size_t end) {
+    kernels::rms_norm(x + begin * width, weight, end - begin, width, epsilon, out + begin * width);
+  });
+}
+
+void cpu_decoder::multiply(const float* x, std::size_t tokens, std::size_t depth,
+                           std::initializer_list<kernels::row_block> blocks) {
+  std::size_t all_rows = 0;
+  for (const auto& block : blocks) all_rows += block.rows;
+  m_pool.for_chunks(all_rows, rows_per_chunk(depth), [&](std::size_t begin, std::size_t end) {
+    std::size_t first_row = 0;  // of the block, among the rows of all blocks
+    for (const auto& block : blocks) {
+      const std::size_t from = std::max(begin, first_row);
+      const std::size_t to = std::min(end, first_row + block.rows);
+      if (from < to) {
+        const std::size_t row = from - first_row;
+        kernels::row_block part = block;
+        part.weight += row * depth;
+        part.rows = to - from;
+        part.out += row;
+        if (part.bias != nullptr) part.bias += row;
+        kernels::multiply_rows(x, tokens, depth, part);
+      }
+      first_row += block.rows;
+    }
+  });
+}
+
+float* cpu_decoder::cached(std::span<float> cache, std::size_t layer, std::size_t kv_head) const {
+  const auto kv_heads = count_of(m_shape.num_key_value_heads);
+  return cache.data() + (layer * kv_heads + kv_head) * count_of(m_capacity.positions * m_shape.head_dim);
+}
+
+}  // namespace profgate::llm

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace profgate::llm {
+
+enum class run_mode { bench, profile };
+
+/// The command line that every workload shares: --config <yaml> --mode bench|profile --result <json>
+struct command_line {
+  std::string config_path;
+  run_mode mode = run_mode::bench;
+  std::string result_path;
+};
+
+/// Takes the arguments after the program's name. Throws bad_input for an unknown, repeated or missing one.
+command_line parse_command_line(std::span<const char* const> arguments);
+
+}  // namespace profgate::llm

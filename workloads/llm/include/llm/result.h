@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "llm/ceilings.h"
+#include "llm/decoder.h"
+#include "llm/model_shape.h"
+#include "llm/workload_config.h"
+
+namespace profgate::llm {
+
+/// What one run found; written as the result JSON of the workload contract (workloads/README.md).
+struct run_result {
+  struct reference_match {
+    std::string name;
+    double distance = 0;
+  };
+
+  std::string mode;
+  unsigned threads = 0;
+  std::vector<std::int64_t> prefill_ns;      ///< one a repetition
+  std::vector<std::int64_t> decode_all_ns;   ///< one a repetition
+  std::vector<std::int64_t> decode_step_ns;  ///< every step of every repetition, in order
+  std::optional<ceilings> attainable;        ///< not measured under a profiler
+  std::optional<std::int64_t> memory_peak_bytes;
+  std::uint64_t logits_hash = 0;
+  std::vector<token_id> greedy;
+  std::optional<reference_match> reference;
+};
+
+/// "0x" and 16 hexadecimal digits.
+std::string hash_text(std::uint64_t hash);
+
+void write_result(const std::string& path, const workload_config& config, const model_shape& shape,
+                  const run_result& result);
+
+}  // namespace profgate::llm

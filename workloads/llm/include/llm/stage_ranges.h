@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "nvtx/ranges.h"
+
+namespace profgate::llm {
+
+/// Every range the program opens. The names are a contract with whoever reads the timeline.
+enum class range_name : std::size_t {
+  prefill,
+  decode_all,
+  decode_step,
+  embed,
+  attn_norm,
+  attn_qkv,
+  attn_rope,
+  attn_core,
+  attn_out,
+  mlp_norm,
+  mlp_gate_up,
+  mlp_act,
+  mlp_down,
+  lm_head,
+  sample,
+  count
+};
+
+/// Opens NVTX ranges in one domain while enabled. Warm-up runs with it disabled, so that a profile holds
+/// exactly one range of each stage.
+class stage_ranges {
+ public:
+  explicit stage_ranges(const std::string& domain_name);
+
+  void enable(bool on) { m_enabled = on; }
+  [[nodiscard]] nvtx::scoped_range open(range_name name) const {
+    return {m_enabled ? &m_domain : nullptr, m_labels[static_cast<std::size_t>(name)]};
+  }
+  /// For a range that is only sometimes opened.
+  void open_in(std::optional<nvtx::scoped_range>& range, range_name name) const {
+    range.emplace(m_enabled ? &m_domain : nullptr, m_labels[static_cast<std::size_t>(name)]);
+  }
+
+ private:
+  nvtx::domain m_domain;
+  std::array<nvtx::label, static_cast<std::size_t>(range_name::count)> m_labels;
+  bool m_enabled = false;
+};
+
+}  // namespace profgate::llm

@@ -1,0 +1,92 @@
+#include "llm/result.h"
+
+#include <cstdio>
+
+#include "llm/json_file.h"
+#include "llm/machine.h"
+#include "llm/work_count.h"
+
+namespace profgate::llm {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json dims_json(const model_shape& shape) {
+  return {{"vocab_size", shape.vocab_size},
+          {"hidden_size", shape.hidden_size},
+          {"intermediate_size", shape.intermediate_size},
+          {"num_hidden_layers", shape.num_hidden_layers},
+          {"num_attention_heads", shape.num_attention_heads},
+          {"num_key_value_heads", shape.num_key_value_heads},
+          {"head_dim", shape.head_dim},
+          {"rms_norm_eps", shape.rms_norm_eps},
+          {"rope_theta", shape.rope_theta},
+          {"tie_word_embeddings", shape.tie_word_embeddings},
+          {"attention_bias", shape.attention_bias},
+          {"qk_norm", shape.qk_norm}};
+}
+
+ordered_json model_json(const workload_config& config, const model_shape& shape) {
+  const std::int64_t parameters = parameter_count(shape);
+  return {{"name", config.model_name},
+          {"architecture", shape.architecture},
+          {"dtype", config.dtype},
+          {"weights", config.checkpoint ? "checkpoint" : "synthetic"},
+          {"parameters", parameters},
+          {"active_parameters", parameters},  // a dense model uses them all for every token
+          {"dims", dims_json(shape)}};
+}
+
+ordered_json work_json(const work& counted) {
+  return {{"flops", counted.flops}, {"bytes", counted.bytes}};
+}
+
+ordered_json ceilings_json(const std::optional<ceilings>& attainable) {
+  if (!attainable) return nullptr;
+  return {{"flops_per_s", attainable->flops_per_s},
+          {"read_bytes_per_s", attainable->read_bytes_per_s},
+          {"method", ceilings_method}};
+}
+
+template <typename Value>
+ordered_json or_null(const std::optional<Value>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+}  // namespace
+
+std::string hash_text(std::uint64_t hash) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+void write_result(const std::string& path, const workload_config& config, const model_shape& shape,
+                  const run_result& result) {
+  ordered_json document;
+  document["schema_version"] = 1;
+  document["mode"] = result.mode;
+  document["device"] = {{"kind", config.device}, {"name", cpu_name()}, {"threads", result.threads}};
+  document["model"] = model_json(config, shape);
+  document["tokens"] = {
+      {"prompt", config.prompt_tokens}, {"decode", config.decode_tokens}, {"batch", config.batch}};
+  document["samples_ns"] = {{"prefill", result.prefill_ns}, {"decode_all", result.decode_all_ns}};
+  document["decode_step_ns"] = result.decode_step_ns;
+  document["work"] = {
+      {"prefill", work_json(prefill_work(shape, config.prompt_tokens))},
+      {"decode_all", work_json(decode_work(shape, config.prompt_tokens, config.decode_tokens))}};
+  document["work_assumptions"] = work_assumptions();
+  document["ceilings"] = ceilings_json(result.attainable);
+  document["memory_peak_bytes"] = or_null(result.memory_peak_bytes);
+  document["logits_hash"] = hash_text(result.logits_hash);
+  document["greedy"] = result.greedy;
+  document["reference"] = nullptr;
+  document["reference_distance"] = nullptr;
+  if (result.reference) {
+    document["reference"] = {{"name", result.reference->name}, {"distance", result.reference->distance}};
+    document["reference_distance"] = result.reference->distance;
+  }
+  write_json_file(path, document);
+}
+
+}  // namespace profgate::llm

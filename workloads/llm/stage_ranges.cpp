@@ -1,0 +1,26 @@
+#include "llm/stage_ranges.h"
+
+#include <utility>
+
+namespace profgate::llm {
+namespace {
+
+constexpr std::array<const char*, static_cast<std::size_t>(range_name::count)> range_texts = {
+    "prefill",  "decode_all", "decode_step", "embed",   "attn.norm", "attn.qkv", "attn.rope", "attn.core",
+    "attn.out", "mlp.norm",   "mlp.gate_up", "mlp.act", "mlp.down",  "lm_head",  "sample",
+};
+
+template <std::size_t... Index>
+std::array<nvtx::label, sizeof...(Index)> register_all(const nvtx::domain& domain,
+                                                       std::index_sequence<Index...>) {
+  return {nvtx::label::registered(domain, range_texts[Index])...};
+}
+
+}  // namespace
+
+stage_ranges::stage_ranges(const std::string& domain_name)
+    : m_domain(domain_name),
+      m_labels(
+          register_all(m_domain, std::make_index_sequence<static_cast<std::size_t>(range_name::count)>())) {}
+
+}  // namespace profgate::llm
