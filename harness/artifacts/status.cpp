@@ -31,7 +31,7 @@ constexpr std::array<step_folder, 7> step_folders{{{"prepare", "prepare"},
                                                    {"stage1", "stage1"},
                                                    {"timeline", "nsys"},
                                                    {"counters", "ncu"},
-                                                   {"analyze", "report"},
+                                                   {"report", "report"},
                                                    {"gate", "gate"},
                                                    {"prune", "prune"}}};
 
@@ -110,7 +110,7 @@ fs::path stage_folder(std::string_view step) {
                                          [&](const step_folder& entry) { return entry.step == step; });
   if (found == step_folders.end()) {
     throw core::bad_input(fmt::format("'{}' is not a step of a run", step),
-                          "use prepare, stage1, timeline, counters, analyze, gate or prune");
+                          "use prepare, stage1, timeline, counters, report, gate or prune");
   }
   return found->folder;
 }

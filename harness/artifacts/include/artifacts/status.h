@@ -14,7 +14,7 @@ namespace profgate::artifacts {
 
 /// What one step of a run leaves in <stage>/status.json. A field that does not apply is left out there.
 struct step_status {
-  std::string step;                       ///< prepare, stage1, timeline, counters, analyze, gate, prune
+  std::string step;                       ///< prepare, stage1, timeline, counters, report, gate, prune
   std::optional<core::step_state> state;  ///< nothing: it has not finished ("running")
   std::string reason;                     ///< one line; why it was skipped or failed
   std::string remedy;
@@ -34,7 +34,7 @@ struct step_status {
 /// "ok", "skipped", "failed", or "running" for nothing.
 std::string_view state_name(const std::optional<core::step_state>& state);
 
-/// The folder of a step inside the run directory: nsys for timeline, ncu for counters, report for analyze.
+/// The folder of a step inside the run directory: nsys for timeline, ncu for counters, .
 std::filesystem::path stage_folder(std::string_view step);
 
 /// Writes "running" with this process and the time, so that even SIGKILL leaves a trace. What it returns is
