@@ -104,9 +104,13 @@ if(TARGET profgate_deps_gtest)
   endforeach()
 endif()
 
-find_program(PROFGATE_CUDA_COMPILER nvcc HINTS ENV CUDACXX ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin
-  DOC "CUDA compiler; without one the CPU parts are built alone")
-if(PROFGATE_CUDA_COMPILER)
+if(PROFGATE_CUDA)
+  find_program(PROFGATE_CUDA_COMPILER nvcc HINTS ENV CUDACXX ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin
+    DOC "CUDA compiler; without one the CPU parts are built alone")
+endif()
+if(NOT PROFGATE_CUDA)
+  profgate_dependency_row("CUDA" "off" "PROFGATE_CUDA is off: CPU parts only")
+elseif(PROFGATE_CUDA_COMPILER)
   execute_process(COMMAND "${PROFGATE_CUDA_COMPILER}" --version OUTPUT_VARIABLE nvcc_words ERROR_QUIET)
   string(REGEX MATCH "release ([0-9.]+)" release "${nvcc_words}")
   profgate_dependency_row("CUDA" "${CMAKE_MATCH_1}" "${PROFGATE_CUDA_COMPILER}")
