@@ -4,7 +4,7 @@ include_guard(GLOBAL)
 #
 # Adds one line to the table that the configure prints at its end.
 function(profgate_dependency_row name version origin)
-  if(NOT version)
+  if(version STREQUAL "")
     set(version "-")
   endif()
   foreach(column name version)

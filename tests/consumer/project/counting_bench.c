@@ -1,4 +1,5 @@
-/* A workload of somebody else: counts, inside the ranges that profgate looks for, and writes how long it took.
+/* A workload of somebody else: counts, inside the ranges that profgate looks for, and writes how long it
+ * took.
  *
  *   counting_bench bench|profile <result.json>
  */
@@ -19,7 +20,8 @@ static int64_t now_ns(void) {
 
 static volatile uint64_t sink;
 
-/* Counts inside one range of the domain, named by a registered string as nsys's gate requires; returns the time. */
+/* Counts inside one range of the domain, named by a registered string as nsys's gate requires; returns the
+ * time. */
 static int64_t run_stage(nvtxDomainHandle_t domain, const char* name, uint64_t count) {
   nvtxEventAttributes_t attributes = {0};
   attributes.version = NVTX_VERSION;
