@@ -1,1 +1,65 @@
 include_guard(GLOBAL)
+include(CMakePackageConfigHelpers)
+
+# Where each program and module lies, below the build folder and below the install prefix alike: profgate finds the rest
+# of itself relative to its own file, before and after an installation, and after the tree has been moved.
+set(PROFGATE_PROGRAMS "profgate|bin" "profgate-llm|libexec/profgate" "profgate-probe|libexec/profgate"
+                      "profgate_collector|lib/profgate")
+
+# profgate_arrange_programs()
+#
+# Gives the build folder the shape of the install tree, and the program the name that find_package gives it.
+function(profgate_arrange_programs)
+  foreach(program_and_folder IN LISTS PROFGATE_PROGRAMS)
+    string(REGEX MATCH "^(.*)\\|(.*)$" matched "${program_and_folder}")
+    set(target "${CMAKE_MATCH_1}")
+    set(folder "${CMAKE_MATCH_2}")
+    if(NOT TARGET ${target})
+      continue()
+    endif()
+    file(RELATIVE_PATH to_libraries "/${folder}" "/lib/profgate")
+    set_target_properties(${target} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
+      LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
+      INSTALL_RPATH "$ORIGIN/${to_libraries}")
+  endforeach()
+  if(TARGET profgate)
+    add_executable(profgate::profgate ALIAS profgate)
+  endif()
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/profgate")
+  foreach(data conf templates)
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${data}" "${PROJECT_BINARY_DIR}/share/profgate/${data}" SYMBOLIC)
+  endforeach()
+endfunction()
+
+# profgate_install()
+#
+# The install rules: a relocatable tree with the programs, conf/, templates/ and the CMake package.
+function(profgate_install)
+  foreach(program_and_folder IN LISTS PROFGATE_PROGRAMS)
+    string(REGEX MATCH "^(.*)\\|(.*)$" matched "${program_and_folder}")
+    if(TARGET ${CMAKE_MATCH_1})
+      install(TARGETS ${CMAKE_MATCH_1} RUNTIME DESTINATION ${CMAKE_MATCH_2} LIBRARY DESTINATION ${CMAKE_MATCH_2})
+    endif()
+  endforeach()
+  foreach(data conf templates)
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${data}" DESTINATION share/profgate OPTIONAL)
+  endforeach()
+  get_property(bundled_libraries GLOBAL PROPERTY PROFGATE_BUNDLED_LIBRARIES)
+  install(FILES ${bundled_libraries} DESTINATION lib/profgate)
+  install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/LICENSE"
+    DESTINATION share/doc/profgate OPTIONAL)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/" DESTINATION share/doc/profgate OPTIONAL)
+
+  set(package "${PROJECT_BINARY_DIR}/package")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/profgateConfig.cmake.in" "${package}/profgateConfig.cmake" @ONLY)
+  write_basic_package_version_file("${package}/profgateConfigVersion.cmake" COMPATIBILITY SameMinorVersion
+    ARCH_INDEPENDENT)
+  install(FILES
+      "${package}/profgateConfig.cmake"
+      "${package}/profgateConfigVersion.cmake"
+      "${PROJECT_SOURCE_DIR}/cmake/ProfgateAddWorkload.cmake"
+      "${PROJECT_SOURCE_DIR}/cmake/ProfgateCheckWorkload.cmake"
+      "${PROJECT_SOURCE_DIR}/cmake/ProfgateWorkloadManifest.cmake"
+    DESTINATION lib/cmake/profgate)
+endfunction()

@@ -1,0 +1,2 @@
+# expect: profgate_add_workload(NAME mine): CONFIGS is missing.
+profgate_add_workload(NAME mine COMMAND true)

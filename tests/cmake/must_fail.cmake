@@ -1,0 +1,25 @@
+# cmake -DPROFGATE_SOURCE_DIR=... -DCASE=<file> -DFOLDER=<scratch> -P must_fail.cmake
+#
+# Runs a registration that must not work. A case is CMake statements; its lines `# expect: <words>` must all appear in the
+# error, line breaks aside.
+cmake_minimum_required(VERSION 3.25)
+include("${CMAKE_CURRENT_LIST_DIR}/mini_project.cmake")
+file(READ "${CASE}" statements)
+file(STRINGS "${CASE}" expectations REGEX "^# expect: ")
+if(NOT expectations)
+  message(FATAL_ERROR "${CASE} has no line `# expect: <words>`")
+endif()
+profgate_configure_mini_project("${FOLDER}" "${statements}" result output)
+if(result EQUAL 0)
+  message(FATAL_ERROR "${CASE}: the configure must fail but passed:\n${output}")
+endif()
+string(REGEX REPLACE "[ \t\r\n]+" " " flat "${output}")
+foreach(expectation IN LISTS expectations)
+  string(REPLACE "# expect: " "" expectation "${expectation}")
+  string(REPLACE "<folder>" "${FOLDER}" expectation "${expectation}")
+  string(FIND "${flat}" "${expectation}" position)
+  if(position EQUAL -1)
+    message(FATAL_ERROR "${CASE}: the error lacks the words\n  ${expectation}\nIt says:\n${output}")
+  endif()
+endforeach()
+file(REMOVE_RECURSE "${FOLDER}")
