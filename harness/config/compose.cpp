@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "config/config.h"
+#include "core/error.h"
+#include "defaults_list.h"
+#include "groups.h"
+#include "layer.h"
+#include "overrides.h"
+#include "rules.h"
+
+namespace profgate::config {
+namespace fs = std::filesystem;
+namespace {
+
+/// Bases of bases of bases: more than anyone reads, and few enough for the stack.
+constexpr std::size_t max_base_files = 16;
+
+/// Builds the layers of one request, from the lowest to the highest.
+class composer {
+ public:
+  explicit composer(const request& wanted) : m_wanted(wanted) {
+    const fs::path project_dir =
+        fs::absolute(wanted.project_dir.empty() ? fs::path(".") : wanted.project_dir);
+    m_overrides = {parse_overrides(wanted.pair_overrides, "profgate_add_workload", project_dir),
+                   parse_overrides(wanted.environment_overrides, "PROFGATE_OVERRIDES", project_dir),
+                   parse_overrides(wanted.command_line_overrides, "command line", project_dir)};
+  }
+
+  resolved build() {
+    for (const group& each : groups) {
+      const std::optional<group_choice> chosen = choice_of(each);
+      if (chosen && !chosen->choice.empty()) load(each, *chosen, {});
+    }
+    layer all = default_layer();
+    lay_over(all, m_files);
+    for (const parsed_overrides& overrides : m_overrides) lay_over(all, overrides.values);
+    return resolved(std::move(all));
+  }
+
+ private:
+  struct default_choice {
+    std::string_view chosen_by;  ///< the group whose file it was
+    group_choice chosen;
+  };
+
+  std::optional<std::string> requested(std::string_view group_name) const {
+    if (group_name == "runner") return m_wanted.runner;
+    if (group_name == "model") return m_wanted.model_choice;
+    if (group_name == "workload") return m_wanted.workload_choice;
+    if (group_name == "hardware") return m_wanted.hardware_choice;
+    return std::nullopt;
+  }
+
+  /// What was chosen from outside the files: an override before the request, a later override first.
+  std::optional<group_choice> choice_by_caller(std::string_view group_name) const {
+    for (auto overrides = m_overrides.rbegin(); overrides != m_overrides.rend(); ++overrides) {
+      const auto found = overrides->choices.find(group_name);
+      if (found != overrides->choices.end()) return found->second;
+    }
+    const std::optional<std::string> choice = requested(group_name);
+    if (!choice) return std::nullopt;
+    return group_choice{*choice, fmt::format("the requested {}", group_name)};
+  }
+
+  std::optional<group_choice> choice_of(const group& wanted) const {
+    if (std::optional<group_choice> chosen = choice_by_caller(wanted.name)) return chosen;
+    const auto found = m_default_choices.find(wanted.name);
+    if (found == m_default_choices.end()) return std::nullopt;
+    group_choice chosen = found->second.chosen;
+    chosen.choice = substituted(chosen);
+    return chosen;
+  }
+
+  /// A choice "${run.mode}" follows the value of that key. Only keys of the runner are known this early.
+  std::string substituted(const group_choice& chosen) const {
+    const std::string& choice = chosen.choice;
+    if (!choice.starts_with("${") || !choice.ends_with("}")) return choice;
+    const std::string key = choice.substr(2, choice.size() - 3);
+    const bool is_of_a_group = std::any_of(groups.begin() + 1, groups.end(), [&](const group& each) {
+      return key.starts_with(std::string(each.mount) + ".");
+    });
+    const entry* held = is_of_a_group ? nullptr : early_value(key);
+    const std::string* text = held == nullptr ? nullptr : std::get_if<std::string>(&held->content);
+    if (text == nullptr) {
+      throw core::bad_input(chosen.origin, 0, fmt::format("'{}' is no text key of the runner", choice),
+                            "use a key such as ${run.mode}, or write the choice out");
+    }
+    return *text;
+  }
+
+  const entry* early_value(const std::string& key) const {
+    for (auto overrides = m_overrides.rbegin(); overrides != m_overrides.rend(); ++overrides) {
+      const auto found = overrides->values.find(key);
+      if (found != overrides->values.end()) return &found->second;
+    }
+    for (const layer* lower : {&m_files, &m_defaults}) {
+      const auto found = lower->find(key);
+      if (found != lower->end()) return &found->second;
+    }
+    return nullptr;
+  }
+
+  /// Adds a file on top of those of its own group that its defaults list names. `users` led here.
+  void load(const group& of, const group_choice& chosen, std::vector<std::string> users) {
+    const fs::path file = find_choice(m_wanted.conf_dirs, of, chosen.choice, chosen.origin);
+    const tree_source source = source_with_lines(shown_path(file), fs::absolute(file).parent_path());
+    const bool is_circle = std::find(users.begin(), users.end(), source.text.name) != users.end();
+    if (is_circle || users.size() >= max_base_files) {
+      throw core::bad_input(
+          chosen.origin, 0,
+          is_circle ? fmt::format("the defaults lists go in a circle back to {}", source.text.name)
+                    : fmt::format("more than {} files build on each other", max_base_files),
+          "remove this entry");
+    }
+    users.push_back(source.text.name);
+    yaml_node tree = parse_yaml(read_conf_file(file), source.text);
+    const defaults_list defaults = take_defaults(tree, of, source.text);
+    for (const auto& other : defaults.others) note_default(of, *other.target, other.chosen);
+    for (const group_choice& base : defaults.bases) load(of, base, users);
+    add_tree(m_files, std::string(of.mount), tree, source);
+  }
+
+  /// A group's file chooses before the runner's, and a file before its bases (whose lists are read later).
+  void note_default(const group& of, const group& target, const group_choice& chosen) {
+    const auto [earlier, is_first] =
+        m_default_choices.try_emplace(target.name, default_choice{of.name, chosen});
+    if (is_first || earlier->second.chosen_by == of.name) return;
+    if (earlier->second.chosen_by == groups.front().name) {
+      earlier->second = {of.name, chosen};
+      return;
+    }
+    if (earlier->second.chosen.choice == chosen.choice || choice_by_caller(target.name)) return;
+    throw core::bad_input(chosen.origin, 0,
+                          fmt::format("chooses {}={}, but {} chooses {}", target.name, chosen.choice,
+                                      earlier->second.chosen.origin, earlier->second.chosen.choice),
+                          fmt::format("decide by an override: {}=<choice>", target.name));
+  }
+
+  const request& m_wanted;
+  std::vector<parsed_overrides> m_overrides;  ///< in rising order
+  std::map<std::string_view, default_choice> m_default_choices;
+  layer m_files;
+  const layer& m_defaults = default_layer();
+};
+
+}  // namespace
+
+resolved compose(const request& wanted) {
+  resolved composed = composer(wanted).build();
+  check_combinations(composed);
+  if (wanted.engine == "llm") check_llm(composed);
+  return composed;
+}
+
+resolved parse_resolved(std::string_view yaml, const std::string& name) {
+  const tree_source source = source_with_lines(name, fs::absolute(name).parent_path());
+  layer all = default_layer();
+  layer read;
+  add_tree(read, "", parse_yaml(yaml, source.text), source);
+  lay_over(all, read);
+  return resolved(std::move(all));
+}
+
+resolved read_resolved(const fs::path& config_yaml) {
+  return parse_resolved(read_conf_file(config_yaml), shown_path(config_yaml));
+}
+
+std::optional<std::string> hardware_for_device(const std::vector<fs::path>& conf_dirs,
+                                               const std::string& device_name) {
+  for (const std::string& choice : choices(conf_dirs, "hardware")) {
+    request wanted;
+    wanted.conf_dirs = conf_dirs;
+    wanted.runner = "";
+    wanted.hardware_choice = choice;
+    const std::vector<std::string> names = composer(wanted).build().list("hardware.device_names");
+    if (std::find(names.begin(), names.end(), device_name) != names.end()) return choice;
+  }
+  return std::nullopt;
+}
+
+}  // namespace profgate::config

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// Composes conf/*.yaml into one validated configuration. Whatever is wrong with a file or an override is a
+/// core::bad_input that names file:line (or the override's source), the fault and the fix.
+namespace profgate::config {
+
+/// std::monostate is null.
+using value = std::variant<std::monostate, std::string, std::int64_t, double, bool, std::vector<std::string>>;
+
+struct entry {
+  value content;
+  std::string origin;
+};
+
+/// A complete, validated configuration: every key of the schema has a value (perhaps null).
+/// Asking for a key that the schema lacks, or as another type, is a programming error: std::logic_error.
+class resolved {
+ public:
+  explicit resolved(std::map<std::string, entry, std::less<>> entries);
+
+  std::string text(std::string_view key) const;  ///< paths too
+  std::int64_t integer(std::string_view key) const;
+  double number(std::string_view key) const;
+  bool boolean(std::string_view key) const;
+  std::vector<std::string> list(std::string_view key) const;
+  bool is_null(std::string_view key) const;
+
+  /// "conf/workload/smoke.yaml:3", "profgate_add_workload", "PROFGATE_OVERRIDES", "command line", "default".
+  const std::string& origin(std::string_view key) const;
+
+  /// The whole configuration in schema order: what a workload gets as its --config.
+  std::string to_yaml() const;
+  /// The same, each value followed by "# <origin>".
+  std::string to_yaml_with_origins() const;
+  /// 16 hex digits over all values. Of a path only its last component counts: the same configuration in
+  /// another checkout has the same hash.
+  std::string hash() const;
+
+ private:
+  const entry& at(std::string_view key) const;
+
+  std::map<std::string, entry, std::less<>> m_entries;
+};
+
+struct request {
+  std::vector<std::filesystem::path> conf_dirs;  ///< searched in order: the project's own first
+  std::filesystem::path project_dir;             ///< base of relative input paths in overrides
+  std::string runner = "stage2";                 ///< empty: none, only defaults and the rest
+  std::optional<std::string> model_choice;       ///< "llm/llama-tiny"
+  std::optional<std::string> workload_choice;    ///< "smoke"
+  std::optional<std::string> hardware_choice;    ///< "h200-sxm"; see hardware_for_device
+  std::optional<std::string> engine;        ///< "llm": also checks that its model and workload are complete
+  std::vector<std::string> pair_overrides;  ///< from the CMake registration
+  std::vector<std::string> environment_overrides;
+  std::vector<std::string> command_line_overrides;
+};
+
+resolved compose(const request& wanted);
+
+/// Splits the text of PROFGATE_OVERRIDES at white space. Quotes and brackets hold an item together:
+///   run.mode=light hardware.note='two words' ncu.metrics=[a, b] "model.name=two words"
+std::vector<std::string> split_overrides(std::string_view text);
+
+/// Reads what to_yaml() wrote. Keys that an older profgate did not have get their defaults.
+resolved read_resolved(const std::filesystem::path& config_yaml);
+resolved parse_resolved(std::string_view yaml, const std::string& name);
+
+/// The choices of a group ("model", "workload", "profiling/nsys", …) in all of `conf_dirs`, sorted.
+std::vector<std::string> choices(const std::vector<std::filesystem::path>& conf_dirs, std::string_view group);
+
+/// The choice of group hardware whose hardware.device_names has `device_name`, or nothing.
+std::optional<std::string> hardware_for_device(const std::vector<std::filesystem::path>& conf_dirs,
+                                               const std::string& device_name);
+
+}  // namespace profgate::config

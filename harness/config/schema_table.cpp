@@ -1,0 +1,192 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/schema.h"
+
+namespace profgate::config {
+namespace {
+
+using words = std::vector<std::string>;
+
+constexpr bool nullable = true;
+
+schema_row text(std::string key, std::string default_yaml, std::string description,
+                bool may_be_null = false) {
+  schema_row row;
+  row.key = std::move(key);
+  row.nullable = may_be_null;
+  row.default_yaml = std::move(default_yaml);
+  row.description = std::move(description);
+  return row;
+}
+
+schema_row of_kind(value_kind kind, schema_row row) {
+  row.kind = kind;
+  return row;
+}
+
+schema_row choice(std::string key, std::string default_yaml, words allowed, std::string description,
+                  bool may_be_null = false) {
+  schema_row row = text(std::move(key), std::move(default_yaml), std::move(description), may_be_null);
+  row.allowed = std::move(allowed);
+  return row;
+}
+
+schema_row list(std::string key, std::string default_yaml, std::string description) {
+  return of_kind(value_kind::text_list,
+                 text(std::move(key), std::move(default_yaml), std::move(description)));
+}
+
+schema_row flag(std::string key, std::string default_yaml, std::string description,
+                bool may_be_null = false) {
+  return of_kind(value_kind::boolean,
+                 text(std::move(key), std::move(default_yaml), std::move(description), may_be_null));
+}
+
+schema_row integer(std::string key, std::string default_yaml, double minimum, double maximum,
+                   std::string description, bool may_be_null = false) {
+  schema_row row = of_kind(value_kind::integer, text(std::move(key), std::move(default_yaml),
+                                                     std::move(description), may_be_null));
+  row.minimum = minimum;
+  row.maximum = maximum;
+  return row;
+}
+
+schema_row number(std::string key, double minimum, double maximum, std::string description) {
+  schema_row row = integer(std::move(key), "null", minimum, maximum, std::move(description), nullable);
+  row.kind = value_kind::number;
+  return row;
+}
+
+std::vector<schema_row> runner_rows() {
+  return {
+      choice(
+          "run.mode", "deep", {"deep", "light"},
+          "deep: the roofline counters of the top kernels; light: fewer counters, one pass where possible"),
+      integer("run.top_n_kernels", "20", 1, 1000,
+              "kernels, by total time, that tables list and counters cover"),
+      integer("run.step_timeout_s", "600", 1, 86400, "a step that takes longer is interrupted and fails"),
+      integer("run.interrupt_grace_s", "20", 1, 600,
+              "time between the interrupt and the kill, in which a tool finishes its report"),
+      of_kind(value_kind::output_path,
+              text("artifacts.stage2_dir", "tmp/stage2", "where run directories are made")),
+      integer("artifacts.max_run_bytes", "2000000000", 1e6, 1e15, "a run that grows beyond this is stopped"),
+      integer("artifacts.keep_runs", "5", 1, 10000, "the last runs of a pair that stay uncompressed"),
+      choice("timeline", "auto", {"auto", "nsys", "embedded", "none"},
+             "what records the timeline; auto: nsys if it works here, else the embedded collector"),
+      integer("stage1.repetitions", "5", 1, 1000, "timed repetitions of the bare run"),
+      integer("stage1.warmup", "1", 0, 100, "untimed rounds before them"),
+      choice("gate.inconclusive", "skip", {"skip", "fail"},
+             "the gate's result where the noise allows no verdict"),
+  };
+}
+
+std::vector<schema_row> workload_rows() {
+  return {
+      text("workload.name", "null", "for reports; null: the config part of the pair's name", nullable),
+      choice("workload.device", "cpu", {"cpu", "cuda"}, "where the workload runs"),
+      integer("workload.prompt_tokens", "null", 1, 1 << 24,
+              "prompt length; null: the program has no such notion", nullable),
+      integer("workload.decode_tokens", "null", 1, 1 << 24,
+              "tokens generated after the prompt; null: the program has no such notion", nullable),
+      integer("workload.batch", "1", 1, 65536, "sequences at once"),
+      integer("workload.threads", "0", 0, 4096, "host threads; 0: all cores"),
+      text("workload.seed_tag", "null", "tag of the synthetic prompt; null: the model's name", nullable),
+      flag("workload.cuda_graphs", "true", "replay decode steps from CUDA graphs"),
+      text("workload.nvtx_domain", "LLM", "NVTX domain of the workload's ranges"),
+      list("workload.stages", "[prefill, decode_all]", "NVTX ranges that are stages, in order"),
+      flag("workload.decode_step_ranges", "true", "open a range around each decode step"),
+  };
+}
+
+std::vector<schema_row> model_rows() {
+  constexpr double most = 1 << 24;
+  return {
+      text("model.name", "null", "for reports and provenance; null: the workload has no model", nullable),
+      text("model.variant", "null", "such as 8B or instruct; null: none", nullable),
+      integer("model.params", "null", 1, 1e15, "number of parameters; null: counted from the shape",
+              nullable),
+      choice("model.dtype", "null", {"float32", "bfloat16"}, "of weights and activations; null: no model",
+             nullable),
+      choice("model.weights", "null", {"synthetic", "checkpoint"},
+             "made by formula, or read from model.checkpoint; null: no model", nullable),
+      of_kind(value_kind::input_path,
+              text("model.checkpoint", "null", "a Hugging Face directory; null: none", nullable)),
+      text("model.reference", "null", "entry of the reference file to check against; null: no check",
+           nullable),
+      of_kind(value_kind::input_path,
+              text("model.reference_file", "null", "JSON with reference outputs; null: none", nullable)),
+      choice("model.shape.architecture", "null", {"llama", "qwen2", "qwen3"},
+             "null, here and below: from the checkpoint's config.json", nullable),
+      integer("model.shape.vocab_size", "null", 1, most, "rows of the embedding", nullable),
+      integer("model.shape.hidden_size", "null", 1, most, "width of the residual stream", nullable),
+      integer("model.shape.intermediate_size", "null", 1, most, "width of the SwiGLU", nullable),
+      integer("model.shape.num_hidden_layers", "null", 1, 4096, "decoder layers", nullable),
+      integer("model.shape.num_attention_heads", "null", 1, 65536, "query heads", nullable),
+      integer("model.shape.num_key_value_heads", "null", 1, 65536, "key and value heads", nullable),
+      integer("model.shape.head_dim", "null", 2, 65536, "width of one head", nullable),
+      number("model.shape.rms_norm_eps", 0, 1, "epsilon of the RMSNorms"),
+      number("model.shape.rope_theta", 1, 1e12, "base of the rotary frequencies"),
+      flag("model.shape.tie_word_embeddings", "null", "the LM head is the embedding", nullable),
+      flag("model.shape.attention_bias", "null", "biases on q, k and v", nullable),
+      flag("model.shape.qk_norm", "null", "RMSNorm on each head of q and k", nullable),
+  };
+}
+
+std::vector<schema_row> profiler_rows() {
+  return {
+      list("nsys.trace", "[cuda, nvtx, osrt]", "what nsys traces"),
+      choice("nsys.sample", "none", {"none", "cpu", "process-tree", "system-wide"}, "CPU sampling"),
+      choice("nsys.cpuctxsw", "none", {"none", "process-tree", "system-wide"}, "context switch tracing"),
+      flag("nsys.gating_nvtx", "true", "capture only inside NVTX stage ranges"),
+      text("nsys.gate_range", "decode_all", "the stage whose capture is the run's main trace"),
+      choice("nsys.capture_range_end", "stop", {"stop", "none"},
+             "stop: capture the first range and let the program go on; none: capture until it ends"),
+      choice("nsys.cuda_graph_trace", "node", {"node", "graph"},
+             "node: every kernel of a CUDA graph is seen"),
+      list("nsys.stats_reports",
+           "[nvtx_pushpop_sum, nvtx_gpu_proj_sum, nvtx_kern_sum, cuda_gpu_kern_sum, cuda_api_sum]",
+           "CSV reports, by their 2025 names"),
+      list("nsys.extra_args", "[]", "further arguments of nsys profile"),
+      choice("ncu.target_processes", "all", {"all", "application-only"}, "which processes are profiled"),
+      list("ncu.nvtx_include", "[LLM@prefill/, LLM@decode_all/]", "NVTX filters, any of which may match"),
+      text("ncu.set", "roofline", "section set; null: only the sections and metrics named", nullable),
+      list("ncu.sections", "[SpeedOfLight]", "exact names of further sections"),
+      list("ncu.metrics", "[]", "further metrics"),
+      choice("ncu.replay_mode", "kernel", {"kernel", "application", "range", "app-range"},
+             "what is repeated to read all counters"),
+      choice("ncu.clock_control", "none", {"none", "base"},
+             "none: clocks as in the timeline, so times compare"),
+      choice("ncu.cache_control", "all", {"all", "none"}, "all: caches are flushed before each pass"),
+      list("ncu.extra_args", "[]", "further arguments of ncu"),
+  };
+}
+
+std::vector<schema_row> hardware_rows() {
+  return {
+      text("hardware.name", "null", "for reports; null: no vendor peaks are known", nullable),
+      choice("hardware.kind", "null", {"cpu", "gpu"}, "what the peaks belong to; null: unknown", nullable),
+      list("hardware.device_names", "[]", "names under which the driver reports this device"),
+      number("hardware.peak_tflops.float32", 0, 1e9, "dense peak in TFLOP/s; null: unknown"),
+      number("hardware.peak_tflops.bfloat16", 0, 1e9, "dense peak in TFLOP/s; null: unknown"),
+      number("hardware.memory_bandwidth_gbs", 0, 1e9, "peak in GB/s (powers of 1000); null: unknown"),
+      text("hardware.source", "null", "where the peaks were read; null: there are none", nullable),
+      text("hardware.note", "null", "what a reader of the peaks must know; null: nothing", nullable),
+  };
+}
+
+}  // namespace
+
+const std::vector<schema_row>& schema() {
+  static const std::vector<schema_row> rows = [] {
+    std::vector<schema_row> all;
+    for (auto part : {runner_rows, workload_rows, model_rows, profiler_rows, hardware_rows}) {
+      for (schema_row& row : part()) all.push_back(std::move(row));
+    }
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace profgate::config

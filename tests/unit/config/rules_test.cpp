@@ -1,0 +1,92 @@
+#include <gmock/gmock.h>
+
+#include "conf_folder.h"
+
+namespace profgate::config {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class rules : public conf_folder {
+ protected:
+  failure refusal_with(const std::string& override) {
+    m_request.command_line_overrides = {override};
+    return compose_failure();
+  }
+
+  /// A complete tiny model and workload, so that each case can break one thing.
+  void write_llm() {
+    write("model/llm/m.yaml",
+          "name: m\ndtype: float32\nweights: synthetic\nshape:\n  architecture: llama\n  vocab_size: 8\n"
+          "  hidden_size: 8\n  intermediate_size: 8\n  num_hidden_layers: 1\n  num_attention_heads: 4\n"
+          "  num_key_value_heads: 2\n  head_dim: 2\n  rms_norm_eps: 1.0e-5\n  rope_theta: 1.0e4\n"
+          "  tie_word_embeddings: false\n  attention_bias: false\n  qk_norm: false\n");
+    write("workload/w.yaml", "prompt_tokens: 3\ndecode_tokens: 2\n");
+    m_request.engine = "llm";
+    m_request.model_choice = "llm/m";
+    m_request.workload_choice = "w";
+  }
+};
+
+TEST_F(rules, the_gate_must_be_a_stage) {
+  const failure refused = refusal_with("nsys.gate_range=decode");
+  EXPECT_EQ(refused.what,
+            "command line: nsys.gate_range 'decode' is no stage of the workload: the trace would be empty");
+  EXPECT_EQ(
+      refused.remedy,
+      "set nsys.gate_range to one of workload.stages (prefill, decode_all), or nsys.gating_nvtx to false");
+  m_request.command_line_overrides = {"nsys.gate_range=decode", "nsys.gating_nvtx=false"};
+  EXPECT_NO_THROW(compose(m_request));
+}
+
+TEST_F(rules, the_gate_needs_nvtx) {
+  EXPECT_THAT(refusal_with("nsys.trace=[cuda]").what, HasSubstr("needs 'nvtx' in nsys.trace"));
+}
+
+TEST_F(rules, there_must_be_a_stage) {
+  EXPECT_EQ(refusal_with("workload.stages=[]").what,
+            "command line: 'workload.stages' is empty: nothing would be measured");
+}
+
+TEST_F(rules, a_program_of_any_kind_needs_neither_model_nor_tokens) {
+  const resolved composed = compose(m_request);
+  EXPECT_TRUE(composed.is_null("model.name"));
+  EXPECT_TRUE(composed.is_null("workload.prompt_tokens"));
+}
+
+TEST_F(rules, llm_needs_tokens_and_the_whole_shape) {
+  write_llm();
+  EXPECT_NO_THROW(compose(m_request));
+  failure refused = refusal_with("workload.prompt_tokens=null");
+  EXPECT_EQ(refused.what, "command line: 'workload.prompt_tokens' is not set, but the engine llm needs it");
+  EXPECT_EQ(refused.remedy,
+            "set it (a whole number from 1 to 16777216, or null) in the YAML of the workload");
+  refused = refusal_with("model.shape.head_dim=null");
+  EXPECT_EQ(refused.what,
+            "command line: 'model.shape.head_dim' is not set, but synthetic weights need the whole shape");
+}
+
+TEST_F(rules, llm_takes_the_shape_from_a_checkpoint) {
+  write_llm();
+  EXPECT_THAT(refusal_with("model.weights=checkpoint").what, HasSubstr("'model.checkpoint' is not set, but"));
+  m_request.command_line_overrides = {"model.weights=checkpoint", "model.checkpoint=x",
+                                      "model.shape.head_dim=null"};
+  EXPECT_NO_THROW(compose(m_request));
+}
+
+TEST_F(rules, llm_refuses_shapes_that_cannot_be) {
+  write_llm();
+  EXPECT_EQ(refusal_with("model.shape.num_key_value_heads=3").what,
+            "command line: 4 query heads cannot share 3 key and value heads evenly");
+  EXPECT_THAT(refusal_with("model.shape.head_dim=3").what, HasSubstr("is odd"));
+}
+
+TEST_F(rules, a_reference_needs_its_file) {
+  write_llm();
+  EXPECT_THAT(refusal_with("model.reference=m").what,
+              StartsWith("default: 'model.reference_file' is not set, but"));
+}
+
+}  // namespace
+}  // namespace profgate::config

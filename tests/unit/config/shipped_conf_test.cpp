@@ -1,0 +1,70 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "config/config.h"
+
+/// Every file under conf/ composes, and says what the pairs rely on.
+namespace profgate::config {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::vector<std::filesystem::path> conf_dirs = {PROFGATE_CONF_DIR};
+
+resolved shipped(const std::string& model, const std::string& workload,
+                 std::vector<std::string> overrides = {}) {
+  request wanted;
+  wanted.conf_dirs = conf_dirs;
+  wanted.engine = "llm";
+  wanted.model_choice = model;
+  wanted.workload_choice = workload;
+  wanted.command_line_overrides = std::move(overrides);
+  return compose(wanted);
+}
+
+TEST(shipped_conf, every_model_composes_with_every_workload) {
+  ASSERT_THAT(choices(conf_dirs, "model"), Contains("llm/llama-tiny"));
+  for (const std::string& model : choices(conf_dirs, "model")) {
+    for (const std::string& workload : choices(conf_dirs, "workload")) {
+      const resolved composed = shipped(model, workload);
+      EXPECT_EQ("llm/" + composed.text("model.name"), model);
+      EXPECT_EQ(composed.text("workload.name"), workload);
+      EXPECT_EQ(parse_resolved(composed.to_yaml(), "config.yaml").to_yaml(), composed.to_yaml());
+    }
+  }
+}
+
+TEST(shipped_conf, every_other_choice_composes) {
+  for (const char* group : {"profiling/nsys", "profiling/ncu", "hardware"}) {
+    EXPECT_THAT(choices(conf_dirs, group), Not(IsEmpty()));
+    for (const std::string& choice : choices(conf_dirs, group)) {
+      EXPECT_NO_THROW(shipped("llm/llama-tiny", "smoke", {std::string(group) + "=" + choice})) << choice;
+    }
+  }
+}
+
+TEST(shipped_conf, the_pair_of_the_ci_is_checked_against_its_reference) {
+  const resolved composed = shipped("llm/llama-tiny", "smoke");
+  EXPECT_EQ(composed.text("workload.device"), "cpu");
+  EXPECT_EQ(composed.integer("workload.prompt_tokens"), 37);
+  EXPECT_EQ(composed.integer("workload.decode_tokens"), 24);
+  EXPECT_EQ(composed.text("hardware.kind"), "cpu");
+  EXPECT_TRUE(std::filesystem::is_regular_file(composed.text("model.reference_file")));
+}
+
+TEST(shipped_conf, light_mode_takes_the_light_counters) {
+  EXPECT_EQ(shipped("llm/llama-tiny", "smoke").text("ncu.set"), "roofline");
+  const resolved light = shipped("llm/llama-tiny", "smoke", {"run.mode=light"});
+  EXPECT_TRUE(light.is_null("ncu.set"));
+  EXPECT_THAT(light.list("ncu.metrics"), Contains("gpu__time_duration.sum"));
+}
+
+TEST(shipped_conf, knows_the_h200_by_its_drivers_name) {
+  EXPECT_EQ(hardware_for_device(conf_dirs, "NVIDIA H200"), "h200-sxm");
+}
+
+}  // namespace
+}  // namespace profgate::config
