@@ -1,0 +1,163 @@
+#include "thread_ranges.h"
+
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "gate.h"
+
+namespace profgate::collector {
+namespace {
+
+constexpr std::uint32_t max_open_ranges = 65536;
+constexpr std::uint32_t max_level = (std::uint32_t{1} << 31) - 1;
+
+constinit thread_local thread_ranges* current_thread = nullptr;
+pthread_once_t key_once = PTHREAD_ONCE_INIT;
+pthread_key_t thread_key;
+
+std::uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// The store that makes a record exist comes last, so that a program which dies here leaves it whole or not
+/// at all.
+void publish_time(std::uint64_t& place, std::uint64_t time_ns) {
+  __atomic_store_n(&place, time_ns, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+thread_ranges* thread_ranges::current() {
+  if (current_thread != nullptr) [[likely]] {
+    return current_thread;
+  }
+  pthread_once(&key_once, [] { pthread_key_create(&thread_key, &thread_ranges::release); });
+  auto* made = static_cast<thread_ranges*>(std::calloc(1, sizeof(thread_ranges)));
+  if (made == nullptr) return nullptr;
+  made->m_thread_id = static_cast<std::uint32_t>(gettid());
+  pthread_setspecific(thread_key, made);
+  current_thread = made;
+  return made;
+}
+
+/// A thread has ended. Its unused records serve the next one: a program that starts a thread a step would
+/// otherwise fill the file with empty chunks.
+void thread_ranges::release(void* self) {
+  auto* thread = static_cast<thread_ranges*>(self);
+  the_recording.give_back(thread->m_free);
+  std::free(thread->m_open);
+  std::free(thread);
+  current_thread = nullptr;
+}
+
+void thread_ranges::forget_records_after_fork() {
+  thread_ranges* const thread = current_thread;
+  if (thread == nullptr) return;
+  thread->m_free = {};
+  thread->m_thread_id = static_cast<std::uint32_t>(gettid());
+  for (std::uint32_t i = 0; i < thread->m_open_count; ++i) thread->m_open[i].record = nullptr;
+}
+
+bool thread_ranges::make_room_on_stack() {
+  if (m_open_count < m_open_capacity) [[likely]] {
+    return true;
+  }
+  const std::uint32_t capacity = m_open_capacity == 0 ? 64 : m_open_capacity * 2;
+  if (capacity > max_open_ranges) return false;
+  auto* larger = static_cast<open_range*>(std::realloc(m_open, capacity * sizeof(open_range)));
+  if (larger == nullptr) return false;
+  m_open = larger;
+  m_open_capacity = capacity;
+  return true;
+}
+
+/// A record without its start time, or nothing where the range is not to be, or cannot be, recorded.
+range_record* thread_ranges::begin_record(std::uint32_t domain_id, std::uint32_t name_id, record_style style,
+                                          bool* is_gate) {
+  if (!the_gate.lets_through(domain_id, name_id, is_gate)) return nullptr;
+  if (m_free.next == m_free.end) [[unlikely]] {
+    m_free = the_recording.claim_records();
+  }
+  if (m_free.next == m_free.end || name_id == 0) [[unlikely]] {
+    the_recording.count_dropped();
+    return nullptr;
+  }
+  range_record* const record = m_free.next++;
+  record->name_id = name_id;
+  record->domain_id = domain_id;
+  record->thread_id = m_thread_id;
+  record->style = static_cast<std::uint8_t>(style);
+  record->is_gate = *is_gate ? 1 : 0;
+  record->nesting = static_cast<std::uint16_t>(m_open_count < UINT16_MAX ? m_open_count : UINT16_MAX);
+  return record;
+}
+
+int thread_ranges::push(std::uint32_t domain_id, std::uint32_t name_id) {
+  if (!make_room_on_stack()) [[unlikely]] {
+    ++m_too_deep;
+    the_recording.count_dropped();
+    return static_cast<int>(max_open_ranges);
+  }
+  std::uint32_t level = 0;
+  for (std::uint32_t i = m_open_count; i > 0; --i) {
+    if (m_open[i - 1].domain_id != domain_id) continue;
+    level = (m_open[i - 1].level_in_domain + 1) & max_level;
+    break;
+  }
+  bool is_gate = false;
+  range_record* const record = begin_record(domain_id, name_id, record_style::push_pop, &is_gate);
+  open_range& opened = m_open[m_open_count++];
+  opened.record = record;
+  opened.domain_id = domain_id;
+  opened.level_in_domain = level & max_level;
+  opened.is_gate = is_gate ? 1 : 0;
+  if (record != nullptr) publish_time(record->start_ns, now_ns());
+  return static_cast<int>(level);
+}
+
+int thread_ranges::pop(std::uint32_t domain_id) {
+  const std::uint64_t end_ns = now_ns();
+  if (m_too_deep > 0) [[unlikely]] {
+    --m_too_deep;
+    return static_cast<int>(max_open_ranges);
+  }
+  std::uint32_t i = m_open_count;
+  while (i > 0 && m_open[i - 1].domain_id != domain_id) --i;
+  if (i == 0) return -2;  // NVTX_NO_PUSH_POP_TRACKING: the program pops what it never pushed
+  const open_range closed = m_open[i - 1];
+  // Domains have stacks of their own: ranges of other domains may lie above this one.
+  std::memmove(m_open + i - 1, m_open + i, (m_open_count - i) * sizeof(open_range));
+  --m_open_count;
+  if (closed.record != nullptr) publish_time(closed.record->end_ns, end_ns);
+  if (closed.is_gate != 0) the_gate.close();
+  return static_cast<int>(closed.level_in_domain);
+}
+
+std::uint64_t thread_ranges::start(std::uint32_t domain_id, std::uint32_t name_id) {
+  bool is_gate = false;
+  range_record* const record = begin_record(domain_id, name_id, record_style::start_end, &is_gate);
+  if (record == nullptr) {
+    if (is_gate) the_gate.close();  // without a record there is no id by which the program could end it
+    return 0;
+  }
+  publish_time(record->start_ns, now_ns());
+  return the_recording.id_of(record);
+}
+
+void thread_ranges::end(std::uint64_t range_id) {
+  const std::uint64_t end_ns = now_ns();
+  range_record* const record = the_recording.record_of(range_id);
+  if (record == nullptr) return;
+  std::uint64_t still_open = 0;
+  const bool is_first_end = __atomic_compare_exchange_n(&record->end_ns, &still_open, end_ns, false,
+                                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+  if (is_first_end && record->is_gate != 0) the_gate.close();
+}
+
+}  // namespace profgate::collector

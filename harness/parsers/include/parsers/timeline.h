@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "core/records.h"
+
+namespace profgate::parsers {
+
+/// What the embedded collector left. A file that is not whole, or whose numbers contradict each other:
+/// bad_input.
+core::timeline read_embedded_timeline(const std::filesystem::path& file);
+
+/// nsys's own SQLite export (2022.4 to 2025.3). The file is opened read-only and never changed. A range that
+/// nsys closed only because the program died has no end; a kernel whose launch came before the recording has
+/// the thread 0.
+core::timeline read_nsys_sqlite(const std::filesystem::path& file);
+
+/// One timeline from the files of one capture (a process or a stage each), told apart by their content. All
+/// must come from the same tool. Their clocks differ: only ranges of one process may be compared.
+core::timeline read_timelines(const std::vector<std::filesystem::path>& files);
+
+}  // namespace profgate::parsers

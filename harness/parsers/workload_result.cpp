@@ -1,0 +1,120 @@
+#include "parsers/workload_result.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "json_cursor.h"
+#include "whole_file.h"
+
+namespace profgate::parsers {
+namespace {
+
+constexpr std::int64_t supported_schema = 1;
+constexpr std::uintmax_t max_result_bytes = std::uintmax_t{256} << 20;
+
+std::vector<std::int64_t> read_counts(const json_cursor& array) {
+  std::vector<std::int64_t> counts;
+  for (const json_cursor& item : array.items()) counts.push_back(item.count());
+  return counts;
+}
+
+void read_text(const json_cursor& object, const char* key, std::string& target) {
+  if (const auto value = object.find(key)) target = value->text();
+}
+
+void read_count(const json_cursor& object, const char* key, std::optional<std::int64_t>& target) {
+  if (const auto value = object.find(key)) target = value->count();
+}
+
+void read_quantity(const json_cursor& object, const char* key, std::optional<double>& target) {
+  if (const auto value = object.find(key)) target = value->quantity();
+}
+
+void read_samples(const json_cursor& root, core::workload_result& result) {
+  const json_cursor samples = root.require("samples_ns");
+  for (const auto& [stage, values] : samples.members()) result.samples_ns[stage] = read_counts(values);
+  if (result.samples_ns.empty()) samples.fail("names no stage");
+  if (const auto steps = root.find("decode_step_ns")) result.decode_step_ns = read_counts(*steps);
+}
+
+void read_model(const json_cursor& model, core::workload_result& result) {
+  read_text(model, "name", result.model_name);
+  read_text(model, "architecture", result.model_architecture);
+  read_text(model, "dtype", result.model_dtype);
+  read_text(model, "weights", result.model_weights);
+  read_count(model, "parameters", result.parameters);
+  read_count(model, "active_parameters", result.active_parameters);
+  if (const auto dims = model.find("dims")) {
+    for (const auto& [name, value] : dims->members()) result.model_dims[name] = value.quantity();
+  }
+}
+
+void read_work(const json_cursor& root, core::workload_result& result) {
+  if (const auto work = root.find("work")) {
+    for (const auto& [stage, counted] : work->members()) {
+      read_quantity(counted, "flops", result.work[stage].flops);
+      read_quantity(counted, "bytes", result.work[stage].bytes);
+    }
+  }
+  if (const auto assumptions = root.find("work_assumptions")) {
+    for (const json_cursor& assumption : assumptions->items()) {
+      result.work_assumptions.push_back(assumption.text());
+    }
+  }
+  if (const auto ceilings = root.find("ceilings")) {
+    read_quantity(*ceilings, "flops_per_s", result.ceiling_flops_per_s);
+    read_quantity(*ceilings, "read_bytes_per_s", result.ceiling_bytes_per_s);
+    read_text(*ceilings, "method", result.ceiling_method);
+  }
+}
+
+void read_correctness(const json_cursor& root, core::workload_result& result) {
+  if (const auto hash = root.find("logits_hash")) result.logits_hash = hash->text();
+  if (const auto reference = root.find("reference")) {
+    if (const auto name = reference->find("name")) result.reference_name = name->text();
+    read_quantity(*reference, "distance", result.reference_distance);
+  }
+}
+
+}  // namespace
+
+core::workload_result parse_workload_result(const std::string& text, const std::string& origin) {
+  const std::string remedy =
+      "the workload's result must keep the contract of workloads/README.md: schema_version 1 and samples_ns "
+      "by stage";
+  const nlohmann::json document = parse_json(text, origin, remedy);
+  const json_cursor root(document, origin, remedy);
+  const json_cursor version = root.require("schema_version");
+  if (version.count() != supported_schema) {
+    version.fail(fmt::format("is {}, this profgate reads {}", version.count(), supported_schema));
+  }
+  core::workload_result result;
+  read_samples(root, result);
+  if (const auto mode = root.find("mode")) {
+    result.mode = mode->text();
+    if (result.mode != "bench" && result.mode != "profile") {
+      mode->fail(fmt::format("is '{}', but must be 'bench' or 'profile'", result.mode));
+    }
+  }
+  if (const auto device = root.find("device")) {
+    read_text(*device, "kind", result.device_kind);
+    read_text(*device, "name", result.device_name);
+  }
+  if (const auto tokens = root.find("tokens")) {
+    for (const auto& [name, value] : tokens->members()) result.tokens[name] = value.count();
+  }
+  if (const auto model = root.find("model")) read_model(*model, result);
+  read_work(root, result);
+  read_count(root, "memory_peak_bytes", result.memory_peak_bytes);
+  read_correctness(root, result);
+  return result;
+}
+
+core::workload_result read_workload_result(const std::filesystem::path& file) {
+  return parse_workload_result(read_whole_file(file, max_result_bytes, "the workload's --result option"),
+                               file.string());
+}
+
+}  // namespace profgate::parsers

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "embedded_run.h"
+#include "parsers/timeline.h"
+#include "range_check.h"
+
+namespace profgate::profilers {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> embedded_files(const fs::path& folder, const std::string& stem) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(stem + ".", 0) == 0 && name.find(".timeline") != std::string::npos)
+      files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+embedded_run run_under_collector(const capture_request& request, const std::string& stem, bool is_gated,
+                                 const command_runner& run) {
+  if (!fs::exists(request.collector_library)) {
+    throw core::step_failure(
+        fmt::format("the embedded collector {} does not exist", request.collector_library.string()),
+        "build the target profgate_collector, or install profgate again");
+  }
+  for (const fs::path& stale : embedded_files(request.output_folder, stem)) fs::remove(stale);
+  tool_command command;
+  command.argv = request.workload;
+  command.set_environment = request.set_environment;
+  command.unset_environment = request.unset_environment;
+  command.log_file = request.log_file;
+  command.deadline_ms = request.deadline_ms;
+  command.set_environment["NVTX_INJECTION64_PATH"] = fs::absolute(request.collector_library).string();
+  command.set_environment["PROFGATE_COLLECTOR_OUTPUT"] =
+      (fs::absolute(request.output_folder) / (stem + ".%p.timeline")).string();
+  command.set_environment["PROFGATE_COLLECTOR_MAX_BYTES"] = std::to_string(request.collector_max_bytes);
+  if (is_gated) {
+    command.set_environment["PROFGATE_COLLECTOR_GATE"] = gate_list(request.ranges);
+  } else {
+    command.unset_environment.emplace_back("PROFGATE_COLLECTOR_GATE");
+  }
+  embedded_run result;
+  result.run = run(command);
+  result.files = embedded_files(request.output_folder, stem);
+  return result;
+}
+
+std::string gate_list(const std::vector<range_name>& ranges) {
+  std::vector<std::string> gates;
+  gates.reserve(ranges.size());
+  for (const range_name& range : ranges) gates.push_back(range.as_gate());
+  return fmt::format("{}", fmt::join(gates, ","));
+}
+
+std::vector<core::range_record> observe_ranges(const capture_request& request, const command_runner& run) {
+  const embedded_run observed = run_under_collector(request, "diagnosis", false, run);
+  std::vector<core::range_record> ranges;
+  if (!observed.files.empty()) ranges = parsers::read_timelines(observed.files).ranges;
+  for (const fs::path& file : observed.files) fs::remove(file);
+  return ranges;
+}
+
+capture_result capture_embedded(const capture_request& request, const command_runner& run) {
+  const fs::path single = request.output_folder / "embedded.timeline";
+  std::error_code ignored;
+  fs::remove(single, ignored);
+  embedded_run recorded = run_under_collector(request, "embedded", request.is_gated, run);
+  if (recorded.files.size() == 1) {
+    fs::rename(recorded.files.front(), single);
+    recorded.files = {single};
+  }
+  require_good_run(recorded.run, "the workload", request.log_file);
+  if (recorded.files.empty()) {
+    throw core::step_failure(
+        "the workload made no NVTX call: the embedded collector was never loaded",
+        fmt::format(
+            "check that the program uses NVTX 3 and keeps its environment; a collector that cannot write "
+            "says so in {}",
+            request.log_file.string()));
+  }
+  const core::timeline timeline = parsers::read_timelines(recorded.files);
+  if (request.is_gated && timeline.ranges.empty() && !request.ranges.empty()) {
+    fail_absent_range(request.ranges.front(), observe_ranges(request, run));
+  }
+  require_ranges(timeline, request.ranges);
+
+  capture_result result;
+  result.tool = timeline.tool;
+  result.version = timeline.tool_version;
+  if (request.is_gated) result.gate = gate_list(request.ranges);
+  result.files = recorded.files;
+  result.timeline_files = recorded.files;
+  result.commands = {request.workload};
+  if (timeline.dropped_records > 0) {
+    result.notes.push_back(
+        fmt::format("{} ranges did not fit into the recording and are missing; raise its limit "
+                    "of {} bytes or record inside of a gate",
+                    timeline.dropped_records, request.collector_max_bytes));
+  }
+  if (recorded.files.size() > 1) {
+    result.notes.push_back(
+        fmt::format("{} processes used NVTX, each has its own file", recorded.files.size()));
+  }
+  return result;
+}
+
+}  // namespace profgate::profilers

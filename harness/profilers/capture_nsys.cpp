@@ -1,0 +1,211 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "embedded_run.h"
+#include "parsers/timeline.h"
+#include "profilers/capture.h"
+#include "profilers/machine_lock.h"
+#include "range_check.h"
+
+namespace profgate::profilers {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One run of the workload under nsys and the files of it, <folder>/<stem>*.
+class nsys_session {
+ public:
+  nsys_session(const capture_request& request, const nsys_installation& nsys, const command_runner& run,
+               capture_result& result, const std::string& stem)
+      : m_request(request),
+        m_nsys(nsys),
+        m_run(run),
+        m_result(result),
+        m_base(request.output_folder / stem) {}
+
+  void record(const std::optional<range_name>& gate, const std::vector<range_name>& required) {
+    remove_stale_files();
+    const tool_run profiled = run_profile(gate);
+    // What there is gets converted even if the workload failed: its last moments are in it.
+    std::optional<core::timeline> timeline;
+    try {
+      if (make_report()) timeline = export_timeline();
+    } catch (const core::error&) {
+      require_good_run(profiled, "the workload under nsys", m_request.log_file);
+      throw;
+    }
+    require_good_run(profiled, "the workload under nsys", m_request.log_file);
+    if (!timeline) fail_without_report(gate);
+    require_ranges(*timeline, required);
+    if (timeline->dropped_records > 0) {
+      m_result.notes.push_back(fmt::format("nsys dropped {} records", timeline->dropped_records));
+    }
+    write_summaries();
+  }
+
+ private:
+  fs::path with(const std::string& ending) const { return m_base.string() + ending; }
+
+  void remove_stale_files() const {
+    for (const char* ending : {".nsys-rep", ".qdstrm", ".sqlite"}) fs::remove(with(ending));
+    for (const nsys_report report : all_nsys_reports()) {
+      if (const auto name = name_of_report(m_nsys, report)) fs::remove(with("_" + *name + ".csv"));
+    }
+  }
+
+  tool_run run_profile(const std::optional<range_name>& gate) {
+    tool_command command;
+    command.argv = nsys_profile_command(m_nsys, m_request.nsys, gate, m_base, m_request.workload);
+    command.set_environment = m_request.set_environment;
+    command.unset_environment = m_request.unset_environment;
+    command.unset_environment.emplace_back("NVTX_INJECTION64_PATH");  // nsys brings its own
+    command.log_file = m_request.log_file;
+    command.deadline_ms = m_request.deadline_ms;
+    const tool_run profiled = run_command(command);
+    if (profiled.tail.find("Agent launcher failed") != std::string::npos) {
+      throw core::step_failure(
+          "nsys could not start its agent (\"Agent launcher failed\"): another nsys runs, or one that was "
+          "killed "
+          "has left its agent behind",
+          "end every leftover process 'nsys --start-agent', remove /dev/shm/NSys-*, then run again");
+    }
+    return profiled;
+  }
+
+  tool_run run_command(const tool_command& command) {
+    m_result.commands.push_back(command.argv);
+    return m_run(command);
+  }
+
+  /// A step that only reads what was recorded.
+  void run_reader(std::vector<std::string> argv, const std::string& what) {
+    tool_command command;
+    command.argv = std::move(argv);
+    command.set_environment = m_nsys.reading_environment();
+    command.log_file = m_request.log_file;
+    command.deadline_ms = m_request.deadline_ms;
+    require_good_run(run_command(command), what, m_request.log_file);
+  }
+
+  /// False: nsys recorded nothing.
+  bool make_report() {
+    const fs::path report = with(".nsys-rep");
+    const fs::path raw = with(".qdstrm");
+    if (!fs::exists(report)) {
+      if (!fs::exists(raw)) return false;
+      import(raw, report);
+    }
+    fs::remove(raw);
+    m_result.files.push_back(report);
+    return true;
+  }
+
+  void import(const fs::path& raw, const fs::path& report) {
+    if (!m_nsys.importer) {
+      throw core::step_failure(
+          fmt::format(
+              "nsys left {}, and its importer QdstrmImporter, which makes the report of it, is not there",
+              raw.string()),
+          "install the whole of Nsight Systems, its host part too");
+    }
+    if (!m_nsys.missing_libraries.empty()) {
+      throw core::step_failure(
+          fmt::format("nsys left {}, and its importer {} misses {}", raw.string(), m_nsys.importer->string(),
+                      fmt::join(m_nsys.missing_libraries, ", ")),
+          missing_library_remedy(m_nsys.missing_libraries));
+    }
+    run_reader(nsys_import_command(m_nsys, raw), "the importer of nsys");
+    if (!fs::exists(report)) {
+      throw core::step_failure(fmt::format("the importer of nsys made no {}", report.string()),
+                               fmt::format("its output is in {}", m_request.log_file.string()));
+    }
+    m_result.notes.push_back(
+        fmt::format("nsys did not find its importer; {} was used", m_nsys.importer->string()));
+  }
+
+  core::timeline export_timeline() {
+    const fs::path sqlite = with(".sqlite");
+    run_reader(nsys_export_command(m_nsys, with(".nsys-rep"), sqlite), "'nsys export'");
+    core::timeline timeline = parsers::read_nsys_sqlite(sqlite);
+    m_result.files.push_back(sqlite);
+    m_result.timeline_files.push_back(sqlite);
+    return timeline;
+  }
+
+  void write_summaries() {
+    std::vector<std::string> names;
+    for (const nsys_report report : all_nsys_reports()) {
+      if (const auto name = name_of_report(m_nsys, report)) names.push_back(*name);
+    }
+    if (names.empty()) {
+      m_result.notes.emplace_back("this nsys knows none of the summaries that profgate keeps: no CSV");
+      return;
+    }
+    run_reader(nsys_stats_command(m_nsys, names, with(".sqlite"), m_base), "'nsys stats'");
+    for (const std::string& name : names) {
+      const fs::path csv = with("_" + name + ".csv");
+      std::error_code problem;
+      const std::uintmax_t bytes = fs::file_size(csv, problem);
+      if (problem) {
+        throw core::step_failure(fmt::format("'nsys stats' made no {}", csv.string()),
+                                 fmt::format("its output is in {}", m_request.log_file.string()));
+      }
+      m_result.files.push_back(csv);
+      if (bytes == 0)
+        m_result.notes.push_back(fmt::format("{}: nsys has no data for it", csv.filename().string()));
+    }
+  }
+
+  [[noreturn]] void fail_without_report(const std::optional<range_name>& gate) const {
+    if (!gate) {
+      throw core::step_failure("nsys made no report",
+                               fmt::format("its output is in {}", m_request.log_file.string()));
+    }
+    if (m_request.collector_library.empty()) {
+      throw core::step_failure(
+          fmt::format("nsys made no report: the workload never opened the range '{}'", gate->as_gate()),
+          "compare the range's name and domain with what the program opens");
+    }
+    fail_absent_range(*gate, observe_ranges(m_request, m_run));
+  }
+
+  const capture_request& m_request;
+  const nsys_installation& m_nsys;
+  const command_runner& m_run;
+  capture_result& m_result;
+  fs::path m_base;
+};
+
+}  // namespace
+
+capture_result capture_with_nsys(const capture_request& request, const nsys_installation& nsys,
+                                 const command_runner& run) {
+  capture_result result;
+  result.tool = "nsys";
+  result.version = nsys.version;
+  const machine_lock lock(request.lock_file, request.max_lock_wait_ms, [&](const std::string& holder) {
+    if (request.say) request.say(fmt::format("waiting for nsys, in use by {}", holder));
+  });
+  if (!request.is_gated || request.ranges.empty()) {
+    nsys_session(request, nsys, run, result, "run").record(std::nullopt, request.ranges);
+    return result;
+  }
+  result.gate = gate_list(request.ranges);
+  std::string stem = "run";
+  for (const range_name& range : request.ranges) {
+    nsys_session(request, nsys, run, result, stem).record(range, {range});
+    if (&range != &request.ranges.back()) stem = "run." + (&range + 1)->range;
+  }
+  if (request.ranges.size() > 1) {
+    result.notes.push_back(
+        fmt::format("the workload ran {} times, once for each gate", request.ranges.size()));
+  }
+  return result;
+}
+
+}  // namespace profgate::profilers

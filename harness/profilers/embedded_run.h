@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/records.h"
+#include "profilers/capture.h"
+
+namespace profgate::profilers {
+
+struct embedded_run {
+  tool_run run;
+  std::vector<std::filesystem::path> files;  ///< <stem>.<pid>.timeline, one a process that used NVTX
+};
+
+embedded_run run_under_collector(const capture_request& request, const std::string& stem, bool is_gated,
+                                 const command_runner& run);
+
+/// What the workload opens when nothing is gated: one more run of it, so only for finding out what went
+/// wrong.
+std::vector<core::range_record> observe_ranges(const capture_request& request, const command_runner& run);
+
+/// "decode_all@LLM,prefill@LLM"
+std::string gate_list(const std::vector<range_name>& ranges);
+
+}  // namespace profgate::profilers

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profilers/nsys_commands.h"
+#include "profilers/nsys_installation.h"
+#include "profilers/tool_command.h"
+
+namespace profgate::profilers {
+
+/// One workload to be recorded on a timeline.
+struct capture_request {
+  std::vector<std::string> workload;  ///< its argument list
+  std::map<std::string, std::string> set_environment;
+  std::vector<std::string> unset_environment;
+  std::filesystem::path output_folder;  ///< <run>/nsys; must exist
+  std::filesystem::path log_file;
+  std::int64_t deadline_ms = 0;  ///< for each run of the workload; 0: none
+
+  /// Ranges that the timeline must hold, closed. With is_gated only what happens inside of them is recorded;
+  /// nsys can wait for one range only, so it runs the workload once for each, the embedded collector once in
+  /// all.
+  std::vector<range_name> ranges;
+  bool is_gated = true;
+
+  /// libprofgate_collector.so; for nsys only to find out why a range never opened (may be empty).
+  std::filesystem::path collector_library;
+  std::uint64_t collector_max_bytes = std::uint64_t{256} << 20;
+  nsys_options nsys;
+  std::filesystem::path lock_file = "/tmp/profgate-nsys.lock";
+  std::int64_t max_lock_wait_ms = 30 * 60 * 1000;
+  std::function<void(const std::string& line)> say;  ///< a word to the person who waits; may be empty
+};
+
+struct capture_result {
+  std::string tool;  ///< "nsys" or "embedded"
+  std::string version;
+  std::string gate;                                   ///< "decode_all@LLM,prefill@LLM"; empty: everything
+  std::vector<std::filesystem::path> files;           ///< all that is to be kept
+  std::vector<std::filesystem::path> timeline_files;  ///< of these, what parsers::read_timelines takes
+  std::vector<std::vector<std::string>> commands;     ///< every argument list that ran
+  std::vector<std::string> notes;
+};
+
+/// Leaves run.nsys-rep, run.sqlite and run_<report>.csv for the first range (or all, ungated), the same with
+/// run.<range> for each further one. step_failure when nsys or the workload fails, or when the range is not
+/// in the report; what was recorded stays.
+capture_result capture_with_nsys(const capture_request& request, const nsys_installation& nsys,
+                                 const command_runner& run);
+
+/// Leaves embedded.timeline, or embedded.<pid>.timeline for each process where several use NVTX.
+capture_result capture_embedded(const capture_request& request, const command_runner& run);
+
+}  // namespace profgate::profilers

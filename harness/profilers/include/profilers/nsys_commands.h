@@ -1,0 +1,59 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profilers/nsys_installation.h"
+
+/// Argument lists for nsys: pure functions of their arguments.
+namespace profgate::profilers {
+
+/// An NVTX range by name. `domain` empty: the default domain.
+struct range_name {
+  std::string range;
+  std::string domain;
+
+  /// "decode_all@LLM", the way nsys and the embedded collector want it.
+  std::string as_gate() const { return domain.empty() ? range : range + "@" + domain; }
+};
+
+struct nsys_options {
+  std::string trace = "cuda,nvtx,osrt";
+  std::string sample = "none";
+  std::string cpu_context_switches = "none";
+  std::string cuda_graph_trace = "node";  ///< "graph" shows a replayed graph as one opaque block
+};
+
+/// `nsys profile`. With a gate it records from the gate range's opening to its end and lets the program run
+/// on (--capture-range-end=stop; the default would kill it).
+std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, const nsys_options& options,
+                                              const std::optional<range_name>& gate,
+                                              const std::filesystem::path& output_base,
+                                              const std::vector<std::string>& workload);
+
+/// .qdstrm → .nsys-rep of the same name, for installations whose nsys does not find its importer.
+std::vector<std::string> nsys_import_command(const nsys_installation& nsys,
+                                             const std::filesystem::path& qdstrm);
+
+std::vector<std::string> nsys_export_command(const nsys_installation& nsys,
+                                             const std::filesystem::path& report,
+                                             const std::filesystem::path& sqlite);
+
+/// `nsys stats` from a fresh .sqlite into <output_base>_<report>.csv.
+std::vector<std::string> nsys_stats_command(const nsys_installation& nsys,
+                                            const std::vector<std::string>& reports,
+                                            const std::filesystem::path& sqlite,
+                                            const std::filesystem::path& output_base);
+
+/// The summaries that profgate keeps. Their names changed between 2022.4 and 2025.3.
+enum class nsys_report { kernel_sum, cuda_api_sum, nvtx_push_pop_sum, nvtx_kernel_sum, nvtx_gpu_projection };
+
+/// All of them, in the order of their enumerators.
+std::vector<nsys_report> all_nsys_reports();
+
+/// This installation's name of the report; nothing if it has none.
+std::optional<std::string> name_of_report(const nsys_installation& nsys, nsys_report report);
+
+}  // namespace profgate::profilers

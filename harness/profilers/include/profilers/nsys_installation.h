@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profilers/tool_command.h"
+#include "profilers/tool_environment.h"
+
+namespace profgate::profilers {
+
+/// One nsys on this machine, and what it can do.
+struct nsys_installation {
+  std::filesystem::path executable;
+  std::string version;                  ///< "2022.4.2.1-df9881f"
+  std::vector<std::string> reports;     ///< names that `nsys stats -r` knows
+  bool knows_cuda_graph_trace = false;  ///< --cuda-graph-trace exists
+  std::optional<std::filesystem::path> importer;
+  std::vector<std::string> missing_libraries;  ///< that the importer cannot load; empty: it works
+  std::optional<std::string> library_path;     ///< PROFGATE_NSYS_LIBRARY_PATH, for importer, export and stats
+
+  bool can_import() const { return importer && missing_libraries.empty(); }
+  /// LD_LIBRARY_PATH for the tools that read reports; never for `nsys profile`, which hands it on to the
+  /// workload.
+  std::map<std::string, std::string> reading_environment() const;
+};
+
+/// PROFGATE_NSYS, PATH, the CUDA toolkit, /opt/nvidia, inside of Nsight Compute, Debian's folder.
+tool_location find_nsys(const tool_environment& environment);
+
+/// Asks the tool itself. step_failure where it does not even say its version: it is there, but broken.
+nsys_installation inspect_nsys(const std::filesystem::path& executable, const tool_environment& environment,
+                               const command_runner& run);
+
+/// The importer that belongs to this nsys. NVIDIA keeps it in host-linux-* beside target-linux-*, Nsight
+/// Compute in host/linux-desktop-*, Debian where nsys itself does not look.
+std::optional<std::filesystem::path> find_importer(const std::filesystem::path& nsys);
+
+/// "libdw.so.1" → "libdw1": the Debian or Ubuntu package that has it, where we know one.
+std::optional<std::string> package_of_library(const std::string& library);
+
+/// "install libdw1", or what else to do about libraries that the importer misses.
+std::string missing_library_remedy(const std::vector<std::string>& libraries);
+
+// The pure parts of inspect_nsys.
+std::string parse_tool_version(const std::string& output);
+std::vector<std::string> parse_report_names(const std::string& help_reports);
+std::vector<std::string> parse_missing_libraries(const std::string& loader_output);
+
+}  // namespace profgate::profilers

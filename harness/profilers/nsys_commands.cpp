@@ -1,0 +1,89 @@
+#include "profilers/nsys_commands.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace profgate::profilers {
+
+std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, const nsys_options& options,
+                                              const std::optional<range_name>& gate,
+                                              const std::filesystem::path& output_base,
+                                              const std::vector<std::string>& workload) {
+  std::vector<std::string> argv = {nsys.executable.string(), "profile", "--trace=" + options.trace,
+                                   "--sample=" + options.sample,
+                                   "--cpuctxsw=" + options.cpu_context_switches};
+  const bool traces_cuda = ("," + options.trace + ",").find(",cuda,") != std::string::npos;
+  if (traces_cuda && nsys.knows_cuda_graph_trace) {
+    argv.push_back("--cuda-graph-trace=" + options.cuda_graph_trace);
+  }
+  if (gate) {
+    argv.insert(argv.end(),
+                {"--capture-range=nvtx", "--nvtx-capture=" + gate->as_gate(), "--capture-range-end=stop",
+                 // Without it a gate whose string the program did not register never opens.
+                 "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"});
+  }
+  argv.insert(argv.end(), {"--force-overwrite=true", "--output=" + output_base.string()});
+  argv.insert(argv.end(), workload.begin(), workload.end());
+  return argv;
+}
+
+std::vector<std::string> nsys_import_command(const nsys_installation& nsys,
+                                             const std::filesystem::path& qdstrm) {
+  return {nsys.importer.value().string(), "-i", qdstrm.string()};
+}
+
+std::vector<std::string> nsys_export_command(const nsys_installation& nsys,
+                                             const std::filesystem::path& report,
+                                             const std::filesystem::path& sqlite) {
+  return {nsys.executable.string(),      "export",       "--type=sqlite", "--force-overwrite=true",
+          "--output=" + sqlite.string(), report.string()};
+}
+
+std::vector<std::string> nsys_stats_command(const nsys_installation& nsys,
+                                            const std::vector<std::string>& reports,
+                                            const std::filesystem::path& sqlite,
+                                            const std::filesystem::path& output_base) {
+  return {nsys.executable.string(),
+          "stats",
+          "--report",
+          fmt::format("{}", fmt::join(reports, ",")),
+          "--format",
+          "csv",
+          "--force-overwrite",
+          "true",
+          "--output",
+          output_base.string(),
+          sqlite.string()};
+}
+
+std::vector<nsys_report> all_nsys_reports() {
+  return {nsys_report::kernel_sum, nsys_report::cuda_api_sum, nsys_report::nvtx_push_pop_sum,
+          nsys_report::nvtx_kernel_sum, nsys_report::nvtx_gpu_projection};
+}
+
+std::optional<std::string> name_of_report(const nsys_installation& nsys, nsys_report report) {
+  struct names {
+    nsys_report report;
+    const char* since_2023;
+    const char* in_2022;
+  };
+  static constexpr std::array<names, 5> table = {{
+      {nsys_report::kernel_sum, "cuda_gpu_kern_sum", "gpukernsum"},
+      {nsys_report::cuda_api_sum, "cuda_api_sum", "cudaapisum"},
+      {nsys_report::nvtx_push_pop_sum, "nvtx_pushpop_sum", "nvtxppsum"},
+      {nsys_report::nvtx_kernel_sum, "nvtx_kern_sum", "nvtxkernsum"},
+      {nsys_report::nvtx_gpu_projection, "nvtx_gpu_proj_sum", "nvtxgpuproj"},
+  }};
+  for (const names& row : table) {
+    if (row.report != report) continue;
+    for (const char* name : {row.since_2023, row.in_2022}) {
+      if (std::find(nsys.reports.begin(), nsys.reports.end(), name) != nsys.reports.end()) return name;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace profgate::profilers

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "../collector/temp_folder.h"
+#include "core/error.h"
+
+namespace profgate::test {
+
+/// Tests that write a file and read it back.
+class file_test : public ::testing::Test {
+ protected:
+  std::filesystem::path write(const std::string& content, const std::string& name = "input") {
+    std::ofstream(m_folder / name, std::ios::binary) << content;
+    return m_folder / name;
+  }
+
+  static std::string content_of(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  temp_folder m_folder;
+};
+
+/// The words of the bad_input that `action` throws; empty if it throws none.
+template <typename callable>
+std::string words_of_bad_input(callable action) {
+  try {
+    action();
+  } catch (const core::bad_input& problem) {
+    EXPECT_NE(problem.remedy(), "") << problem.what();
+    return problem.what();
+  }
+  return "";
+}
+
+}  // namespace profgate::test

@@ -1,0 +1,82 @@
+#include "parsers/nsys_csv.h"
+
+#include "file_fixture.h"
+
+namespace profgate::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::filesystem::path samples = std::filesystem::path(PROFGATE_TEST_DATA) / "nsight";
+const std::string header =
+    "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Range\n";
+
+class nsys_csv : public file_test {};
+
+TEST_F(nsys_csv, reads_the_push_pop_summary_of_2022_4) {
+  const auto rows = parsers::read_nvtx_pushpop_csv(samples / "cpu-2022.4.2/cpu_nvtxppsum.csv");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[2].domain, "LLM");
+  EXPECT_EQ(rows[2].name, "decode_step");
+  EXPECT_EQ(rows[2].total_ns, 19255432);
+  EXPECT_EQ(rows[2].instances, 10);
+  EXPECT_DOUBLE_EQ(rows[2].mean_ns, 1925543.2);
+  EXPECT_DOUBLE_EQ(rows[2].median_ns, 1924477.0);
+  EXPECT_EQ(rows[2].min_ns, 1923207);
+  EXPECT_EQ(rows[2].max_ns, 1929453);
+  EXPECT_DOUBLE_EQ(rows[2].stddev_ns, 2711.4);
+}
+
+TEST_F(nsys_csv, reads_the_push_pop_summary_of_2025_3) {
+  const auto rows = parsers::read_nvtx_pushpop_csv(samples / "h200-2025.3.1/full_nvtx_pushpop_sum.csv");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].name, "prefill");
+  EXPECT_EQ(rows[1].total_ns, 25245311);
+}
+
+TEST_F(nsys_csv, reads_the_kernel_summary_with_commas_in_names) {
+  const auto rows = parsers::read_kernel_sum_csv(samples / "h200-2025.3.1/full_cuda_gpu_kern_sum.csv");
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[0].kernel_name, "axpy(float *, const float *, int)");
+  EXPECT_EQ(rows[0].total_ns, 3139085);
+  EXPECT_EQ(rows[0].calls, 50);
+  EXPECT_THAT(rows[4].kernel_name, HasSubstr("splitKreduce_kernel<(int)32, (int)16"));
+}
+
+TEST_F(nsys_csv, takes_an_empty_file_as_no_data) {
+  EXPECT_TRUE(parsers::read_kernel_sum_csv(samples / "cpu-2022.4.2/cpu_gpukernsum.csv").empty());
+  EXPECT_TRUE(parsers::read_nvtx_pushpop_csv(write("")).empty());
+  EXPECT_TRUE(parsers::read_nvtx_pushpop_csv(write(header)).empty());
+}
+
+TEST_F(nsys_csv, finds_columns_by_name_and_knows_both_default_domains) {
+  const auto rows = parsers::read_nvtx_pushpop_csv(
+      write("Range,StdDev (ns),Max (ns),Min (ns),Med (ns),Avg (ns),Instances,Total Time (ns)\r\n"
+            ":new,0.0,4,4,4.0,4.0,1,4\r\nold,0.0,5,5,5.0,5.0,1,5\r\n"));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].domain, "");
+  EXPECT_EQ(rows[0].name, "new");
+  EXPECT_EQ(rows[0].total_ns, 4);
+  EXPECT_EQ(rows[1].domain, "");
+  EXPECT_EQ(rows[1].name, "old");
+}
+
+TEST_F(nsys_csv, says_where_the_file_is_damaged) {
+  const auto words = [&](const std::string& content) {
+    return words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(content)); });
+  };
+  EXPECT_THAT(words("Range,Instances\nLLM:x,1\n"), HasSubstr("input:1: no column 'Total Time (ns)'"));
+  EXPECT_THAT(words(header + "1.0,5,1,5.0,5.0,5,5,0.0,LLM:x\n1.0,5,1\n"),
+              HasSubstr("input:3: the row ends before"));
+  EXPECT_THAT(words(header + "1.0,1.275,1,5.0,5.0,5,5,0.0,x\n"),
+              HasSubstr("input:2: '1.275' in the column 'Total Time (ns)' is not a whole number"));
+  EXPECT_THAT(words(header + "1.0,-5,1,5.0,5.0,5,5,0.0,x\n"), HasSubstr("'-5' in the column"));
+  EXPECT_THAT(words(header + "1.0,5,1,nan,5.0,5,5,0.0,x\n"), HasSubstr("'nan' in the column 'Avg (ns)'"));
+  EXPECT_THAT(words(header + "1.0,99999999999999999999,1,5,5,5,5,0,x\n"),
+              HasSubstr("'99999999999999999999'"));
+  EXPECT_THAT(words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(m_folder / "absent.csv"); }),
+              HasSubstr("absent.csv: cannot be read: No such file"));
+}
+
+}  // namespace
+}  // namespace profgate::test

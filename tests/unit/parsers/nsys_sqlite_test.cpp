@@ -1,0 +1,149 @@
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "file_fixture.h"
+#include "parsers/timeline.h"
+
+namespace profgate::test {
+namespace {
+
+using core::range_record;
+using ::testing::HasSubstr;
+
+const std::filesystem::path samples = std::filesystem::path(PROFGATE_TEST_DATA) / "nsight/cpu-2022.4.2";
+
+class nsys_sqlite : public file_test {
+ protected:
+  /// A database of our own, for what no recording on a machine without a GPU holds.
+  std::filesystem::path make(const std::string& statements) {
+    const std::filesystem::path file = m_folder / "made # 100%.sqlite";
+    std::filesystem::remove(file);
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+    char* problem = nullptr;
+    EXPECT_EQ(sqlite3_exec(database, statements.c_str(), nullptr, nullptr, &problem), SQLITE_OK) << problem;
+    sqlite3_close(database);
+    return file;
+  }
+
+  static std::string words(const std::filesystem::path& file) {
+    return words_of_bad_input([&] { parsers::read_nsys_sqlite(file); });
+  }
+};
+
+const range_record* find(const core::timeline& timeline, const std::string& name) {
+  const auto found = std::find_if(timeline.ranges.begin(), timeline.ranges.end(),
+                                  [&](const range_record& range) { return range.name == name; });
+  return found == timeline.ranges.end() ? nullptr : &*found;
+}
+
+constexpr const char* meta_2025 =
+    "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
+    "INSERT INTO META_DATA_EXPORT VALUES "
+    "('EXPORT_SCHEMA_VERSION','3.20.2'),('EXPORT_PRODUCT_VERSION','2025.3.1');"
+    "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+    "INSERT INTO StringIds VALUES (1,'axpy(float *, int)'),(2,'rms');";
+
+constexpr const char* kernels_2025 =
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, correlationId "
+    "INT,"
+    " globalPid INT, demangledName INT, shortName INT);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT);";
+
+TEST_F(nsys_sqlite, reads_a_gated_recording) {
+  const core::timeline timeline = parsers::read_nsys_sqlite(samples / "gated.sqlite");
+  EXPECT_EQ(timeline.tool, "nsys");
+  EXPECT_EQ(timeline.tool_version, "2022.4.2.1");
+  ASSERT_EQ(timeline.ranges.size(), 2U);
+  const range_record& gate = timeline.ranges[0];
+  EXPECT_EQ(gate.name, "decode_all");
+  EXPECT_EQ(gate.domain, "LLM");
+  EXPECT_EQ(gate.start_ns, 5967828);
+  EXPECT_EQ(gate.end_ns, 6208492) << "it ends with the recording, yet the program closed it";
+  EXPECT_EQ(gate.process_id, 7157U);
+  EXPECT_EQ(gate.thread_id, 7157U);
+  EXPECT_EQ(timeline.ranges[1].name, "decode_step");
+  EXPECT_TRUE(timeline.kernels.empty());
+  EXPECT_THAT(timeline.kernels_absent_reason.value_or(""), HasSubstr("no GPU"));
+}
+
+TEST_F(nsys_sqlite, reads_every_kind_of_range_and_shows_a_crash_as_open) {
+  const core::timeline timeline = parsers::read_nsys_sqlite(samples / "crash.sqlite");
+  ASSERT_NE(find(timeline, "plain"), nullptr);
+  EXPECT_EQ(find(timeline, "plain")->domain, "LLM");
+  ASSERT_NE(find(timeline, "wide\u20AC"), nullptr);
+  ASSERT_NE(find(timeline, "dflt"), nullptr);
+  EXPECT_EQ(find(timeline, "dflt")->domain, "");
+  ASSERT_NE(find(timeline, "se"), nullptr);
+  EXPECT_EQ(find(timeline, "se")->style, core::range_style::start_end);
+  EXPECT_EQ(std::count_if(timeline.ranges.begin(), timeline.ranges.end(),
+                          [](const range_record& range) { return range.name == "thr"; }),
+            4);
+  EXPECT_EQ(find(timeline, "m"), nullptr) << "a mark is no range";
+  EXPECT_TRUE(find(timeline, "se")->end_ns);
+  EXPECT_FALSE(find(timeline, "decode_all")->end_ns);
+  EXPECT_FALSE(find(timeline, "inner")->end_ns);
+}
+
+TEST_F(nsys_sqlite, joins_kernels_with_their_launch) {
+  const std::int64_t global = std::int64_t{1} << 48 | std::int64_t{758} << 24;
+  const std::string pid = std::to_string(global);
+  const std::string tid = std::to_string(global | 760);
+  const core::timeline timeline = parsers::read_nsys_sqlite(make(
+      std::string(meta_2025) + kernels_2025 +
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (500,900,0,7,11," + pid + ",1,2),(950,960,1,13,12," +
+      pid + ",2,2); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100,150," + tid + ",11);"));
+  EXPECT_EQ(timeline.kernels_absent_reason, std::nullopt);
+  ASSERT_EQ(timeline.kernels.size(), 2U);
+  const core::kernel_execution& kernel = timeline.kernels[0];
+  EXPECT_EQ(kernel.name, "axpy(float *, int)");
+  EXPECT_EQ(kernel.device, 0);
+  EXPECT_EQ(kernel.stream, 7U);
+  EXPECT_EQ(kernel.process_id, 758U);
+  EXPECT_EQ(kernel.thread_id, 760U);
+  EXPECT_EQ(kernel.launched_ns, 100);
+  EXPECT_EQ(kernel.start_ns, 500);
+  EXPECT_EQ(kernel.end_ns, 900);
+  EXPECT_EQ(timeline.kernels[1].thread_id, 0U) << "its launch was before the recording";
+  EXPECT_EQ(timeline.tool_version, "2025.3.1");
+}
+
+TEST_F(nsys_sqlite, says_what_is_wrong_with_the_file) {
+  EXPECT_THAT(words(m_folder / "absent.sqlite"), HasSubstr("absent.sqlite: cannot be read"));
+  EXPECT_THAT(words(write("")), HasSubstr("not an SQLite database"));
+  EXPECT_THAT(words(write(std::string(4096, 'x'))), HasSubstr("not an SQLite database"));
+  const std::string whole = content_of(samples / "gated.sqlite");
+  EXPECT_THAT(words(write(whole.substr(0, whole.size() - 5000))), HasSubstr("truncated: "));
+  EXPECT_THAT(words(write(whole.substr(0, 1000))), HasSubstr("truncated: 1000 of 24576 bytes"));
+  std::string damaged = whole;
+  std::fill(damaged.begin() + 100, damaged.end(), '\xAA');
+  EXPECT_NE(words(write(damaged)), "");
+  EXPECT_THAT(words(make("CREATE TABLE t (x INT)")), HasSubstr("not an export of nsys"));
+  EXPECT_THAT(
+      words(make("CREATE TABLE EXPORT_META_DATA (name TEXT, value TEXT); INSERT INTO EXPORT_META_DATA "
+                 "VALUES ('EXPORT_SCHEMA_VERSION','9.0.0')")),
+      HasSubstr("EXPORT_SCHEMA_VERSION is '9.0.0'"));
+  EXPECT_THAT(words(make(std::string(meta_2025) + "CREATE TABLE NVTX_EVENTS (start INT, end INT)")),
+              HasSubstr("no such column"));
+  EXPECT_THAT(words(make(std::string(meta_2025) + kernels_2025 +
+                         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1,2,0,7,11,1,99,2)")),
+              HasSubstr("string 99 is not in StringIds"));
+}
+
+TEST_F(nsys_sqlite, has_no_ranges_where_nsys_left_the_table_out) {
+  const core::timeline timeline =
+      parsers::read_nsys_sqlite(make(std::string(meta_2025) + "CREATE TABLE TARGET_INFO_GPU (id INT)"));
+  EXPECT_TRUE(timeline.ranges.empty());
+  EXPECT_THAT(timeline.kernels_absent_reason.value_or(""), HasSubstr("saw no kernel"));
+}
+
+TEST_F(nsys_sqlite, leaves_nothing_beside_the_file) {
+  const std::filesystem::path file = make(meta_2025);
+  parsers::read_nsys_sqlite(file);
+  const auto files = std::filesystem::directory_iterator(m_folder.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+}
+
+}  // namespace
+}  // namespace profgate::test

@@ -1,0 +1,96 @@
+#include "parsers/workload_result.h"
+
+#include "file_fixture.h"
+
+namespace profgate::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string whole = R"({"schema_version":1,"mode":"bench",
+  "device":{"kind":"cpu","name":"a CPU","threads":2},
+  "model":{"name":"llama-tiny","architecture":"llama","dtype":"f32","weights":"synthetic","parameters":1234,
+           "active_parameters":1000,"dims":{"hidden":64,"rope_theta":10000.0}},
+  "tokens":{"prompt":32,"decode":16,"batch":1},
+  "samples_ns":{"prefill":[100,200],"decode_all":[300.4]},
+  "decode_step_ns":[1,2,3],
+  "work":{"prefill":{"flops":1e9,"bytes":2e6},"decode_all":{"flops":5}},
+  "work_assumptions":["no dropout"],
+  "ceilings":{"flops_per_s":1e11,"read_bytes_per_s":2e10,"method":"triad"},
+  "memory_peak_bytes":4096,"logits_hash":"abc","greedy":[1,2],"reference":{"name":"torch","distance":1e-5},
+  "something_new":[{}]})";
+
+class workload_result : public file_test {
+ protected:
+  static std::string words(const std::string& text) {
+    return words_of_bad_input([&] { parsers::parse_workload_result(text, "result.json"); });
+  }
+};
+
+TEST_F(workload_result, reads_the_whole_contract) {
+  const core::workload_result result = parsers::read_workload_result(write(whole));
+  EXPECT_EQ(result.mode, "bench");
+  EXPECT_EQ(result.device_kind, "cpu");
+  EXPECT_EQ(result.device_name, "a CPU");
+  EXPECT_EQ(result.samples_ns.at("prefill"), (std::vector<std::int64_t>{100, 200}));
+  EXPECT_EQ(result.samples_ns.at("decode_all"), (std::vector<std::int64_t>{300}));
+  EXPECT_EQ(result.decode_step_ns.size(), 3U);
+  EXPECT_EQ(result.work.at("prefill").flops, 1e9);
+  EXPECT_EQ(result.work.at("decode_all").bytes, std::nullopt);
+  EXPECT_EQ(result.work_assumptions, std::vector<std::string>{"no dropout"});
+  EXPECT_EQ(result.ceiling_flops_per_s, 1e11);
+  EXPECT_EQ(result.ceiling_bytes_per_s, 2e10);
+  EXPECT_EQ(result.ceiling_method, "triad");
+  EXPECT_EQ(result.tokens.at("decode"), 16);
+  EXPECT_EQ(result.model_name, "llama-tiny");
+  EXPECT_EQ(result.model_architecture, "llama");
+  EXPECT_EQ(result.model_dtype, "f32");
+  EXPECT_EQ(result.model_weights, "synthetic");
+  EXPECT_EQ(result.model_dims.at("rope_theta"), 10000.0);
+  EXPECT_EQ(result.parameters, 1234);
+  EXPECT_EQ(result.active_parameters, 1000);
+  EXPECT_EQ(result.memory_peak_bytes, 4096);
+  EXPECT_EQ(result.logits_hash, "abc");
+  EXPECT_EQ(result.reference_name, "torch");
+  EXPECT_EQ(result.reference_distance, 1e-5);
+}
+
+TEST_F(workload_result, needs_only_version_and_samples) {
+  const core::workload_result result =
+      parsers::parse_workload_result(R"({"schema_version":1,"samples_ns":{"s":[7]},"ceilings":null})", "r");
+  EXPECT_EQ(result.samples_ns.at("s"), std::vector<std::int64_t>{7});
+  EXPECT_EQ(result.memory_peak_bytes, std::nullopt);
+  EXPECT_EQ(result.ceiling_flops_per_s, std::nullopt);
+}
+
+TEST_F(workload_result, names_the_place_of_what_is_wrong) {
+  EXPECT_THAT(words(""), HasSubstr("result.json: empty"));
+  EXPECT_THAT(words("{\"schema_version\":1,\n\"samples_ns\":{"),
+              HasSubstr("result.json:2: not valid JSON at column"));
+  EXPECT_THAT(words("[]"), HasSubstr("the document must be an object, but is array"));
+  EXPECT_THAT(words("{}"), HasSubstr("lacks the required key 'schema_version'"));
+  EXPECT_THAT(words(R"({"schema_version":2,"samples_ns":{"s":[1]}})"),
+              HasSubstr("schema_version is 2, this profgate reads 1"));
+  EXPECT_THAT(words(R"({"schema_version":1})"), HasSubstr("lacks the required key 'samples_ns'"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{}})"), HasSubstr("samples_ns names no stage"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1,-2]}})"), HasSubstr("samples_ns.s[1] is -2"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1e30]}})"),
+              HasSubstr("samples_ns.s[0] is 1e+30, too large"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1e999]}})"), HasSubstr("too large"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[18446744073709551615]}})"),
+              HasSubstr("too large"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[NaN]}})"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":"1"}})"),
+              HasSubstr("samples_ns.s must be an array, but is string"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1]},"mode":"fast"})"),
+              HasSubstr("mode is 'fast'"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1]},"tokens":{"prompt":true}})"),
+              HasSubstr("tokens.prompt must be a number"));
+}
+
+TEST_F(workload_result, survives_a_hundred_thousand_brackets) {
+  EXPECT_THAT(words(std::string(100000, '[')), HasSubstr("not valid JSON"));
+}
+
+}  // namespace
+}  // namespace profgate::test
