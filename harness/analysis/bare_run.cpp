@@ -117,7 +117,9 @@ measured<sample_statistics> stage_time(const bare_facts& facts, const std::strin
 
 utilisation stage_utilisation(const bare_facts& facts, const bare_figures& figures, const bare_stage& stage) {
   utilisation use;
-  const std::string reason = fmt::format("the workload does not say what work stage '{}' does", stage.name);
+  const std::string reason =
+      facts.bench ? fmt::format("the workload does not say what work stage '{}' does", stage.name)
+                  : facts.bench_absent_reason;
   core::stage_work work;
   if (facts.bench) {
     const auto found = facts.bench->work.find(stage.name);

@@ -32,11 +32,20 @@ measured<double> mean_ns_of(const stage_figures& stage) {
                             : measured<double>::absent(stage.bare.time_ns.reason());
 }
 
-/// A recommendation that could at most take `ratio_of_stage` of a stage's bare time away.
+/// How much of the stage's time lies above its roof: no change to the same work can save more.
+measured<double> headroom(const stage_figures& stage) {
+  const measured<double> reached = quotient(stage.bare.use.roof_ns, mean_ns_of(stage));
+  return reached ? measured<double>(std::max(0.0, 1.0 - *reached)) : reached;
+}
+
+/// A recommendation that could at most take `ratio_of_stage` of a stage's bare time away, and never more than
+/// what lies above the roof.
 recommendation saving(const run_figures& figures, const stage_figures& stage, double ratio_of_stage,
                       std::string text, std::string evidence) {
   const measured<double> mean_ns = mean_ns_of(stage);
-  const measured<double> saved_ns = mean_ns ? measured<double>(*mean_ns * ratio_of_stage) : mean_ns;
+  const measured<double> room = headroom(stage);
+  const double saved_ratio = room ? std::min(ratio_of_stage, *room) : ratio_of_stage;
+  const measured<double> saved_ns = mean_ns ? measured<double>(*mean_ns * saved_ratio) : mean_ns;
   return {stage.bare.name, std::move(text), std::move(evidence), saved_ns,
           quotient(saved_ns, figures.bare.total_mean_ns)};
 }
@@ -45,6 +54,10 @@ recommendation saving(const run_figures& figures, const stage_figures& stage, do
 recommendation about_measuring(const std::string& stage, std::string text, std::string evidence) {
   const auto nothing = measured<double>::absent("it concerns the measurement, not the workload");
   return {stage, std::move(text), std::move(evidence), nothing, nothing};
+}
+
+std::string count_of_calls(std::int64_t calls) {
+  return fmt::format("{} {}", calls, calls == 1 ? "call" : "calls");
 }
 
 void judge_roof(const run_figures& figures, const stage_figures& stage, findings& result) {
@@ -94,11 +107,13 @@ void judge_overhead(const stage_figures& stage, findings& result) {
       core::format_duration(stage.bare.time_ns->median), percent(*stage.overhead_ratio), stage.traced->tool);
   result.takeaways.push_back(
       {stage.bare.name, "Tracing slows it so much that operator shares are distorted.", evidence});
-  result.recommendations.push_back(
-      about_measuring(stage.bare.name,
-                      "Trace less: workload.decode_step_ranges=false, timeline=embedded, run.mode=light, or "
-                      "fewer and longer ranges.",
-                      evidence));
+  const std::string lighter_tool = stage.traced->tool == "embedded" ? "" : "timeline=embedded, ";
+  result.recommendations.push_back(about_measuring(
+      stage.bare.name,
+      fmt::format(
+          "Trace less: workload.decode_step_ranges=false, {}run.mode=light, or fewer and longer ranges.",
+          lighter_tool),
+      evidence));
 }
 
 void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result) {
@@ -113,16 +128,14 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
   });
   if (largest->share_ratio) {
     const std::string name = short_name(largest->record.op_name);
-    const std::string evidence =
-        fmt::format("{} calls, {} of self time in the trace", largest->record.calls,
-                    core::format_duration(static_cast<double>(*largest->exclusive_ns)));
-    result.takeaways.push_back(
-        {stage.bare.name,
-         fmt::format("Its largest operator is {} with {} of its time.", name, percent(*largest->share_ratio)),
-         evidence});
-    if (*largest->share_ratio >= large_operator_ratio) {
+    const double share = *largest->share_ratio;
+    const std::string evidence = fmt::format("{} of the stage's traced time in {}", percent(share),
+                                             count_of_calls(largest->record.calls));
+    result.takeaways.push_back({stage.bare.name, fmt::format("Its largest operator is {}.", name), evidence});
+    const measured<double> room = headroom(stage);
+    if (share >= large_operator_ratio && (!room || *room > 1.0 - near_roof_ratio)) {
       result.recommendations.push_back(
-          saving(figures, stage, *largest->share_ratio, fmt::format("Look at {} first.", name), evidence));
+          saving(figures, stage, share, fmt::format("Look at {} first.", name), evidence));
     }
   }
   const measured<double> uncovered = quotient(static_cast<double>(stage.traced->uncovered_ns),
@@ -152,8 +165,16 @@ void judge_kernels(const run_figures& figures, const stage_figures& stage, findi
   if (!share || *share < large_kernel_ratio) return;
   const std::string name = short_name(largest.kernel_name);
   const std::string evidence =
-      fmt::format("{} of the stage's kernel time in {} calls", percent(*share), largest.calls);
+      fmt::format("{} of the stage's kernel time in {}", percent(*share), count_of_calls(largest.calls));
   result.takeaways.push_back({stage.bare.name, fmt::format("Its largest kernel is {}.", name), evidence});
+}
+
+void judge_steps(const run_facts& facts, findings& result) {
+  for (const step_facts& step : facts.steps) {
+    if (step.state != core::step_state::failed || step.remedy.empty()) continue;
+    result.recommendations.push_back(
+        about_measuring("", fmt::format("Repair step {}: {}.", step.name, step.remedy), step.reason));
+  }
 }
 
 void judge_trace(const run_facts& facts, const run_figures& figures, findings& result) {
@@ -179,6 +200,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
     judge_operators(figures, stage, result);
     judge_kernels(figures, stage, result);
   }
+  judge_steps(facts, result);
   judge_trace(facts, figures, result);
   std::stable_sort(result.recommendations.begin(), result.recommendations.end(),
                    [](const recommendation& a, const recommendation& b) {

@@ -136,7 +136,8 @@ json throughput_json(const run_facts& facts, const bare_figures& figures) {
   const auto tokens = [&](const char* kind) {
     const bool known = facts.bare.bench && facts.bare.bench->tokens.count(kind) > 0;
     return known ? measured<std::int64_t>(facts.bare.bench->tokens.at(kind))
-                 : measured<std::int64_t>::absent("the workload does not report it");
+                 : measured<std::int64_t>::absent(facts.bare.bench ? "the workload does not report it"
+                                                                   : facts.bare.bench_absent_reason);
   };
   object.put("prompt_tokens_count", tokens("prompt"));
   object.put("decode_tokens_count", tokens("decode"));

@@ -167,7 +167,7 @@ void find_capture_problems(const capture& source, const capture_figures& figures
   if (figures.open_ranges > 0) {
     const auto first = std::find_if(source.timeline.ranges.begin(), source.timeline.ranges.end(),
                                     [](const core::range_record& range) { return !range.end_ns; });
-    problems.push_back(fmt::format("{}: {} ranges were never closed, '{}' among them", source.name,
+    problems.push_back(fmt::format("{}: ranges that were never closed: {}, '{}' among them", source.name,
                                    figures.open_ranges, first->name));
   }
   if (figures.dropped_records > 0) {

@@ -9,7 +9,7 @@
 #include "analysis/profile.h"
 #include "core/error.h"
 #include "core/escape.h"
-#include "markdown_table.h"
+#include "tidy_markdown.h"
 #include "values.h"
 
 namespace profgate::render {
@@ -39,6 +39,8 @@ void add_callbacks(inja::Environment& environment) {
   environment.add_callback("or_reason", 3, [](inja::Arguments& a) {
     return json(or_reason(*a.at(0), text_argument(a, 1), text_argument(a, 2)));
   });
+  environment.add_callback("column", 2,
+                           [](inja::Arguments& a) { return column(*a.at(0), text_argument(a, 1)); });
   environment.add_callback("reasons", 2, [](inja::Arguments& a) { return reasons(*a.at(0), *a.at(1)); });
   environment.add_callback("fact", 3, [](inja::Arguments& a) {
     return json(fact(*a.at(0), text_argument(a, 1), text_argument(a, 2)));
@@ -91,7 +93,7 @@ std::string render_text(std::string_view profile_json_text, std::string_view tem
   inja::Environment environment = make_environment();
   try {
     const inja::Template parsed = environment.parse(std::string(template_text));
-    return align_tables(environment.render(parsed, profile));
+    return tidy_markdown(environment.render(parsed, profile));
   } catch (const inja::InjaError& error) {
     reject_template(fmt::format("{}:{}:{}", template_file, error.location.line, error.location.column),
                     error.message);

@@ -114,6 +114,12 @@ std::string link_target(const std::string& path) {
   return out;
 }
 
+json column(const json& rows, const std::string& key) {
+  json values = json::array();
+  for (const json& row : rows) values.push_back(member(row, key));
+  return values;
+}
+
 json reasons(const json& rows, const json& keys) {
   json list = json::array();
   for (const json& row : rows.is_object() ? json::array({rows}) : rows) {

@@ -24,6 +24,9 @@ std::string markdown_name(const std::string& name);
 /// A relative link target: everything but letters, digits and -._/ percent-encoded.
 std::string link_target(const std::string& path);
 
+/// The field `key` of every row.
+nlohmann::json column(const nlohmann::json& rows, const std::string& key);
+
 /// Why the empty cells of a table are empty: [{field, reason}], each reason once, for the keys given.
 /// `rows` is one object or an array of them.
 nlohmann::json reasons(const nlohmann::json& rows, const nlohmann::json& keys);

@@ -12,7 +12,9 @@
 namespace profgate::render {
 
 /// Found by GoogleTest when it prints a failing case.
-std::ostream& operator<<(std::ostream& out, const golden_case& entry) { return out << entry.name; }
+std::ostream& operator<<(std::ostream& out, const golden_case& entry) {
+  return out << entry.name;
+}
 
 namespace {
 

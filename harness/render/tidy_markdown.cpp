@@ -1,4 +1,4 @@
-#include "markdown_table.h"
+#include "tidy_markdown.h"
 
 #include <algorithm>
 #include <vector>
@@ -93,7 +93,7 @@ std::string format_table(const std::vector<cells>& table) {
 
 }  // namespace
 
-std::string align_tables(std::string_view markdown) {
+std::string tidy_markdown(std::string_view markdown) {
   std::string out;
   std::vector<cells> table;
   std::string raw;
@@ -113,9 +113,11 @@ std::string align_tables(std::string_view markdown) {
       continue;
     }
     flush();
+    if (line.empty() && (out.empty() || out.ends_with("\n\n"))) continue;
     out.append(line).append("\n");
   }
   flush();
+  if (out.ends_with("\n\n")) out.pop_back();
   return out;
 }
 
