@@ -1,0 +1,199 @@
+#include "analysis/bare_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+
+namespace profgate::analysis {
+namespace {
+
+constexpr double flops_per_tflop = 1e12;
+constexpr const char* process_stage = "process";
+constexpr const char* vision_stage = "vision";
+
+/// "float32" and "fp32" are one dtype; so are "bfloat16" and "bf16".
+std::string short_dtype(const std::string& dtype) {
+  if (dtype == "float32") return "fp32";
+  if (dtype == "float16") return "fp16";
+  if (dtype == "bfloat16") return "bf16";
+  return dtype;
+}
+
+measured<double> vendor_peak(const bare_facts& facts) {
+  using figure = measured<double>;
+  if (!facts.peaks) return figure::absent("no vendor peak is configured for this hardware");
+  if (!facts.bench) return figure::absent("the model's dtype is unknown: " + facts.bench_absent_reason);
+  const std::string dtype = short_dtype(facts.bench->model_dtype);
+  for (const auto& [name, tflops] : facts.peaks->peak_tflops) {
+    if (short_dtype(name) == dtype) return tflops * flops_per_tflop;
+  }
+  return figure::absent(fmt::format("hardware '{}' has no vendor peak for dtype '{}'", facts.peaks->name,
+                                    facts.bench->model_dtype));
+}
+
+measured<double> vendor_bandwidth(const bare_facts& facts) {
+  if (!facts.peaks) return measured<double>::absent("no vendor bandwidth is configured for this hardware");
+  return or_absent(facts.peaks->memory_bandwidth_bytes_per_s,
+                   fmt::format("hardware '{}' has no vendor bandwidth", facts.peaks->name));
+}
+
+void set_ceilings(const bare_facts& facts, bare_figures& result) {
+  result.vendor_flops_per_s = vendor_peak(facts);
+  result.vendor_bytes_per_s = vendor_bandwidth(facts);
+  if (!facts.bench) {
+    result.ceiling_flops_per_s = measured<double>::absent(facts.bench_absent_reason);
+    result.ceiling_bytes_per_s = measured<double>::absent(facts.bench_absent_reason);
+    return;
+  }
+  const std::string reason = "the workload measured no ceiling";
+  result.ceiling_flops_per_s = or_absent(facts.bench->ceiling_flops_per_s, reason);
+  result.ceiling_bytes_per_s = or_absent(facts.bench->ceiling_bytes_per_s, reason);
+}
+
+void set_roof(const bare_figures& figures, utilisation& use) {
+  const measured<double> compute_s = quotient(use.flops, figures.ceiling_flops_per_s);
+  const measured<double> memory_s = quotient(use.bytes, figures.ceiling_bytes_per_s);
+  if (!compute_s || !memory_s) {
+    const std::string& reason = compute_s ? memory_s.reason() : compute_s.reason();
+    use.roof_ns = measured<double>::absent(reason);
+    use.roof = measured<std::string>::absent(reason);
+    return;
+  }
+  use.roof_ns = std::max(*compute_s, *memory_s) * core::ns_per_s;
+  use.roof = std::string(*memory_s >= *compute_s ? "memory" : "compute");
+}
+
+/// `use` with its flops and bytes set, done in `duration_ns`.
+void set_rates(const bare_figures& figures, const measured<double>& duration_ns, utilisation& use) {
+  const measured<double> duration_s = quotient(duration_ns, core::ns_per_s);
+  use.flops_per_s = quotient(use.flops, duration_s);
+  use.bytes_per_s = quotient(use.bytes, duration_s);
+  use.mfu_over_measured_ratio = quotient(use.flops_per_s, figures.ceiling_flops_per_s);
+  use.mfu_over_vendor_ratio = quotient(use.flops_per_s, figures.vendor_flops_per_s);
+  use.mbu_over_measured_ratio = quotient(use.bytes_per_s, figures.ceiling_bytes_per_s);
+  use.mbu_over_vendor_ratio = quotient(use.bytes_per_s, figures.vendor_bytes_per_s);
+  set_roof(figures, use);
+}
+
+measured<double> mean_of(const measured<sample_statistics>& statistics) {
+  return statistics ? measured<double>(statistics->mean) : measured<double>::absent(statistics.reason());
+}
+
+measured<double> sum(const std::vector<measured<double>>& parts, const std::string& reason_if_empty) {
+  if (parts.empty()) return measured<double>::absent(reason_if_empty);
+  double total = 0;
+  for (const measured<double>& part : parts) {
+    if (!part) return part;
+    total += *part;
+  }
+  return total;
+}
+
+/// The configured stages in their order, then what the result has beyond them.
+std::vector<std::string> stage_names(const bare_facts& facts) {
+  if (!facts.bench && !facts.process_wall_ns.empty()) return {process_stage};
+  std::vector<std::string> names = facts.stages;
+  if (facts.bench) {
+    for (const auto& [stage, samples] : facts.bench->samples_ns) {
+      const bool known = std::find(names.begin(), names.end(), stage) != names.end();
+      if (!known && stage != vision_stage) names.push_back(stage);
+    }
+  }
+  return names;
+}
+
+measured<sample_statistics> stage_time(const bare_facts& facts, const std::string& stage) {
+  if (stage == process_stage && !facts.bench) {
+    return describe(to_doubles(facts.process_wall_ns), "the process was not timed");
+  }
+  if (!facts.bench) return measured<sample_statistics>::absent(facts.bench_absent_reason);
+  const auto found = facts.bench->samples_ns.find(stage);
+  const std::vector<std::int64_t> none;
+  return describe(to_doubles(found == facts.bench->samples_ns.end() ? none : found->second),
+                  fmt::format("the workload's result has no samples of stage '{}'", stage));
+}
+
+utilisation stage_utilisation(const bare_facts& facts, const bare_figures& figures, const bare_stage& stage) {
+  utilisation use;
+  const std::string reason =
+      facts.bench ? fmt::format("the workload does not say what work stage '{}' does", stage.name)
+                  : facts.bench_absent_reason;
+  core::stage_work work;
+  if (facts.bench) {
+    const auto found = facts.bench->work.find(stage.name);
+    if (found != facts.bench->work.end()) work = found->second;
+  }
+  use.flops = or_absent(work.flops, reason);
+  use.bytes = or_absent(work.bytes, reason);
+  set_rates(figures, mean_of(stage.time_ns), use);
+  return use;
+}
+
+std::optional<std::int64_t> token_count(const bare_facts& facts, const char* kind) {
+  if (!facts.bench) return std::nullopt;
+  const auto found = facts.bench->tokens.find(kind);
+  return found == facts.bench->tokens.end() ? std::nullopt : std::optional(found->second);
+}
+
+void set_token_figures(const bare_facts& facts, bare_figures& result) {
+  result.ttft_ns = stage_time(facts, "prefill");
+  const measured<sample_statistics> decode = stage_time(facts, "decode_all");
+  const std::optional<std::int64_t> tokens = token_count(facts, "decode");
+  const auto batch = static_cast<double>(token_count(facts, "batch").value_or(1));
+  const std::string no_tokens =
+      decode ? "the workload does not say how many tokens it decoded" : decode.reason();
+  std::vector<double> rates;
+  std::vector<double> quotients_ns;
+  if (decode && tokens && *tokens > 0) {
+    const auto count = static_cast<double>(*tokens);
+    for (const double duration_ns : decode->samples) {
+      if (duration_ns <= 0) continue;
+      rates.push_back(count * batch * core::ns_per_s / duration_ns);
+      quotients_ns.push_back(duration_ns / count);
+    }
+  }
+  result.tokens_per_s = describe(std::move(rates), no_tokens);
+  const bool has_steps = facts.bench && !facts.bench->decode_step_ns.empty();
+  result.tpot_method =
+      has_steps ? "every decode step was timed" : "decode time over decoded tokens, one value a repetition";
+  result.tpot_ns = describe_distribution(
+      has_steps ? to_doubles(facts.bench->decode_step_ns) : std::move(quotients_ns), no_tokens);
+}
+
+}  // namespace
+
+bare_figures analyze_bare(const bare_facts& facts) {
+  bare_figures result;
+  set_ceilings(facts, result);
+  const std::string no_stages = "the workload has no stages";
+  std::vector<measured<double>> means_ns;
+  std::vector<measured<double>> flops;
+  std::vector<measured<double>> bytes;
+  for (const std::string& name : stage_names(facts)) {
+    bare_stage stage{name, stage_time(facts, name), {}, {}};
+    stage.use = stage_utilisation(facts, result, stage);
+    means_ns.push_back(mean_of(stage.time_ns));
+    flops.push_back(stage.use.flops);
+    bytes.push_back(stage.use.bytes);
+    result.stages.push_back(std::move(stage));
+  }
+  result.total_mean_ns = sum(means_ns, no_stages);
+  for (bare_stage& stage : result.stages) {
+    stage.share_ratio = quotient(mean_of(stage.time_ns), result.total_mean_ns);
+  }
+  result.model_use.flops = sum(flops, no_stages);
+  result.model_use.bytes = sum(bytes, no_stages);
+  set_rates(result, result.total_mean_ns, result.model_use);
+  result.vision_ns = facts.bench && facts.bench->samples_ns.count(vision_stage) > 0
+                         ? stage_time(facts, vision_stage)
+                         : measured<sample_statistics>::absent("the workload reports no vision time");
+  set_token_figures(facts, result);
+  const std::optional<std::int64_t> own_peak = facts.bench ? facts.bench->memory_peak_bytes : std::nullopt;
+  result.memory_peak_bytes = or_absent(own_peak ? own_peak : facts.peak_rss_bytes,
+                                       "neither the workload nor the process runner reported it");
+  return result;
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/facts.h"
+#include "analysis/measured.h"
+#include "analysis/statistics.h"
+
+/// Figures of the bare run: how long, how fast, and how near to what the machine can do.
+namespace profgate::analysis {
+
+/// How near a piece of work came to the machine's two ceilings.
+struct utilisation {
+  measured<double> flops;
+  measured<double> bytes;
+  measured<double> flops_per_s;
+  measured<double> bytes_per_s;
+  measured<double> mfu_over_measured_ratio;  ///< FLOP/s over the ceiling that the workload measured itself
+  measured<double> mfu_over_vendor_ratio;    ///< FLOP/s over the vendor's dense peak of the dtype
+  measured<double> mbu_over_measured_ratio;
+  measured<double> mbu_over_vendor_ratio;
+  /// The least time the work can take here: max(flops / ceiling, bytes / ceiling), measured ceilings.
+  measured<double> roof_ns;
+  measured<std::string> roof;  ///< "compute" or "memory": which of the two it is
+};
+
+struct bare_stage {
+  std::string name;
+  measured<sample_statistics> time_ns;
+  measured<double> share_ratio;  ///< of the sum of all stages' means
+  utilisation use;
+};
+
+struct bare_figures {
+  std::vector<bare_stage> stages;
+  measured<sample_statistics> vision_ns;     ///< a part of prefill, so never one of `stages`
+  measured<double> total_mean_ns;            ///< all stages
+  measured<sample_statistics> ttft_ns;       ///< time to the first token
+  measured<distribution> tpot_ns;            ///< time of each further token
+  std::string tpot_method;                   ///< how tpot_ns was obtained
+  measured<sample_statistics> tokens_per_s;  ///< decoded tokens of the batch over decode time
+  utilisation model_use;                     ///< all stages together
+  measured<double> vendor_flops_per_s;
+  measured<double> vendor_bytes_per_s;
+  measured<double> ceiling_flops_per_s;
+  measured<double> ceiling_bytes_per_s;
+  measured<std::int64_t> memory_peak_bytes;
+};
+
+bare_figures analyze_bare(const bare_facts& facts);
+
+/// stage1/metrics.json (R17), pretty printed.
+std::string stage1_metrics_json(const bare_facts& facts);
+
+}  // namespace profgate::analysis

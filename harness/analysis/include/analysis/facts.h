@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/records.h"
+
+/// What the analysis is given: everything that one run left, as plain data. Nothing here is derived.
+namespace profgate::analysis {
+
+/// The vendor's dense peaks, from conf/hardware/.
+struct hardware_peaks {
+  std::string name;
+  std::map<std::string, double> peak_tflops;  ///< by dtype
+  std::optional<double> memory_bandwidth_bytes_per_s;
+  std::string source;  ///< where the vendor says so
+};
+
+/// What the bare (untraced) run left. All times in reports come from here.
+struct bare_facts {
+  std::vector<std::string> stages;  ///< in the order that people read
+  std::optional<core::workload_result> bench;
+  std::string bench_absent_reason;             ///< required where `bench` is empty
+  std::vector<std::int64_t> process_wall_ns;   ///< for a program that writes no result: stage "process"
+  std::optional<hardware_peaks> peaks;         ///< nothing: no hardware YAML fits this machine
+  std::optional<std::int64_t> peak_rss_bytes;  ///< the operating system's own figure for the process
+};
+
+/// One traced run of the workload. With gating there is one a stage.
+struct capture {
+  std::string name;                 ///< e.g. "nsys/run.sqlite"
+  std::optional<std::string> gate;  ///< the stage it was gated on
+  core::timeline timeline;
+};
+
+struct step_facts {
+  std::string name;
+  core::step_state state = core::step_state::ok;
+  std::string reason;  ///< required unless ok
+  std::string remedy;
+  std::optional<double> duration_s;
+  std::string tool;
+  std::string tool_version;
+  std::vector<std::string> notes;
+};
+
+struct artifact_facts {
+  std::string path;  ///< relative to the run directory
+  std::string title;
+  std::uint64_t size_bytes = 0;
+};
+
+struct named_value {
+  std::string name;
+  std::string value;
+};
+
+struct run_facts {
+  std::string run_id;
+  std::string created_utc;  ///< ISO 8601
+  std::string pair;
+  std::string model;
+  std::string config;
+  std::string device;  ///< "cpu" or "cuda"
+  std::string mode;    ///< "deep" or "light"
+  std::string config_hash;
+  std::string nvtx_domain;
+  std::size_t top_n_kernels = 20;
+  bare_facts bare;
+  std::vector<core::workload_result> profiled;  ///< what the traced runs said of themselves
+  std::vector<capture> captures;
+  std::string captures_absent_reason;  ///< required where `captures` is empty
+  std::vector<step_facts> steps;
+  std::vector<artifact_facts> artifacts;
+  std::vector<named_value> inputs;
+  std::string env_json = "{}";  ///< the provenance document, embedded as it is
+};
+
+}  // namespace profgate::analysis

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/bare_run.h"
+#include "analysis/facts.h"
+#include "analysis/timeline_analysis.h"
+
+/// What the figures say, in sentences. Each rests on a figure of this run; where the data lacks, it says so.
+namespace profgate::analysis {
+
+struct stage_figures {
+  bare_stage bare;
+  measured<traced_stage> traced;
+  measured<double> overhead_ratio;  ///< traced time over the bare median, minus one
+};
+
+struct run_figures {
+  bare_figures bare;
+  timeline_figures timeline;
+  std::vector<stage_figures> stages;
+  measured<bool> traced_logits_agree;  ///< the traced runs computed what the bare run did
+};
+
+run_figures analyze_run(const run_facts& facts);
+
+struct takeaway {
+  std::string stage;  ///< empty: the whole run
+  std::string text;
+  std::string evidence;
+};
+
+struct recommendation {
+  std::string stage;  ///< empty: the whole run
+  std::string text;
+  std::string evidence;
+  measured<double> saves_at_most_ns;
+  measured<double> saves_at_most_ratio;  ///< of the bare time of all stages
+};
+
+struct findings {
+  std::vector<std::string> summary;  ///< the answer first: what dominates, how fast, how sure
+  std::vector<takeaway> takeaways;
+  std::vector<recommendation> recommendations;  ///< the largest possible saving first
+};
+
+findings find(const run_facts& facts, const run_figures& figures);
+
+}  // namespace profgate::analysis

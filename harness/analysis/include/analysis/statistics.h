@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/measured.h"
+
+namespace profgate::analysis {
+
+/// A few figures that describe repeated measurements of one quantity.
+struct sample_statistics {
+  std::vector<double> samples;  ///< in the order they were taken
+  double mean = 0;
+  double median = 0;
+  double min = 0;
+  double max = 0;
+  measured<double> std;  ///< of the sample (n − 1); absent for one sample
+  measured<double> cv;   ///< std / mean
+};
+
+struct distribution {
+  std::size_t count = 0;
+  double mean = 0;
+  double p50 = 0;
+  double p90 = 0;
+  double p99 = 0;
+};
+
+/// Absent, with `reason_if_empty`, where there are no samples.
+measured<sample_statistics> describe(std::vector<double> samples, const std::string& reason_if_empty);
+measured<distribution> describe_distribution(std::vector<double> samples, const std::string& reason_if_empty);
+
+/// Linear interpolation between the two nearest ranks (position p·(n−1)); `sorted` is not empty.
+double percentile(const std::vector<double>& sorted, double fraction);
+
+/// Nanosecond counts are exact in a double up to 104 days.
+std::vector<double> to_doubles(const std::vector<std::int64_t>& values);
+
+}  // namespace profgate::analysis

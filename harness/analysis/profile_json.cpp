@@ -1,0 +1,201 @@
+#include <cmath>
+
+#include "analysis/profile.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "profile_parts.h"
+
+namespace profgate::analysis {
+namespace {
+
+const char* name_of(core::step_state state) {
+  switch (state) {
+    case core::step_state::ok:
+      return "ok";
+    case core::step_state::skipped:
+      return "skipped";
+    case core::step_state::failed:
+      return "failed";
+  }
+  return "failed";
+}
+
+json text_list(const std::vector<std::string>& texts) {
+  json list = json::array();
+  for (const std::string& text : texts) list.push_back(core::to_valid_utf8(text));
+  return list;
+}
+
+json run_json(const run_facts& facts) {
+  json_object object;
+  object.put("run_id", facts.run_id);
+  object.put("created_utc", facts.created_utc);
+  object.put("pair", facts.pair);
+  object.put("model", facts.model);
+  object.put("config", facts.config);
+  object.put("device", facts.device);
+  object.put("mode", facts.mode);
+  object.put("config_hash", facts.config_hash);
+  object.put("nvtx_domain", facts.nvtx_domain);
+  object.put("stages", text_list(facts.bare.stages));
+  object.put("top_n_kernels_count", facts.top_n_kernels);
+  return object.take();
+}
+
+json model_json(const run_facts& facts) {
+  const std::string missing =
+      facts.bare.bench ? "the workload does not report it" : facts.bare.bench_absent_reason;
+  const core::workload_result bench = facts.bare.bench.value_or(core::workload_result{});
+  json_object object;
+  object.put_text("name", bench.model_name.empty() ? facts.model : bench.model_name, missing);
+  object.put_text("architecture", bench.model_architecture, missing);
+  object.put_text("dtype", bench.model_dtype, missing);
+  object.put_text("weights", bench.model_weights, missing);
+  object.put("parameters_count", or_absent(bench.parameters, missing));
+  object.put("active_parameters_count", or_absent(bench.active_parameters, missing));
+  object.put_text("device_name", bench.device_name, missing);
+  object.put("dims", json(bench.model_dims));
+  object.put("work_assumptions", text_list(bench.work_assumptions));
+  return object.take();
+}
+
+json correctness_json(const run_facts& facts, const run_figures& figures) {
+  const std::string missing =
+      facts.bare.bench ? "the workload does not report it" : facts.bare.bench_absent_reason;
+  const core::workload_result bench = facts.bare.bench.value_or(core::workload_result{});
+  json_object object;
+  object.put("logits_hash", or_absent(bench.logits_hash, missing));
+  object.put("reference_name", or_absent(bench.reference_name, missing));
+  object.put("reference_distance_ratio", or_absent(bench.reference_distance, missing));
+  object.put("traced_logits_agree", figures.traced_logits_agree);
+  return object.take();
+}
+
+json step_json(const step_facts& step) {
+  json_object object;
+  object.put("name", step.name);
+  object.put("state", name_of(step.state));
+  object.put_text("reason", step.reason, "the step ended well");
+  object.put_text("remedy", step.remedy, "none is known or needed");
+  const measured<double> duration_s = or_absent(step.duration_s, "the step's duration was not recorded");
+  object.put("duration_ns", duration_s ? measured<std::int64_t>(static_cast<std::int64_t>(
+                                             std::llround(*duration_s * core::ns_per_s)))
+                                       : measured<std::int64_t>::absent(duration_s.reason()));
+  object.put_text("tool", step.tool, "the step used no tool of its own");
+  object.put_text("tool_version", step.tool_version, "no tool, or it did not say");
+  object.put("notes", text_list(step.notes));
+  return object.take();
+}
+
+json artifact_json(const artifact_facts& artifact) {
+  json_object object;
+  object.put("path", artifact.path);
+  object.put("title", artifact.title);
+  object.put("size_bytes", artifact.size_bytes);
+  return object.take();
+}
+
+json inputs_json(const std::vector<named_value>& inputs) {
+  json list = json::array();
+  for (const named_value& input : inputs) {
+    json_object object;
+    object.put("name", input.name);
+    object.put("value", input.value);
+    list.push_back(object.take());
+  }
+  return list;
+}
+
+json environment_json(const std::string& text) {
+  json environment = json::parse(text, nullptr, false);
+  if (!environment.is_object()) {
+    throw core::bad_input("env.json", 0, "is not a JSON object",
+                          "run the pair again: prepare writes env.json");
+  }
+  return environment;
+}
+
+template <class T, class F>
+json list_of(const std::vector<T>& items, F to_json) {
+  json list = json::array();
+  for (const T& item : items) list.push_back(to_json(item));
+  return list;
+}
+
+}  // namespace
+
+json ceilings_json(const run_facts& facts, const bare_figures& figures) {
+  json_object object;
+  object.put("measured_flops_per_s", figures.ceiling_flops_per_s);
+  object.put("measured_bytes_per_s", figures.ceiling_bytes_per_s);
+  object.put_text("measured_method", facts.bare.bench ? facts.bare.bench->ceiling_method : "",
+                  "the workload measured no ceiling");
+  object.put("vendor_flops_per_s", figures.vendor_flops_per_s);
+  object.put("vendor_bytes_per_s", figures.vendor_bytes_per_s);
+  object.put_text("vendor_source", facts.bare.peaks ? facts.bare.peaks->source : "",
+                  "no vendor peak is configured for this hardware");
+  return object.take();
+}
+
+json timeline_json(const timeline_figures& figures) {
+  json captures = list_of(figures.captures, [](const capture_figures& capture) {
+    json_object object;
+    object.put("name", capture.name);
+    object.put("gate", or_absent(capture.gate, "the whole run was traced"));
+    object.put("tool", capture.tool);
+    object.put("tool_version", capture.tool_version);
+    object.put("ranges_count", capture.ranges);
+    object.put("open_ranges_count", capture.open_ranges);
+    object.put("kernels_count", capture.kernels);
+    object.put("dropped_records_count", capture.dropped_records);
+    return object.take();
+  });
+  json_object object;
+  object.put("captures", std::move(captures));
+  object.put("problems", text_list(figures.problems));
+  return object.take();
+}
+
+json findings_json(const findings& findings) {
+  json_object object;
+  object.put("summary", text_list(findings.summary));
+  object.put("takeaways", list_of(findings.takeaways, [](const takeaway& item) {
+               json_object entry;
+               entry.put_text("stage", item.stage, "it is about the whole run");
+               entry.put("text", item.text);
+               entry.put("evidence", item.evidence);
+               return entry.take();
+             }));
+  object.put("recommendations", list_of(findings.recommendations, [](const recommendation& item) {
+               json_object entry;
+               entry.put_text("stage", item.stage, "it is about the whole run");
+               entry.put("text", item.text);
+               entry.put("evidence", item.evidence);
+               entry.put("saves_at_most_ns", item.saves_at_most_ns);
+               entry.put("saves_at_most_ratio", item.saves_at_most_ratio);
+               return entry.take();
+             }));
+  return object.take();
+}
+
+std::string profile_json(const run_facts& facts) {
+  const run_figures figures = analyze_run(facts);
+  json_object document;
+  document.put("schema_version", std::string(profile_schema_version));
+  document.put("run", run_json(facts));
+  document.put("model", model_json(facts));
+  document.put("findings", findings_json(find(facts, figures)));
+  document.put("throughput", throughput_json(facts, figures.bare));
+  document.put("stages", list_of(figures.stages, stage_json));
+  document.put("kernels", kernels_json(figures.timeline));
+  document.put("ceilings", ceilings_json(facts, figures.bare));
+  document.put("correctness", correctness_json(facts, figures));
+  document.put("timeline", timeline_json(figures.timeline));
+  document.put("steps", list_of(facts.steps, step_json));
+  document.put("artifacts", list_of(facts.artifacts, artifact_json));
+  document.put("inputs", inputs_json(facts.inputs));
+  document.put("environment", environment_json(facts.env_json));
+  return to_text(document.take());
+}
+
+}  // namespace profgate::analysis

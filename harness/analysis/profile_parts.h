@@ -1,0 +1,16 @@
+#pragma once
+
+#include "analysis/findings.h"
+#include "json_object.h"
+
+/// The larger parts of profile.json, one function each.
+namespace profgate::analysis {
+
+json stage_json(const stage_figures& stage);
+json throughput_json(const run_facts& facts, const bare_figures& figures);
+json ceilings_json(const run_facts& facts, const bare_figures& figures);
+json timeline_json(const timeline_figures& figures);
+json kernels_json(const timeline_figures& figures);
+json findings_json(const findings& findings);
+
+}  // namespace profgate::analysis

@@ -1,0 +1,189 @@
+#include <cmath>
+
+#include "profile_parts.h"
+
+namespace profgate::analysis {
+namespace {
+
+json samples_json(const std::vector<double>& samples_ns) {
+  json values = json::array();
+  for (const double sample_ns : samples_ns)
+    values.push_back(static_cast<std::int64_t>(std::llround(sample_ns)));
+  return values;
+}
+
+json bare_json(const measured<sample_statistics>& time_ns) {
+  json_object object;
+  if (!time_ns) {
+    for (const char* key : {"mean_ns", "std_ns", "cv_ratio", "median_ns", "min_ns", "max_ns"}) {
+      object.put_null(key, time_ns.reason());
+    }
+    object.put("samples_count", 0);
+    object.put("samples_ns", json::array());
+    return object.take();
+  }
+  object.put("mean_ns", time_ns->mean);
+  object.put("std_ns", time_ns->std);
+  object.put("cv_ratio", time_ns->cv);
+  object.put("median_ns", time_ns->median);
+  object.put("min_ns", time_ns->min);
+  object.put("max_ns", time_ns->max);
+  object.put("samples_count", time_ns->samples.size());
+  object.put("samples_ns", samples_json(time_ns->samples));
+  return object.take();
+}
+
+json utilisation_json(const utilisation& use) {
+  json_object object;
+  object.put("work_flops", use.flops);
+  object.put("work_bytes", use.bytes);
+  object.put("achieved_flops_per_s", use.flops_per_s);
+  object.put("achieved_bytes_per_s", use.bytes_per_s);
+  object.put("mfu_over_measured_ratio", use.mfu_over_measured_ratio);
+  object.put("mfu_over_vendor_ratio", use.mfu_over_vendor_ratio);
+  object.put("mbu_over_measured_ratio", use.mbu_over_measured_ratio);
+  object.put("mbu_over_vendor_ratio", use.mbu_over_vendor_ratio);
+  object.put("roof_ns", use.roof_ns);
+  object.put("roof", use.roof);
+  return object.take();
+}
+
+json operator_json(const operator_figures& figures, const std::string& no_cuda_reason) {
+  json_object object;
+  const core::operator_record& record = figures.record;
+  object.put("op_name", record.op_name);
+  object.put("calls_count", record.calls);
+  object.put("total_ns", record.total_ns);
+  object.put("mean_ns", static_cast<double>(record.total_ns) / static_cast<double>(record.calls));
+  object.put("exclusive_ns", figures.exclusive_ns);
+  object.put("share_ratio", figures.share_ratio);
+  object.put("cuda_ns", or_absent(record.cuda_ns, no_cuda_reason));
+  return object.take();
+}
+
+json kernel_list(const std::vector<core::kernel_record>& records) {
+  json kernels = json::array();
+  for (const core::kernel_record& record : records) {
+    json_object object;
+    object.put("kernel_name", record.kernel_name);
+    object.put("device", record.device);
+    object.put("total_ns", record.total_ns);
+    object.put("calls_count", record.calls);
+    const auto calls = static_cast<double>(std::max<std::int64_t>(record.calls, 1));
+    object.put("mean_ns", record.mean_ns.value_or(static_cast<double>(record.total_ns) / calls));
+    kernels.push_back(object.take());
+  }
+  return kernels;
+}
+
+json steps_json(const traced_steps& steps) {
+  json_object object;
+  object.put("calls_count", steps.calls);
+  object.put("total_ns", steps.total_ns);
+  object.put("mean_ns", static_cast<double>(steps.total_ns) / static_cast<double>(steps.calls));
+  return object.take();
+}
+
+json traced_json(const traced_stage& stage) {
+  json_object object;
+  object.put("capture", stage.capture);
+  object.put("tool", stage.tool);
+  object.put("tool_version", stage.tool_version);
+  object.put("occurrences_count", stage.occurrences);
+  object.put("duration_ns", stage.duration_ns);
+  object.put("uncovered_ns", stage.uncovered_ns);
+  if (stage.steps) {
+    object.put("decode_steps", steps_json(*stage.steps));
+  } else {
+    object.put_null("decode_steps", stage.steps.reason());
+  }
+  object.put("kernel_ns", stage.kernel_ns);
+  object.put("device_idle_ratio", stage.device_idle_ratio);
+  return object.take();
+}
+
+}  // namespace
+
+json stage_json(const stage_figures& stage) {
+  json_object object;
+  object.put("name", stage.bare.name);
+  object.put("bare", bare_json(stage.bare.time_ns));
+  object.put("share_ratio", stage.bare.share_ratio);
+  object.put("utilisation", utilisation_json(stage.bare.use));
+  if (stage.traced) {
+    object.put("traced", traced_json(*stage.traced));
+  } else {
+    object.put_null("traced", stage.traced.reason());
+  }
+  object.put("overhead_ratio", stage.overhead_ratio);
+  json operators = json::array();
+  json kernels = json::array();
+  if (stage.traced) {
+    const std::string& no_cuda_reason = stage.traced->kernel_ns.reason();
+    for (const operator_figures& figures : stage.traced->operators) {
+      operators.push_back(operator_json(figures, no_cuda_reason));
+    }
+    kernels = kernel_list(stage.traced->kernels);
+  }
+  object.put("operators", std::move(operators));
+  object.put("kernels", std::move(kernels));
+  return object.take();
+}
+
+json throughput_json(const run_facts& facts, const bare_figures& figures) {
+  json_object object;
+  object.put("total_mean_ns", figures.total_mean_ns);
+  const auto tokens = [&](const char* kind) {
+    const bool known = facts.bare.bench && facts.bare.bench->tokens.count(kind) > 0;
+    return known ? measured<std::int64_t>(facts.bare.bench->tokens.at(kind))
+                 : measured<std::int64_t>::absent(facts.bare.bench ? "the workload does not report it"
+                                                                   : facts.bare.bench_absent_reason);
+  };
+  object.put("prompt_tokens_count", tokens("prompt"));
+  object.put("decode_tokens_count", tokens("decode"));
+  object.put("batch_count", tokens("batch"));
+  const auto rate = [&](double sample_statistics::*member) {
+    return figures.tokens_per_s ? measured<double>((*figures.tokens_per_s).*member)
+                                : measured<double>::absent(figures.tokens_per_s.reason());
+  };
+  object.put("tokens_mean_per_s", rate(&sample_statistics::mean));
+  object.put("tokens_std_per_s", figures.tokens_per_s
+                                     ? figures.tokens_per_s->std
+                                     : measured<double>::absent(figures.tokens_per_s.reason()));
+  object.put("ttft", bare_json(figures.ttft_ns));
+  json_object tpot;
+  const auto token_time = [&](double distribution::*member) {
+    return figures.tpot_ns ? measured<double>((*figures.tpot_ns).*member)
+                           : measured<double>::absent(figures.tpot_ns.reason());
+  };
+  tpot.put("mean_ns", token_time(&distribution::mean));
+  tpot.put("p50_ns", token_time(&distribution::p50));
+  tpot.put("p90_ns", token_time(&distribution::p90));
+  tpot.put("p99_ns", token_time(&distribution::p99));
+  tpot.put("samples_count", figures.tpot_ns ? figures.tpot_ns->count : 0);
+  tpot.put("method", figures.tpot_method);
+  object.put("tpot", tpot.take());
+  object.put("memory_peak_bytes", figures.memory_peak_bytes);
+  object.put("utilisation", utilisation_json(figures.model_use));
+  if (figures.vision_ns) {
+    object.put("vision", bare_json(figures.vision_ns));
+  } else {
+    object.put_null("vision", figures.vision_ns.reason());
+  }
+  return object.take();
+}
+
+json kernels_json(const timeline_figures& figures) {
+  json_object object;
+  object.put("overall", kernel_list(figures.kernels));
+  if (figures.kernels_absent_reason) {
+    object.put_null("total_ns", *figures.kernels_absent_reason);
+  } else {
+    std::int64_t total_ns = 0;
+    for (const core::kernel_record& record : figures.kernels) total_ns += record.total_ns;
+    object.put("total_ns", total_ns);
+  }
+  return object.take();
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "analysis/findings.h"
+
+namespace profgate::analysis {
+namespace {
+
+/// The stages that were timed, then those that only a trace can know.
+std::vector<bare_stage> all_stages(const bare_facts& facts, const bare_figures& figures) {
+  std::vector<bare_stage> stages = figures.stages;
+  for (const std::string& name : facts.stages) {
+    const bool known = std::any_of(stages.begin(), stages.end(),
+                                   [&](const bare_stage& stage) { return stage.name == name; });
+    if (known) continue;
+    const std::string reason = "the program writes no result file, so only the whole process was timed";
+    bare_stage stage;
+    stage.name = name;
+    stage.time_ns = measured<sample_statistics>::absent(reason);
+    stage.share_ratio = measured<double>::absent(reason);
+    for (measured<double>* figure :
+         {&stage.use.flops, &stage.use.bytes, &stage.use.flops_per_s, &stage.use.bytes_per_s,
+          &stage.use.mfu_over_measured_ratio, &stage.use.mfu_over_vendor_ratio,
+          &stage.use.mbu_over_measured_ratio, &stage.use.mbu_over_vendor_ratio, &stage.use.roof_ns}) {
+      *figure = measured<double>::absent(reason);
+    }
+    stage.use.roof = measured<std::string>::absent(reason);
+    stages.push_back(std::move(stage));
+  }
+  return stages;
+}
+
+measured<traced_stage> traced_of(const run_facts& facts, const timeline_figures& timeline,
+                                 const std::string& stage) {
+  const auto& names = facts.bare.stages;
+  const auto found = std::find(names.begin(), names.end(), stage);
+  if (found == names.end()) {
+    return measured<traced_stage>::absent("stage '" + stage + "' is no range that the trace is asked for");
+  }
+  return timeline.stages[static_cast<std::size_t>(found - names.begin())];
+}
+
+measured<double> overhead(const bare_stage& bare, const measured<traced_stage>& traced) {
+  if (!traced) return measured<double>::absent(traced.reason());
+  if (!bare.time_ns) return measured<double>::absent(bare.time_ns.reason());
+  const double traced_ns =
+      static_cast<double>(traced->duration_ns) / static_cast<double>(traced->occurrences);
+  const measured<double> ratio = quotient(traced_ns, bare.time_ns->median);
+  return ratio ? measured<double>(*ratio - 1.0) : ratio;
+}
+
+measured<bool> logits_agree(const run_facts& facts) {
+  if (!facts.bare.bench || !facts.bare.bench->logits_hash) {
+    return measured<bool>::absent("the bare run reported no logits hash");
+  }
+  std::size_t compared = 0;
+  for (const core::workload_result& result : facts.profiled) {
+    if (!result.logits_hash) continue;
+    if (*result.logits_hash != *facts.bare.bench->logits_hash) return false;
+    ++compared;
+  }
+  return compared > 0 ? measured<bool>(true) : measured<bool>::absent("no traced run reported a logits hash");
+}
+
+}  // namespace
+
+run_figures analyze_run(const run_facts& facts) {
+  run_figures figures;
+  figures.bare = analyze_bare(facts.bare);
+  figures.timeline =
+      analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason);
+  for (bare_stage& bare : all_stages(facts.bare, figures.bare)) {
+    measured<traced_stage> traced = traced_of(facts, figures.timeline, bare.name);
+    const measured<double> overhead_ratio = overhead(bare, traced);
+    figures.stages.push_back({std::move(bare), std::move(traced), overhead_ratio});
+  }
+  figures.traced_logits_agree = logits_agree(facts);
+  return figures;
+}
+
+}  // namespace profgate::analysis

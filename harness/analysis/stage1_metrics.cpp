@@ -1,0 +1,158 @@
+#include "analysis/bare_run.h"
+#include "core/units.h"
+#include "json_object.h"
+
+namespace profgate::analysis {
+namespace {
+
+constexpr double flops_per_tflop = 1e12;
+
+/// {mean, std, n} of one quantity, divided by `divisor`.
+json mean_and_std(const measured<sample_statistics>& statistics, double divisor) {
+  json_object object;
+  if (statistics) {
+    object.put("mean", statistics->mean / divisor);
+    object.put("std", quotient(statistics->std, divisor));
+    object.put("n", statistics->samples.size());
+  } else {
+    object.put_null("mean", statistics.reason());
+    object.put_null("std", statistics.reason());
+    object.put("n", 0);
+  }
+  return object.take();
+}
+
+json mean_and_std_ms(const measured<sample_statistics>& statistics) {
+  return mean_and_std(statistics, core::ns_per_ms);
+}
+
+/// Every repetition decodes the same number of tokens, so the spread is known to be zero.
+json token_statistics(const bare_facts& facts, const bare_figures& figures) {
+  json_object object;
+  if (figures.tokens_per_s) {
+    const std::int64_t batch = facts.bench->tokens.count("batch") > 0 ? facts.bench->tokens.at("batch") : 1;
+    object.put("mean", facts.bench->tokens.at("decode") * batch);
+    object.put("std", 0);
+    object.put("n", figures.tokens_per_s->samples.size());
+  } else {
+    object.put_null("mean", figures.tokens_per_s.reason());
+    object.put_null("std", figures.tokens_per_s.reason());
+    object.put("n", 0);
+  }
+  return object.take();
+}
+
+measured<sample_statistics> time_of(const bare_figures& figures, const std::string& stage) {
+  for (const bare_stage& candidate : figures.stages) {
+    if (candidate.name == stage) return candidate.time_ns;
+  }
+  return measured<sample_statistics>::absent("the workload has no stage '" + stage + "'");
+}
+
+json aggregates(const bare_facts& facts, const bare_figures& figures) {
+  json_object object;
+  object.put("prefill_ms", mean_and_std_ms(time_of(figures, "prefill")));
+  object.put("decode_ms", mean_and_std_ms(time_of(figures, "decode_all")));
+  object.put("tokens", token_statistics(facts, figures));
+  object.put("tokens_per_s", mean_and_std(figures.tokens_per_s, 1.0));
+  json stages = json::object();
+  for (const bare_stage& stage : figures.stages) stages[stage.name] = mean_and_std_ms(stage.time_ns);
+  object.put("stage_ms", std::move(stages));
+  if (figures.vision_ns) {
+    object.put("vision_ms", mean_and_std_ms(figures.vision_ns));
+  } else {
+    object.put_null("vision_ms", figures.vision_ns.reason());
+  }
+  return object.take();
+}
+
+json flops_utilisation(const utilisation& use) {
+  json_object object;
+  object.put("over_measured_ceiling_ratio", use.mfu_over_measured_ratio);
+  object.put("over_vendor_peak_ratio", use.mfu_over_vendor_ratio);
+  return object.take();
+}
+
+json bandwidth_utilisation(const utilisation& use) {
+  json_object object;
+  object.put("over_measured_ceiling_ratio", use.mbu_over_measured_ratio);
+  object.put("over_vendor_peak_ratio", use.mbu_over_vendor_ratio);
+  return object.take();
+}
+
+json token_time_ms(const bare_figures& figures) {
+  json_object object;
+  const measured<distribution>& tpot = figures.tpot_ns;
+  const auto part = [&](double distribution::*member) {
+    return tpot ? measured<double>((*tpot).*member / core::ns_per_ms)
+                : measured<double>::absent(tpot.reason());
+  };
+  object.put("mean", part(&distribution::mean));
+  object.put("p50", part(&distribution::p50));
+  object.put("p90", part(&distribution::p90));
+  object.put("p99", part(&distribution::p99));
+  object.put("n", tpot ? tpot->count : 0);
+  object.put("method", figures.tpot_method);
+  return object.take();
+}
+
+void put_model(const bare_facts& facts, json_object& document) {
+  if (!facts.bench || facts.bench->model_dims.empty()) {
+    document.put_null("model_dims",
+                      facts.bench ? "the workload reports no dimensions" : facts.bench_absent_reason);
+  } else {
+    document.put("model_dims", json(facts.bench->model_dims));
+  }
+}
+
+void put_correctness(const bare_facts& facts, json_object& document) {
+  const std::string missing =
+      facts.bench ? "the workload did not report it" : "no result: " + facts.bench_absent_reason;
+  const core::workload_result bench = facts.bench.value_or(core::workload_result{});
+  document.put("logits_hash", or_absent(bench.logits_hash, missing));
+  document.put("reference_name", or_absent(bench.reference_name, missing));
+  document.put("reference_distance_ratio", or_absent(bench.reference_distance, missing));
+}
+
+json samples_ms(const bare_figures& figures) {
+  json samples = json::object();
+  for (const bare_stage& stage : figures.stages) {
+    json values = json::array();
+    if (stage.time_ns) {
+      for (const double sample_ns : stage.time_ns->samples) values.push_back(sample_ns / core::ns_per_ms);
+    }
+    samples[stage.name] = std::move(values);
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::string stage1_metrics_json(const bare_facts& facts) {
+  const bare_figures figures = analyze_bare(facts);
+  json_object document;
+  document.put("schema_version", "1.0");
+  document.put("aggregates", aggregates(facts, figures));
+  document.put("ttft_ms", mean_and_std_ms(figures.ttft_ns));
+  document.put("tpot_ms", token_time_ms(figures));
+  document.put("mfu_model_level", flops_utilisation(figures.model_use));
+  document.put("mbu_model_level", bandwidth_utilisation(figures.model_use));
+  json mfu = json::object();
+  json mbu = json::object();
+  for (const bare_stage& stage : figures.stages) {
+    mfu[stage.name] = flops_utilisation(stage.use);
+    mbu[stage.name] = bandwidth_utilisation(stage.use);
+  }
+  document.put("mfu_per_stage", std::move(mfu));
+  document.put("mbu_per_stage", std::move(mbu));
+  put_model(facts, document);
+  document.put("peak_tflops", quotient(figures.vendor_flops_per_s, flops_per_tflop));
+  document.put("measured_ceiling_tflops", quotient(figures.ceiling_flops_per_s, flops_per_tflop));
+  document.put("measured_ceiling_bytes_per_s", figures.ceiling_bytes_per_s);
+  document.put("memory_peak_bytes", figures.memory_peak_bytes);
+  put_correctness(facts, document);
+  document.put("samples_ms", samples_ms(figures));
+  return to_text(document.take());
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,56 @@
+#include "analysis/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace profgate::analysis {
+namespace {
+
+double mean_of(const std::vector<double>& samples) {
+  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+}
+
+}  // namespace
+
+double percentile(const std::vector<double>& sorted, double fraction) {
+  const double position = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (position - static_cast<double>(below));
+}
+
+measured<sample_statistics> describe(std::vector<double> samples, const std::string& reason_if_empty) {
+  if (samples.empty()) return measured<sample_statistics>::absent(reason_if_empty);
+  std::vector<double> sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  sample_statistics result;
+  result.mean = mean_of(samples);
+  result.median = percentile(sorted, 0.5);
+  result.min = sorted.front();
+  result.max = sorted.back();
+  if (samples.size() < 2) {
+    result.std = measured<double>::absent("one sample has no spread");
+  } else {
+    double squares = 0;
+    for (const double sample : samples) squares += (sample - result.mean) * (sample - result.mean);
+    result.std = std::sqrt(squares / static_cast<double>(samples.size() - 1));
+  }
+  result.cv = quotient(result.std, result.mean);
+  result.samples = std::move(samples);
+  return result;
+}
+
+measured<distribution> describe_distribution(std::vector<double> samples,
+                                             const std::string& reason_if_empty) {
+  if (samples.empty()) return measured<distribution>::absent(reason_if_empty);
+  std::sort(samples.begin(), samples.end());
+  return distribution{samples.size(), mean_of(samples), percentile(samples, 0.5), percentile(samples, 0.9),
+                      percentile(samples, 0.99)};
+}
+
+std::vector<double> to_doubles(const std::vector<std::int64_t>& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Turns profile.json into what people read. A pure function of the document and the templates.
+namespace profgate::render {
+
+/// Writes one finished file; the caller decides how (atomically, into memory, ...).
+using report_writer = std::function<void(const std::filesystem::path&, std::string_view)>;
+
+struct report {
+  std::string template_file;  ///< in templates/
+  std::string output_file;    ///< in the run directory
+};
+
+/// Every report there is. A new report is a template and a row here.
+const std::vector<report>& reports();
+
+/// Renders one template's text; `template_file` is the name that errors carry.
+std::string render_text(std::string_view profile_json_text, std::string_view template_text,
+                        const std::string& template_file);
+
+/// Renders all reports() into `output_dir` and returns the paths. Throws core::bad_input where the profile is
+/// not valid, a template is missing, or a template is wrong (file:line:column).
+std::vector<std::filesystem::path> render_reports(std::string_view profile_json_text,
+                                                  const std::filesystem::path& templates_dir,
+                                                  const std::filesystem::path& output_dir,
+                                                  const report_writer& writer);
+
+}  // namespace profgate::render

@@ -1,0 +1,167 @@
+#include "values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/escape.h"
+#include "core/units.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t longest_name_bytes = 160;
+
+std::string scaled(double value, const char* unit) {
+  static constexpr const char* prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  std::size_t prefix = 0;
+  while (std::abs(value) >= 1000.0 && prefix + 1 < std::size(prefixes)) {
+    value /= 1000.0;
+    ++prefix;
+  }
+  const double magnitude = std::abs(value);
+  return fmt::format("{:.{}f} {}{}", value,
+                     magnitude >= 100  ? 0
+                     : magnitude >= 10 ? 1
+                                       : 2,
+                     prefixes[prefix], unit);
+}
+
+std::string ms(const json& value) {
+  const std::int64_t duration_ns =
+      value.is_number_integer() ? value.get<std::int64_t>() : std::llround(value.get<double>());
+  return core::format_ms_exact(duration_ns);
+}
+
+std::string count(const json& value) {
+  return value.is_number_integer() ? value.dump() : fmt::format("{:.6g}", value.get<double>());
+}
+
+std::string text(const json& value) {
+  return core::escape_markdown(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+using formatter = std::string (*)(const json&);
+
+const std::map<std::string, formatter>& formatters() {
+  static const std::map<std::string, formatter> table{
+      {"ms", ms},
+      {"duration", [](const json& v) { return core::format_duration(v.get<double>()); }},
+      {"bytes", [](const json& v) { return core::format_bytes(v.get<double>()); }},
+      {"percent", [](const json& v) { return fmt::format("{:.1f} %", v.get<double>() * 100.0); }},
+      {"count", count},
+      {"flops", [](const json& v) { return scaled(v.get<double>(), "FLOP"); }},
+      {"flops_per_s", [](const json& v) { return scaled(v.get<double>(), "FLOP/s"); }},
+      {"bytes_per_s", [](const json& v) { return scaled(v.get<double>(), "B/s"); }},
+      {"per_s", [](const json& v) { return fmt::format("{:.2f}", v.get<double>()); }},
+      {"scientific", [](const json& v) { return fmt::format("{:.2e}", v.get<double>()); }},
+      {"text", text},
+      {"name", [](const json& v) { return markdown_name(v.get<std::string>()); }},
+  };
+  return table;
+}
+
+std::string format_value(const json& value, const std::string& format) {
+  const auto found = formatters().find(format);
+  if (found == formatters().end()) throw std::invalid_argument("there is no format '" + format + "'");
+  return found->second(value);
+}
+
+const json& member(const json& object, const std::string& key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end()) throw std::invalid_argument("there is no field '" + key + "' to show");
+  return *found;
+}
+
+std::string reason_of(const json& object, const std::string& key) {
+  const auto reasons_found = object.find("not_measured");
+  if (reasons_found == object.end()) return "no reason was recorded";
+  return reasons_found->value(key, "no reason was recorded");
+}
+
+}  // namespace
+
+std::string markdown_name(const std::string& name) {
+  return core::escape_markdown(core::shorten_middle(name, longest_name_bytes));
+}
+
+std::string cell(const json& object, const std::string& key, const std::string& format) {
+  const json& value = member(object, key);
+  return value.is_null() ? std::string(empty_cell) : format_value(value, format);
+}
+
+std::string or_reason(const json& object, const std::string& key, const std::string& format) {
+  const json& value = member(object, key);
+  if (!value.is_null()) return format_value(value, format);
+  return "not measured: " + core::escape_markdown(reason_of(object, key));
+}
+
+std::string link_target(const std::string& path) {
+  std::string out;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+                          (byte >= 'a' && byte <= 'z') || c == '-' || c == '.' || c == '_' || c == '/';
+    out += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return out;
+}
+
+json column(const json& rows, const std::string& key) {
+  json values = json::array();
+  for (const json& row : rows) values.push_back(member(row, key));
+  return values;
+}
+
+json reasons(const json& rows, const json& keys) {
+  json list = json::array();
+  for (const json& row : rows.is_object() ? json::array({rows}) : rows) {
+    for (const json& key : keys) {
+      const auto& name = key.get_ref<const std::string&>();
+      if (!row.is_object() || !row.contains(name) || !row[name].is_null()) continue;
+      const json entry{{"field", name}, {"reason", reason_of(row, name)}};
+      if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(entry);
+    }
+  }
+  return list;
+}
+
+std::string fact(const json& document, const std::string& pointer, const std::string& format) {
+  const json* value = &document;
+  std::size_t start = 1;
+  while (start <= pointer.size()) {
+    const std::size_t end = std::min(pointer.find('/', start), pointer.size());
+    const std::string key = pointer.substr(start, end - start);
+    start = end + 1;
+    const json* parent = value;
+    if (parent->is_array()) {
+      const std::size_t index = std::stoul(key);
+      if (index >= parent->size()) return "not recorded";
+      value = &(*parent)[index];
+    } else if (parent->is_object() && parent->contains(key)) {
+      value = &(*parent)[key];
+      if (value->is_null()) return or_reason(*parent, key, format);
+    } else {
+      return "not recorded";
+    }
+  }
+  return format_value(*value, format);
+}
+
+json first(const json& list, std::size_t count) {
+  json head = json::array();
+  for (const json& element : list) {
+    if (head.size() == count) break;
+    head.push_back(element);
+  }
+  return head;
+}
+
+}  // namespace profgate::render

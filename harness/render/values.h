@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+/// The functions that templates call. Each takes and returns JSON values; none knows the template engine.
+namespace profgate::render {
+
+/// What stands in a table's cell for a figure that was not measured.
+inline constexpr const char* empty_cell = "–";
+
+/// `object[key]` in the given format, escaped for Markdown, or empty_cell where it is null.
+/// Formats: ms, duration, bytes, percent, count, flops, flops_per_s, bytes_per_s, per_s, scientific, text,
+/// name.
+std::string cell(const nlohmann::json& object, const std::string& key, const std::string& format);
+
+/// The same in prose: "not measured: <reason>" where it is null.
+std::string or_reason(const nlohmann::json& object, const std::string& key, const std::string& format);
+
+/// A kernel's or operator's name escaped for Markdown, shortened in the middle where nobody reads that far.
+std::string markdown_name(const std::string& name);
+
+/// A relative link target: everything but letters, digits and -._/ percent-encoded.
+std::string link_target(const std::string& path);
+
+/// The field `key` of every row.
+nlohmann::json column(const nlohmann::json& rows, const std::string& key);
+
+/// Why the empty cells of a table are empty: [{field, reason}], each reason once, for the keys given.
+/// `rows` is one object or an array of them.
+nlohmann::json reasons(const nlohmann::json& rows, const nlohmann::json& keys);
+
+/// What `pointer` ("/host/cpu_model") leads to in a document of another part, in the given format:
+/// "not measured: <reason>" where it or something on the way is null, "not recorded" where it is missing.
+std::string fact(const nlohmann::json& document, const std::string& pointer, const std::string& format);
+
+/// The first `count` elements.
+nlohmann::json first(const nlohmann::json& list, std::size_t count);
+
+}  // namespace profgate::render

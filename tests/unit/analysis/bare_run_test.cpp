@@ -1,0 +1,120 @@
+#include "analysis/bare_run.h"
+
+#include <gtest/gtest.h>
+
+namespace profgate::analysis {
+namespace {
+
+constexpr std::int64_t ms = 1000000;
+
+/// Prefill 10 ms, decode 40 ms for 4 tokens of a batch of 2; ceilings 1 TFLOP/s and 100 GB/s.
+bare_facts two_stages() {
+  bare_facts facts;
+  facts.stages = {"prefill", "decode_all"};
+  facts.bench.emplace();
+  facts.bench->samples_ns = {{"prefill", {9 * ms, 11 * ms}}, {"decode_all", {40 * ms, 40 * ms}}};
+  facts.bench->tokens = {{"prompt", 16}, {"decode", 4}, {"batch", 2}};
+  facts.bench->work = {{"prefill", {5e9, 1e8}}, {"decode_all", {1e9, 3e9}}};
+  facts.bench->ceiling_flops_per_s = 1e12;
+  facts.bench->ceiling_bytes_per_s = 1e11;
+  facts.bench->model_dtype = "float32";
+  return facts;
+}
+
+TEST(analyze_bare, times_stages_in_the_configured_order) {
+  const bare_figures figures = analyze_bare(two_stages());
+  ASSERT_EQ(figures.stages.size(), 2U);
+  EXPECT_EQ(figures.stages[0].name, "prefill");
+  EXPECT_DOUBLE_EQ(figures.stages[0].time_ns->mean, 10e6);
+  EXPECT_DOUBLE_EQ(figures.stages[1].time_ns->mean, 40e6);
+  EXPECT_DOUBLE_EQ(*figures.total_mean_ns, 50e6);
+  EXPECT_DOUBLE_EQ(*figures.stages[1].share_ratio, 0.8);
+}
+
+TEST(analyze_bare, relates_work_to_the_measured_ceilings) {
+  const bare_figures figures = analyze_bare(two_stages());
+  const utilisation& prefill = figures.stages[0].use;
+  EXPECT_DOUBLE_EQ(*prefill.flops_per_s, 5e11);             // 5e9 / 10 ms
+  EXPECT_DOUBLE_EQ(*prefill.mfu_over_measured_ratio, 0.5);  // of 1e12
+  EXPECT_DOUBLE_EQ(*prefill.mbu_over_measured_ratio, 0.1);  // 1e8 / 10 ms = 1e10 of 1e11
+  EXPECT_DOUBLE_EQ(*prefill.roof_ns, 5e6);                  // 5e9 / 1e12 s beats 1e8 / 1e11 s
+  EXPECT_EQ(*prefill.roof, "compute");
+  const utilisation& decode = figures.stages[1].use;
+  EXPECT_DOUBLE_EQ(*decode.mfu_over_measured_ratio, 0.025);  // 2.5e10 of 1e12
+  EXPECT_DOUBLE_EQ(*decode.mbu_over_measured_ratio, 0.75);   // 7.5e10 of 1e11
+  EXPECT_DOUBLE_EQ(*decode.roof_ns, 30e6);
+  EXPECT_EQ(*decode.roof, "memory");
+  EXPECT_DOUBLE_EQ(*figures.model_use.mfu_over_measured_ratio, 0.12);  // 6e9 / 50 ms of 1e12
+}
+
+TEST(analyze_bare, knows_the_vendor_peak_under_either_name_of_a_dtype) {
+  bare_facts facts = two_stages();
+  facts.peaks = {{"x", {{"fp32", 2.0}, {"bf16", 8.0}}, 2e11, "a data sheet"}};
+  bare_figures figures = analyze_bare(facts);
+  EXPECT_DOUBLE_EQ(*figures.stages[0].use.mfu_over_vendor_ratio, 0.25);  // 5e11 of 2e12
+  EXPECT_DOUBLE_EQ(*figures.stages[1].use.mbu_over_vendor_ratio, 0.375);
+  facts.bench->model_dtype = "int4";
+  figures = analyze_bare(facts);
+  EXPECT_EQ(figures.vendor_flops_per_s.reason(), "hardware 'x' has no vendor peak for dtype 'int4'");
+  facts.peaks.reset();
+  EXPECT_EQ(analyze_bare(facts).vendor_flops_per_s.reason(),
+            "no vendor peak is configured for this hardware");
+}
+
+TEST(analyze_bare, counts_tokens_of_the_whole_batch) {
+  const bare_figures figures = analyze_bare(two_stages());
+  EXPECT_DOUBLE_EQ(figures.tokens_per_s->mean, 200.0);  // 4 · 2 / 40 ms
+  EXPECT_DOUBLE_EQ(figures.ttft_ns->mean, 10e6);
+  EXPECT_DOUBLE_EQ(figures.tpot_ns->p50, 10e6);  // 40 ms / 4 steps
+  EXPECT_EQ(figures.tpot_ns->count, 2U);
+}
+
+TEST(analyze_bare, prefers_the_times_of_single_steps) {
+  bare_facts facts = two_stages();
+  facts.bench->decode_step_ns = {1 * ms, 2 * ms, 3 * ms, 4 * ms, 5 * ms};
+  const bare_figures figures = analyze_bare(facts);
+  EXPECT_DOUBLE_EQ(figures.tpot_ns->p50, 3e6);
+  EXPECT_DOUBLE_EQ(figures.tpot_ns->p90, 4.6e6);
+  EXPECT_EQ(figures.tpot_method, "every decode step was timed");
+}
+
+TEST(analyze_bare, keeps_vision_out_of_the_stages) {
+  bare_facts facts = two_stages();
+  facts.bench->samples_ns["vision"] = {3 * ms};
+  const bare_figures figures = analyze_bare(facts);
+  EXPECT_EQ(figures.stages.size(), 2U);
+  EXPECT_DOUBLE_EQ(*figures.total_mean_ns, 50e6);
+  EXPECT_DOUBLE_EQ(figures.vision_ns->mean, 3e6);
+}
+
+TEST(analyze_bare, says_why_a_figure_is_missing) {
+  bare_facts facts = two_stages();
+  facts.bench->samples_ns.erase("prefill");
+  facts.bench->work.erase("decode_all");
+  facts.bench->ceiling_flops_per_s.reset();
+  facts.bench->tokens.erase("decode");
+  const bare_figures figures = analyze_bare(facts);
+  EXPECT_EQ(figures.stages[0].time_ns.reason(), "the workload's result has no samples of stage 'prefill'");
+  EXPECT_EQ(figures.total_mean_ns.reason(), "the workload's result has no samples of stage 'prefill'");
+  EXPECT_EQ(figures.stages[1].use.flops.reason(),
+            "the workload does not say what work stage 'decode_all' does");
+  EXPECT_EQ(figures.ceiling_flops_per_s.reason(), "the workload measured no ceiling");
+  EXPECT_EQ(figures.tokens_per_s.reason(), "the workload does not say how many tokens it decoded");
+  EXPECT_EQ(figures.memory_peak_bytes.reason(), "neither the workload nor the process runner reported it");
+}
+
+TEST(analyze_bare, times_the_whole_process_of_a_program_without_a_result) {
+  bare_facts facts;
+  facts.bench_absent_reason = "the program writes no result file";
+  facts.process_wall_ns = {100 * ms, 300 * ms};
+  facts.peak_rss_bytes = 4096;
+  const bare_figures figures = analyze_bare(facts);
+  ASSERT_EQ(figures.stages.size(), 1U);
+  EXPECT_EQ(figures.stages[0].name, "process");
+  EXPECT_DOUBLE_EQ(figures.stages[0].time_ns->mean, 200e6);
+  EXPECT_EQ(figures.ttft_ns.reason(), "the program writes no result file");
+  EXPECT_EQ(*figures.memory_peak_bytes, 4096);
+}
+
+}  // namespace
+}  // namespace profgate::analysis

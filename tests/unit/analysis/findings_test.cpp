@@ -1,0 +1,130 @@
+#include "analysis/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run_builder.h"
+
+namespace profgate::analysis {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+findings find_in(const run_facts& facts) {
+  return find(facts, analyze_run(facts));
+}
+
+std::optional<recommendation> recommendation_with(const findings& found, const std::string& text) {
+  for (const recommendation& item : found.recommendations) {
+    if (item.text.find(text) != std::string::npos) return item;
+  }
+  return std::nullopt;
+}
+
+TEST(analyze_run, relates_the_trace_to_the_bare_median) {
+  const run_figures figures = analyze_run(example_run());
+  EXPECT_NEAR(*figures.stages[0].overhead_ratio, 0.10, 1e-12);
+  EXPECT_NEAR(*figures.stages[1].overhead_ratio, 0.10, 1e-12);
+  EXPECT_TRUE(*figures.traced_logits_agree);
+}
+
+TEST(analyze_run, notices_that_the_traced_run_did_other_work) {
+  run_facts facts = example_run();
+  facts.profiled[0].logits_hash = "xyz";
+  EXPECT_FALSE(*analyze_run(facts).traced_logits_agree);
+  EXPECT_THAT(find_in(facts).summary, Contains(HasSubstr("computed other logits than the bare run")));
+}
+
+TEST(findings, begin_with_the_answer) {
+  EXPECT_THAT(find_in(example_run()).summary,
+              ElementsAre("decode_all dominates: 40.0 ms of 50.0 ms, 80 % of the time.",
+                          "It decodes 100 tokens/s, with the first token after 10.0 ms and 10.0 ms for each "
+                          "further one (p99 10.0 ms).",
+                          "2 repetitions; the widest spread is 0.00 % (prefill): the times are steady.",
+                          "The output was not compared with a reference."));
+}
+
+TEST(findings, put_a_failed_step_before_the_answer) {
+  run_facts facts = example_run();
+  facts.steps.push_back(
+      {"timeline", core::step_state::failed, "nsys exited with 1", "read nsys/log.txt", {}, "", "", {}});
+  const findings found = find_in(facts);
+  EXPECT_EQ(found.summary.front(), "This run is incomplete: step timeline failed: nsys exited with 1.");
+  EXPECT_TRUE(recommendation_with(found, "Repair step timeline: read nsys/log.txt."));
+}
+
+TEST(findings, bound_each_saving_by_the_roof) {
+  const findings found = find_in(example_run());
+  // decode: 30 ms of bytes at the ceiling, so 10 of 40 ms; lm_head has 68 % of the stage but no more to give.
+  const std::optional<recommendation> bytes = recommendation_with(found, "Move bytes faster");
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(bytes->stage, "decode_all");
+  EXPECT_NEAR(*bytes->saves_at_most_ns, 10e6, 1);
+  EXPECT_NEAR(*bytes->saves_at_most_ratio, 0.2, 1e-9);
+  EXPECT_EQ(bytes->evidence, "MBU 75 %, MFU 2.5 % of the measured ceilings");
+  const std::optional<recommendation> head = recommendation_with(found, "Look at lm_head first");
+  ASSERT_TRUE(head);
+  EXPECT_NEAR(*head->saves_at_most_ns, 10e6, 1);
+  EXPECT_EQ(head->evidence, "68 % of the stage's traced time in 1 call");
+}
+
+TEST(findings, suggest_nothing_where_the_roof_is_reached) {
+  run_facts facts = example_run();
+  facts.bare.bench->work = {{"prefill", {9.9e9, 1e8}}, {"decode_all", {1e9, 3.9e9}}};
+  EXPECT_THAT(find_in(facts).recommendations, IsEmpty());
+}
+
+TEST(findings, call_wide_spreads_unreliable) {
+  run_facts facts = example_run();
+  facts.bare.bench->samples_ns["prefill"] = {9000000, 11000000};  // std 1.41 ms of 10 ms
+  const findings found = find_in(facts);
+  EXPECT_THAT(found.summary,
+              Contains("2 repetitions; the widest spread is 14 % (prefill): the times are unreliable."));
+  const std::optional<recommendation> repeat = recommendation_with(found, "stage1.repetitions");
+  ASSERT_TRUE(repeat);
+  EXPECT_EQ(repeat->saves_at_most_ns.reason(), "it concerns the measurement, not the workload");
+}
+
+TEST(findings, say_how_to_get_a_high_overhead_down) {
+  run_facts facts = example_run();
+  EXPECT_FALSE(recommendation_with(find_in(facts), "Trace less"));
+  facts.captures[0].timeline.tool = "nsys";
+  facts.captures[0].timeline.ranges[2].end_ns = 20000000 + 52000000;  // 52 ms against 40
+  const std::optional<recommendation> less = recommendation_with(find_in(facts), "Trace less");
+  ASSERT_TRUE(less);
+  EXPECT_THAT(less->text, HasSubstr("timeline=embedded"));
+  EXPECT_EQ(less->evidence, "traced 52.0 ms against a bare median of 40.0 ms: 30 % more under nsys");
+}
+
+TEST(findings, ask_for_ranges_where_much_of_a_stage_is_dark) {
+  run_facts facts = example_run();
+  facts.captures[0].timeline.ranges.pop_back();  // attn: 14 of 44 ms
+  const std::optional<recommendation> ranges = recommendation_with(find_in(facts), "Put NVTX ranges");
+  ASSERT_TRUE(ranges);
+  EXPECT_EQ(ranges->evidence, "32 % of its traced time is in no operator range");
+}
+
+TEST(findings, call_an_idle_device_bound_by_launches) {
+  run_facts facts = example_run();
+  core::timeline& timeline = facts.captures[0].timeline;
+  timeline.kernels_absent_reason.reset();
+  timeline.kernels.push_back({"k", 0, 0, 1, 1, 21000000, 22000000, 44000000});  // 22 of 44 ms
+  const std::optional<recommendation> launches = recommendation_with(find_in(facts), "Launch less");
+  ASSERT_TRUE(launches);
+  EXPECT_EQ(launches->evidence, "no kernel ran during 50 % of the traced stage");
+}
+
+TEST(findings, do_not_invent_a_bound_without_ceilings) {
+  run_facts facts = example_run();
+  facts.bare.bench->ceiling_flops_per_s.reset();
+  const findings found = find_in(facts);
+  EXPECT_EQ(found.takeaways.front().text, "Whether memory or compute bounds it is unknown.");
+  EXPECT_EQ(found.takeaways.front().evidence, "the workload measured no ceiling");
+  EXPECT_FALSE(recommendation_with(found, "faster"));
+}
+
+}  // namespace
+}  // namespace profgate::analysis

@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include "timeline_builder.h"
+
+namespace profgate::analysis {
+namespace {
+
+/// gemm is launched inside prefill's "mlp" > "up"; add runs on another stream at the same time.
+core::timeline gpu_run() {
+  return timeline_builder()
+      .range("prefill", 0, 100)
+      .range("mlp", 10, 60)
+      .range("up", 20, 40)
+      .range("decode_all", 200, 300)
+      .range("step", 200, 300)
+      .kernel("gemm", 25, 30, 50)
+      .kernel("add", 45, 40, 60)
+      .kernel("gemm", 210, 220, 245)
+      .kernel("warm_up", 150, 150, 157)
+      .build();
+}
+
+TEST(kernel_attribution, follows_the_launch_into_stage_and_operators) {
+  const timeline_figures figures = analyze_one(gpu_run());
+  const traced_stage& prefill = *figures.stages[0];
+  EXPECT_EQ(find_operator(prefill, "mlp")->record.cuda_ns, 40);  // gemm 20 + add 20
+  EXPECT_EQ(find_operator(prefill, "up")->record.cuda_ns, 20);
+  EXPECT_EQ(*prefill.kernel_ns, 40);
+  ASSERT_EQ(prefill.kernels.size(), 2U);
+  EXPECT_EQ(figures.stages[1]->kernels[0].total_ns, 25);
+}
+
+TEST(kernel_attribution, overall_is_what_the_whole_trace_holds) {
+  const timeline_figures figures = analyze_one(gpu_run());
+  ASSERT_EQ(figures.kernels.size(), 3U);
+  EXPECT_EQ(figures.kernels[0].kernel_name, "gemm");
+  EXPECT_EQ(figures.kernels[0].total_ns, 45);
+  EXPECT_EQ(figures.kernels[0].calls, 2);
+  EXPECT_DOUBLE_EQ(*figures.kernels[0].mean_ns, 22.5);
+  EXPECT_EQ(figures.kernels[0].device, "cuda:0");
+  EXPECT_EQ(figures.kernels[2].kernel_name, "warm_up");
+}
+
+TEST(kernel_attribution, idle_time_counts_overlapping_kernels_once) {
+  const timeline_figures figures = analyze_one(gpu_run());
+  EXPECT_DOUBLE_EQ(*figures.stages[0]->device_idle_ratio, 0.70);  // busy 30–60
+  EXPECT_DOUBLE_EQ(*figures.stages[1]->device_idle_ratio, 0.75);  // busy 220–245
+}
+
+TEST(kernel_attribution, keeps_devices_apart) {
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("prefill", 0, 100)
+                                                   .range("decode_all", 100, 200)
+                                                   .kernel("k", 1, 1, 5, 1, 0)
+                                                   .kernel("k", 2, 2, 9, 1, 1)
+                                                   .build());
+  ASSERT_EQ(figures.kernels.size(), 2U);
+  EXPECT_EQ(figures.kernels[0].device, "cuda:1");
+}
+
+TEST(kernel_attribution, takes_launches_of_other_threads_by_time) {
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("prefill", 0, 100)
+                                                   .range("decode_all", 100, 200)
+                                                   .kernel("k", 150, 160, 170, 9)
+                                                   .build());
+  EXPECT_TRUE(figures.stages[0]->kernels.empty());
+  EXPECT_EQ(figures.stages[1]->kernels.size(), 1U);
+}
+
+TEST(kernel_attribution, a_stage_taken_from_another_capture_is_not_counted_twice) {
+  const core::timeline gated =
+      timeline_builder().range("decode_all", 0, 100).kernel("gemm", 10, 20, 30).build();
+  const timeline_figures figures =
+      analyze_timelines({{"whole", std::nullopt, gpu_run()}, {"gated", "decode_all", gated}},
+                        {"prefill", "decode_all"}, "LLM", "");
+  EXPECT_EQ(figures.kernels[0].total_ns, 20 + 10);  // gemm in prefill and in the gated decode
+}
+
+TEST(kernel_attribution, on_a_cpu_says_why_there_are_none) {
+  const timeline_figures figures = analyze_one(
+      timeline_builder().range("prefill", 0, 10).range("op", 1, 2).no_kernels("the device is a CPU").build());
+  EXPECT_EQ(figures.kernels_absent_reason, "the device is a CPU");
+  EXPECT_EQ(figures.stages[0]->kernel_ns.reason(), "the device is a CPU");
+  EXPECT_EQ(find_operator(*figures.stages[0], "op")->record.cuda_ns, std::nullopt);
+}
+
+}  // namespace
+}  // namespace profgate::analysis

@@ -1,0 +1,110 @@
+#include "analysis/profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "run_builder.h"
+
+namespace profgate::analysis {
+namespace {
+
+using nlohmann::json;
+
+/// What validate_profile says of the document after `change`; empty: it is valid.
+std::string complaint_after(const std::function<void(json&)>& change) {
+  json document = json::parse(profile_json(example_run()));
+  change(document);
+  try {
+    validate_profile(document.dump(), "profile.json");
+    return "";
+  } catch (const core::bad_input& error) {
+    EXPECT_THAT(error.remedy(), ::testing::HasSubstr("profgate analyze"));
+    return error.what();
+  }
+}
+
+/// Numbers say their unit in their own name, or in the name of the list that holds them.
+void expect_units(const json& value, const std::string& name) {
+  static const std::vector<std::string> units{"_ns", "_bytes", "_ratio", "_count", "_flops", "_per_s"};
+  if (value.is_object()) {
+    for (const auto& [key, element] : value.items()) expect_units(element, key);
+  } else if (value.is_array()) {
+    for (const json& element : value) expect_units(element, name);
+  } else if (value.is_number()) {
+    const bool has_unit = std::any_of(units.begin(), units.end(),
+                                      [&](const std::string& unit) { return name.ends_with(unit); });
+    EXPECT_TRUE(has_unit) << name;
+  }
+}
+
+TEST(profile_json, is_valid_stable_and_has_a_unit_in_every_name) {
+  const std::string text = profile_json(example_run());
+  EXPECT_NO_THROW(validate_profile(text, "profile.json"));
+  EXPECT_EQ(text, profile_json(example_run()));
+  expect_units(json::parse(text), "");
+}
+
+TEST(profile_json, is_valid_where_nothing_was_measured) {
+  run_facts facts;
+  facts.bare.stages = {"prefill"};
+  facts.bare.bench_absent_reason = "the workload crashed";
+  facts.captures_absent_reason = "the workload crashed";
+  const std::string text = profile_json(facts);
+  EXPECT_NO_THROW(validate_profile(text, "profile.json"));
+  EXPECT_EQ(json::parse(text)["stages"][0]["bare"]["not_measured"]["mean_ns"], "the workload crashed");
+}
+
+TEST(profile_json, has_the_hand_computed_figures) {
+  const json profile = json::parse(profile_json(example_run()));
+  const json& decode = profile["stages"][1];
+  EXPECT_EQ(decode["name"], "decode_all");
+  EXPECT_DOUBLE_EQ(decode["bare"]["mean_ns"], 40e6);
+  EXPECT_DOUBLE_EQ(decode["utilisation"]["mbu_over_measured_ratio"], 0.75);
+  EXPECT_EQ(decode["operators"][0]["op_name"], "lm_head");
+  EXPECT_EQ(decode["operators"][0]["exclusive_ns"], 30000000);
+  EXPECT_EQ(profile["kernels"]["not_measured"]["total_ns"], "the device is a CPU");
+  EXPECT_EQ(profile["steps"][0]["duration_ns"], 1500000000);
+}
+
+TEST(profile_json, keeps_hostile_bytes_as_valid_utf8) {
+  run_facts facts = example_run();
+  facts.captures[0].timeline.ranges[1].name = "bad\xFF\x01name";
+  const std::string text = profile_json(facts);
+  EXPECT_EQ(json::parse(text)["stages"][0]["operators"][0]["op_name"], "bad\xEF\xBF\xBD\x01name");
+}
+
+TEST(profile_json, refuses_an_environment_that_is_no_object) {
+  run_facts facts = example_run();
+  facts.env_json = "[1, 2";
+  EXPECT_THROW(profile_json(facts), core::bad_input);
+}
+
+TEST(validate_profile, names_the_place_of_the_fault) {
+  EXPECT_EQ(complaint_after([](json&) {}), "");
+  EXPECT_EQ(complaint_after([](json& d) { d["schema_version"] = "9.0"; }),
+            "profile.json: /schema_version: is \"9.0\", and this program reads 1.0");
+  EXPECT_EQ(complaint_after([](json& d) { d.erase("schema_version"); }),
+            "profile.json: /schema_version: is missing, so this is no profile.json");
+  EXPECT_EQ(complaint_after([](json& d) { d["run"].erase("pair"); }), "profile.json: /run/pair: is missing");
+  EXPECT_EQ(complaint_after([](json& d) { d["stages"] = 7; }),
+            "profile.json: /stages: is number instead of array");
+  EXPECT_EQ(complaint_after([](json& d) { d["stages"][0]["bare"]["mean_ns"] = nullptr; }),
+            "profile.json: /stages/0/bare/mean_ns: is null without a reason in /stages/0/bare/not_measured");
+  EXPECT_EQ(complaint_after([](json& d) { d["stages"][0]["bare"]["samples_ns"][1] = nullptr; }),
+            "profile.json: /stages/0/bare/samples_ns/1: is null inside a list, where no reason can stand");
+  EXPECT_EQ(complaint_after([](json& d) { d["environment"]["a/b"] = nullptr; }),
+            "profile.json: /environment/a~1b: is null without a reason in /environment/not_measured");
+}
+
+TEST(validate_profile, refuses_what_is_no_json_object) {
+  EXPECT_THROW(validate_profile("{\"a\": ", "p"), core::bad_input);
+  EXPECT_THROW(validate_profile("[]", "p"), core::bad_input);
+  EXPECT_THROW(validate_profile("", "p"), core::bad_input);
+}
+
+}  // namespace
+}  // namespace profgate::analysis

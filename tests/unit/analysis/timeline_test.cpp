@@ -1,0 +1,146 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "timeline_builder.h"
+
+namespace profgate::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// prefill 0–100 with attn 10–60 (core 20–40 inside); decode_all 200–400 with two steps of one lm_head each.
+core::timeline two_stages() {
+  return timeline_builder()
+      .range("prefill", 0, 100)
+      .range("attn", 10, 60)
+      .range("core", 20, 40)
+      .range("decode_all", 200, 400)
+      .range("decode_step", 200, 290)
+      .range("lm_head", 210, 280)
+      .range("decode_step", 300, 400)
+      .range("lm_head", 310, 380)
+      .no_kernels("the device is a CPU")
+      .build();
+}
+
+TEST(analyze_timelines, tells_inclusive_from_exclusive_time) {
+  const timeline_figures figures = analyze_one(two_stages());
+  const traced_stage& prefill = *figures.stages[0];
+  EXPECT_EQ(prefill.duration_ns, 100);
+  EXPECT_EQ(find_operator(prefill, "attn")->record.total_ns, 50);
+  EXPECT_EQ(*find_operator(prefill, "attn")->exclusive_ns, 30);
+  EXPECT_EQ(*find_operator(prefill, "core")->exclusive_ns, 20);
+  EXPECT_DOUBLE_EQ(*find_operator(prefill, "attn")->share_ratio, 0.3);
+  EXPECT_EQ(prefill.uncovered_ns, 50);
+  EXPECT_THAT(figures.problems, IsEmpty());
+}
+
+TEST(analyze_timelines, counts_decode_steps_apart_from_operators) {
+  const timeline_figures figures = analyze_one(two_stages());
+  const traced_stage& decode = *figures.stages[1];
+  EXPECT_EQ(decode.steps->calls, 2);
+  EXPECT_EQ(decode.steps->total_ns, 190);
+  ASSERT_EQ(decode.operators.size(), 1U);
+  EXPECT_EQ(decode.operators[0].record.calls, 2);
+  EXPECT_EQ(decode.operators[0].record.total_ns, 140);
+  EXPECT_EQ(decode.uncovered_ns, 60);
+  EXPECT_EQ(figures.stages[0]->steps.reason(), "the stage holds no 'decode_step' ranges");
+}
+
+TEST(analyze_timelines, does_not_depend_on_the_order_of_records) {
+  core::timeline reversed = two_stages();
+  std::reverse(reversed.ranges.begin(), reversed.ranges.end());
+  const timeline_figures figures = analyze_one(reversed);
+  EXPECT_EQ(*find_operator(*figures.stages[0], "attn")->exclusive_ns, 30);
+  EXPECT_EQ(figures.stages[1]->steps->calls, 2);
+}
+
+TEST(analyze_timelines, follows_neighbours_that_touch) {
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("prefill", 0, 100)
+                                                   .range("a", 0, 50)
+                                                   .range("b", 50, 100)
+                                                   .range("mark", 100, 100)
+                                                   .range("decode_all", 100, 200)
+                                                   .range("c", 100, 200)
+                                                   .build());
+  EXPECT_EQ(*find_operator(*figures.stages[0], "a")->exclusive_ns, 50);
+  EXPECT_EQ(*find_operator(*figures.stages[0], "b")->exclusive_ns, 50);
+  EXPECT_EQ(figures.stages[0]->uncovered_ns, 0);
+  EXPECT_EQ(find_operator(*figures.stages[1], "c")->record.total_ns, 100);
+}
+
+TEST(analyze_timelines, counts_other_threads_only_inside_the_stage_and_outside_its_share) {
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("prefill", 0, 100)
+                                                   .range("gemm", 10, 60, 2)
+                                                   .range("gemm", 70, 130, 2)  // crosses the stage's end
+                                                   .range("idle", 110, 120, 2)
+                                                   .range("decode_all", 200, 300)
+                                                   .build());
+  const traced_stage& prefill = *figures.stages[0];
+  ASSERT_EQ(prefill.operators.size(), 1U);
+  EXPECT_EQ(prefill.operators[0].record.calls, 1);
+  EXPECT_EQ(prefill.operators[0].record.total_ns, 50);
+  EXPECT_EQ(prefill.operators[0].share_ratio.reason(), "it ran beside the stage, on other threads only");
+  EXPECT_EQ(prefill.uncovered_ns, 100);
+}
+
+TEST(analyze_timelines, gives_start_end_ranges_no_self_time) {
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("prefill", 0, 100)
+                                                   .range("op", 0, 50)
+                                                   .start_end("copy", 25, 75)
+                                                   .range("decode_all", 100, 200)
+                                                   .build());
+  const traced_stage& prefill = *figures.stages[0];
+  EXPECT_EQ(find_operator(prefill, "copy")->record.total_ns, 50);
+  EXPECT_FALSE(find_operator(prefill, "copy")->exclusive_ns);
+  EXPECT_EQ(*find_operator(prefill, "op")->exclusive_ns, 50);
+}
+
+TEST(analyze_timelines, ignores_other_domains) {
+  core::timeline timeline = two_stages();
+  timeline.ranges[1].domain = "NCCL";
+  const timeline_figures figures = analyze_one(timeline);
+  EXPECT_EQ(find_operator(*figures.stages[0], "attn"), nullptr);
+  EXPECT_NE(find_operator(*figures.stages[0], "core"), nullptr);
+}
+
+TEST(analyze_timelines, takes_each_stage_from_the_capture_gated_on_it_and_never_twice) {
+  const core::timeline whole = two_stages();
+  const core::timeline gated =
+      timeline_builder().range("decode_all", 0, 70).range("lm_head", 0, 40).no_kernels("cpu").build();
+  const timeline_figures figures = analyze_timelines(
+      {{"whole", std::nullopt, whole}, {"gated", "decode_all", gated}}, {"prefill", "decode_all"}, "LLM", "");
+  EXPECT_EQ(figures.stages[0]->capture, "whole");
+  EXPECT_EQ(figures.stages[1]->capture, "gated");
+  EXPECT_EQ(figures.stages[1]->duration_ns, 70);
+  EXPECT_EQ(figures.stages[1]->operators[0].record.calls, 1);
+  EXPECT_THAT(figures.problems, IsEmpty());
+}
+
+TEST(analyze_timelines, says_what_makes_a_trace_incomplete) {
+  core::timeline timeline = timeline_builder()
+                                .range("prefill", 0, 10)
+                                .range("prefill", 20, 30)
+                                .open_range("decode_all", 40)
+                                .build();
+  timeline.dropped_records = 3;
+  EXPECT_THAT(
+      analyze_one(timeline).problems,
+      ElementsAre("a: ranges that were never closed: 1, 'decode_all' among them",
+                  "a: the tool dropped 3 records, so sums are too small",
+                  "stage 'prefill' occurs 2 times in a instead of once",
+                  "stage 'decode_all': no capture holds a closed range 'decode_all' in domain 'LLM'"));
+}
+
+TEST(analyze_timelines, without_a_capture_says_why) {
+  const timeline_figures figures = analyze_timelines({}, {"prefill"}, "LLM", "nsys is hidden");
+  EXPECT_EQ(figures.stages[0].reason(), "nsys is hidden");
+  EXPECT_EQ(figures.kernels_absent_reason, "nsys is hidden");
+}
+
+}  // namespace
+}  // namespace profgate::analysis

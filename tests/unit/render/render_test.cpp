@@ -1,0 +1,152 @@
+#include "render/render.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+
+#include "analysis/profile.h"
+#include "core/error.h"
+#include "golden_cases.h"
+
+namespace profgate::render {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string show(const std::string& json, const std::string& text) {
+  return render_text(json, text, "t.inja");
+}
+
+std::string complaint(const std::string& json, const std::string& text) {
+  try {
+    show(json, text);
+    return "";
+  } catch (const core::bad_input& error) {
+    EXPECT_THAT(error.remedy(), ::testing::HasSubstr("correct the template"));
+    return error.what();
+  }
+}
+
+std::string value_shown(const std::string& value, const std::string& format) {
+  return show("{\"o\": {\"x\": " + value + "}}", "{{ cell(o, \"x\", \"" + format + "\") }}\n");
+}
+
+TEST(templates, show_a_value_in_each_format) {
+  EXPECT_EQ(value_shown("19258171", "ms"), "19.258171\n");
+  EXPECT_EQ(value_shown("1500000.5", "ms"), "1.500001\n");
+  EXPECT_EQ(value_shown("98700000", "duration"), "98.7 ms\n");
+  EXPECT_EQ(value_shown("793000", "bytes"), "793 kB\n");
+  EXPECT_EQ(value_shown("0.7234", "percent"), "72.3 %\n");
+  EXPECT_EQ(value_shown("2934734080", "count"), "2934734080\n");
+  EXPECT_EQ(value_shown("7.71e14", "flops_per_s"), "771 TFLOP/s\n");
+  EXPECT_EQ(value_shown("4.29e12", "bytes_per_s"), "4.29 TB/s\n");
+  EXPECT_EQ(value_shown("0.00000031", "scientific"), "3.10e-07\n");
+  EXPECT_EQ(value_shown("\"a|b\"", "text"), "a\\|b\n");
+}
+
+TEST(templates, show_why_a_value_is_missing) {
+  const std::string json = R"({"o": {"x": null, "not_measured": {"x": "no <gpu>"}}})";
+  EXPECT_EQ(show(json, "{{ cell(o, \"x\", \"ms\") }}\n"), "–\n");
+  EXPECT_EQ(show(json, "{{ or_reason(o, \"x\", \"ms\") }}\n"), "not measured: no &lt;gpu&gt;\n");
+  EXPECT_EQ(show(json, "{% for r in reasons(o, [\"x\"]) %}{{ r.field }}: {{ md(r.reason) }}{% endfor %}\n"),
+            "x: no &lt;gpu&gt;\n");
+}
+
+TEST(templates, follow_a_pointer_and_say_where_it_ends) {
+  const std::string json =
+      R"({"e": {"gpus": [{"name": "H200"}], "driver": null, "not_measured": {"driver": "none"}}})";
+  EXPECT_EQ(show(json, "{{ fact(e, \"/gpus/0/name\", \"text\") }}\n"), "H200\n");
+  EXPECT_EQ(show(json, "{{ fact(e, \"/gpus/1/name\", \"text\") }}\n"), "not recorded\n");
+  EXPECT_EQ(show(json, "{{ fact(e, \"/driver/version\", \"text\") }}\n"), "not measured: none\n");
+  EXPECT_EQ(show(json, "{{ fact(e, \"/host\", \"text\") }}\n"), "not recorded\n");
+}
+
+TEST(templates, shorten_names_and_escape_links_and_html) {
+  const std::string json =
+      "{\"n\": \"" + std::string(500, 'k') + "\", \"p\": \"a b(1)|.md\", \"h\": \"<b>\"}";
+  EXPECT_LE(show(json, "{{ name(n) }}").size(), 161U);
+  EXPECT_EQ(show(json, "{{ link(p) }}\n"), "a%20b%281%29%7C.md\n");
+  EXPECT_EQ(show(json, "{{ html(h) }}\n"), "&lt;b&gt;\n");
+}
+
+TEST(templates, line_up_tables_and_drop_spare_blank_lines) {
+  EXPECT_EQ(show("{}", "\n# T\n\n\n\n|a|number|\n|---|---:|\n| long\\|er | 7 |\n|é|12|\n\n\n"),
+            "# T\n\n"
+            "| a        | number |\n"
+            "| -------- | -----: |\n"
+            "| long\\|er |      7 |\n"
+            "| é        |     12 |\n");
+  EXPECT_EQ(show("{}", "| not a table\n"), "| not a table\n");
+}
+
+TEST(template_errors, name_file_line_and_column) {
+  const std::string missing = complaint("{}", "fine\n{{ nothing.here }}\n");
+  EXPECT_THAT(missing, ::testing::StartsWith("t.inja:2:4: "));
+  EXPECT_THAT(missing, ::testing::HasSubstr("'nothing.here'"));
+  EXPECT_THAT(complaint("{}", "a\nb\n{% frobnicate %}\n"), ::testing::StartsWith("t.inja:3:"));
+  EXPECT_THAT(complaint("{}", "{{ unknown(1) }}"), ::testing::HasSubstr("t.inja:1:"));
+}
+
+TEST(template_errors, name_the_field_or_format_that_a_function_misses) {
+  EXPECT_EQ(complaint("{\"o\": {}}", "{{ cell(o, \"mean\", \"ms\") }}"),
+            "t.inja: there is no field 'mean' to show");
+  EXPECT_EQ(complaint("{\"o\": {\"x\": 1}}", "{{ cell(o, \"x\", \"km\") }}"),
+            "t.inja: there is no format 'km'");
+}
+
+TEST(render_reports, refuses_a_profile_that_is_not_valid) {
+  EXPECT_THROW(render_reports("{}", PROFGATE_TEMPLATES_DIR, "out", [](const auto&, auto) {}),
+               core::bad_input);
+}
+
+TEST(render_reports, says_which_template_is_missing) {
+  const std::string profile = analysis::profile_json(golden_cases().front().facts);
+  const fs::path empty_dir =
+      fs::path(::testing::TempDir()) / ("profgate-no-templates-" + std::to_string(::getpid()));
+  try {
+    render_reports(profile, empty_dir, "out", [](const auto&, auto) {});
+    FAIL() << "a missing template was accepted";
+  } catch (const core::bad_input& error) {
+    EXPECT_EQ(error.what(), (empty_dir / "kernels.md.inja").string() + ": cannot be read");
+  }
+}
+
+/// The headings of one report of every golden case.
+std::vector<std::vector<std::string>> headings_of(const std::string& output_file) {
+  std::vector<std::vector<std::string>> all;
+  for (const golden_case& entry : golden_cases()) {
+    std::vector<std::string> headings;
+    render_reports(analysis::profile_json(entry.facts), PROFGATE_TEMPLATES_DIR, "",
+                   [&](const fs::path& path, std::string_view text) {
+                     if (path.filename() != output_file) return;
+                     std::istringstream lines{std::string(text)};
+                     for (std::string line; std::getline(lines, line);) {
+                       if (line.starts_with("## ")) headings.push_back(line.substr(3));
+                     }
+                   });
+    all.push_back(std::move(headings));
+  }
+  return all;
+}
+
+TEST(stakeholder_summary, has_its_sections_and_kernels_only_where_there_are_some) {
+  const std::vector<std::string> without_kernels{
+      "Executive Summary", "Environment",   "Aggregates",     "Per-Stage Timings", "MFU",
+      "Stage Takeaways",   "Top Operators", "Recommendations"};
+  std::vector<std::string> with_kernels = without_kernels;
+  with_kernels.insert(with_kernels.end() - 1, "Top Kernels");
+  const auto all = headings_of("stakeholder_summary.md");
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) EXPECT_EQ(all[i], without_kernels);
+  EXPECT_EQ(all.back(), with_kernels);
+}
+
+TEST(report, has_the_same_structure_for_every_run) {
+  const auto all = headings_of("report.md");
+  for (const auto& headings : all) EXPECT_EQ(headings, all.front());
+}
+
+}  // namespace
+}  // namespace profgate::render
