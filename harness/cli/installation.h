@@ -4,10 +4,9 @@
 
 namespace profgate::cli {
 
-/// Where the parts of profgate lie, found from the running program: beside it in a build folder, or in the
-/// tree that `cmake --install` made (which may have been moved).
+/// Where the parts of profgate lie, found from the running program. A build folder has the shape of the
+/// installed tree, and the tree may be moved.
 struct installation {
-  std::filesystem::path conf_dir;
   std::filesystem::path templates_dir;
   std::filesystem::path collector_library;
 };

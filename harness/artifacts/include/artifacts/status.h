@@ -34,7 +34,7 @@ struct step_status {
 /// "ok", "skipped", "failed", or "running" for nothing.
 std::string_view state_name(const std::optional<core::step_state>& state);
 
-/// The folder of a step inside the run directory: nsys for timeline, ncu for counters, .
+/// The folder of a step inside the run directory: nsys for timeline, ncu for counters, its own name else.
 std::filesystem::path stage_folder(std::string_view step);
 
 /// Writes "running" with this process and the time, so that even SIGKILL leaves a trace. What it returns is
