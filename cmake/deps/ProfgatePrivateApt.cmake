@@ -50,8 +50,10 @@ Acquire::https::Timeout \"20\";
     message(STATUS "profgate: reading the package lists (${kind})")
     execute_process(COMMAND "${apt_get}" -q -c "${config}" update
       OUTPUT_FILE "${state}/log.txt" ERROR_FILE "${state}/log.txt" RESULT_VARIABLE failed TIMEOUT 300)
+    # One source of several that does not answer is no reason to give up: the others may have the package.
+    file(GLOB indexes "${state}/lists/*_Packages*" "${state}/lists/*_Sources*")
     set(problem "")
-    if(failed)
+    if(failed AND NOT indexes)
       set(problem "apt-get update failed, see ${state}/log.txt")
     endif()
   endif()
