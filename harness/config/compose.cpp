@@ -157,9 +157,9 @@ resolved compose(const request& wanted) {
 
 resolved parse_resolved(std::string_view yaml, const std::string& name) {
   const tree_source source = source_with_lines(name, fs::absolute(name).parent_path());
-  layer all = default_layer();
   layer read;
   add_tree(read, "", parse_yaml(yaml, source.text), source);
+  layer all = default_layer();
   lay_over(all, read);
   return resolved(std::move(all));
 }

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/escape.h"
 
 namespace profgate::config {
 namespace {
 
 [[noreturn]] void refuse_unknown(const std::string& path, int line, const text_source& source) {
   const std::optional<std::string> meant = nearest_key(path);
-  throw core::bad_input(source.name, source.line(line), fmt::format("unknown key '{}'", path),
+  throw core::bad_input(source.name, source.line(line),
+                        fmt::format("unknown key '{}'", core::shorten_middle(path, max_shown_bytes)),
                         meant ? fmt::format("did you mean '{}'? conf/README.md lists every key", *meant)
                               : "conf/README.md lists every key");
 }

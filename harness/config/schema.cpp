@@ -66,6 +66,8 @@ std::string accepted_values(const schema_row& row) {
 }
 
 std::optional<std::string> nearest_key(std::string_view unknown_key) {
+  if (unknown_key.size() > max_shown_bytes)
+    return std::nullopt;  // no slip of the finger; not worth comparing
   std::vector<std::string> keys;
   for (const schema_row& row : schema()) {
     // A right name in the wrong section is farther in letters than in thought.

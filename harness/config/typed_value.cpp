@@ -12,8 +12,6 @@
 namespace profgate::config {
 namespace {
 
-constexpr std::size_t max_shown_bytes = 60;
-
 std::string shown(const yaml_node& node) {
   switch (node.kind) {
     case node_kind::null:
@@ -59,7 +57,8 @@ class conversion {
  private:
   [[noreturn]] void refuse(const yaml_node& node) const {
     std::string remedy = fmt::format("give it {}", accepted_values(m_row));
-    const std::optional<std::string> meant = core::nearest(node.text, m_row.allowed);
+    std::optional<std::string> meant;
+    if (node.text.size() <= max_shown_bytes) meant = core::nearest(node.text, m_row.allowed);
     if (meant) remedy = fmt::format("did you mean '{}'? It takes {}", *meant, accepted_values(m_row));
     throw core::bad_input(m_source.text.name, m_source.text.line(node.line),
                           fmt::format("'{}' cannot be {}", m_row.key, shown(node)), remedy);

@@ -35,6 +35,7 @@ TEST_F(refused_file, right_key_in_the_wrong_section) {
 
 TEST_F(refused_file, key_that_resembles_none) {
   EXPECT_EQ(refusal_of("qqqqqqqqqqqqqqq: 3\n").remedy, "conf/README.md lists every key");
+  EXPECT_LT(refusal_of(std::string(900, 'q') + ": 3\n").what.size(), m_file.size() + 100);
 }
 
 TEST_F(refused_file, wrong_type) {

@@ -41,6 +41,9 @@ bool is_section(std::string_view path);
 /// "a whole number from 1 to 100, or null", "one of: deep, light".
 std::string accepted_values(const schema_row& row);
 
+/// Messages cut a longer text in the middle, and propose nothing for it.
+constexpr std::size_t max_shown_bytes = 60;
+
 /// The key that was most likely meant by an unknown one.
 std::optional<std::string> nearest_key(std::string_view unknown_key);
 
