@@ -42,6 +42,6 @@ class gate {
   std::int32_t m_open = 0;
 };
 
-extern gate the_gate;
+extern constinit gate the_gate;
 
 }  // namespace profgate::collector

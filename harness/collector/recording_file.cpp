@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t default_max_bytes = std::size_t{256} << 20;
 constexpr std::size_t growth_bytes = std::size_t{1} << 20;
-constexpr std::size_t max_string_bytes = 16 * 1024;
+constexpr std::size_t max_string_bytes = std::size_t{16} << 10;
 
 class lock_guard {
  public:

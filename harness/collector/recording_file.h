@@ -83,6 +83,6 @@ class recording_file {
 };
 
 /// One for the whole process, however many shared objects bring their own NVTX.
-extern recording_file the_recording;
+extern constinit recording_file the_recording;
 
 }  // namespace profgate::collector

@@ -28,6 +28,19 @@ tool_run ask(const command_runner& run, std::vector<std::string> argv,
   return run(command);
 }
 
+/// The path and all that it links to, step by step. Debian's nsys is a link to a link, and the importer lies
+/// beside the one in the middle; at the end of the chain, where nsys looks for it, it is not.
+std::vector<fs::path> link_chain(fs::path path) {
+  constexpr std::size_t longest_chain = 16;
+  std::vector<fs::path> chain = {path};
+  std::error_code problem;
+  while (fs::is_symlink(path, problem) && chain.size() < longest_chain) {
+    path = (path.parent_path() / fs::read_symlink(path, problem)).lexically_normal();
+    chain.push_back(path);
+  }
+  return chain;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> nsys_installation::reading_environment() const {
@@ -47,10 +60,8 @@ tool_location find_nsys(const tool_environment& environment) {
 }
 
 std::optional<fs::path> find_importer(const fs::path& nsys) {
-  std::error_code problem;
-  const fs::path resolved = fs::canonical(nsys, problem);
-  for (const fs::path& start : {resolved, nsys}) {
-    fs::path folder = start.parent_path();
+  for (const fs::path& place : link_chain(nsys)) {
+    fs::path folder = place.parent_path();
     // bin/nsys and target-linux-*/nsys lie one below the folder that has the importer's.
     for (int level = 0; level < 3 && folder.has_relative_path(); ++level, folder = folder.parent_path()) {
       for (const char* pattern : {"host-linux-*/QdstrmImporter", "linux-desktop-*/QdstrmImporter"}) {

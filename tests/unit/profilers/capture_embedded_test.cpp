@@ -1,0 +1,102 @@
+#include <fstream>
+
+#include "capture_fixture.h"
+
+namespace profgate::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class capture_embedded : public capture_test {
+ protected:
+  profilers::capture_result capture() { return profilers::capture_embedded(m_request, run_by_fork); }
+  std::string words() {
+    return words_of_failure([&] { capture(); });
+  }
+};
+
+TEST_F(capture_embedded, records_all_gates_in_one_run) {
+  set_script({"push:LLM:prefill", "pop:LLM", "push:LLM:between", "pop:LLM", "push:LLM:decode_all",
+              "push:LLM:op", "pop:LLM", "pop:LLM"});
+  m_request.ranges.push_back({"prefill", "LLM"});
+  std::ofstream(m_folder / "embedded.timeline") << "stale";
+  const profilers::capture_result result = capture();
+  EXPECT_EQ(result.tool, "embedded");
+  EXPECT_EQ(result.gate, "decode_all@LLM,prefill@LLM");
+  EXPECT_THAT(result.files, ElementsAre(m_folder / "embedded.timeline"));
+  EXPECT_THAT(recorded_names(result), ElementsAre("prefill", "decode_all", "op"));
+  EXPECT_TRUE(result.notes.empty());
+}
+
+TEST_F(capture_embedded, ungated_records_everything) {
+  set_script({"push:LLM:before", "pop:LLM", "push:LLM:decode_all", "pop:LLM"});
+  m_request.is_gated = false;
+  const profilers::capture_result result = capture();
+  EXPECT_EQ(result.gate, "");
+  EXPECT_THAT(recorded_names(result), ElementsAre("before", "decode_all"));
+}
+
+TEST_F(capture_embedded, notes_dropped_ranges_and_several_processes) {
+  set_script(
+      {"push:LLM:decode_all", "many:LLM:op:9000", "pop:LLM", "fork", "push:LLM:decode_all", "pop:LLM"});
+  m_request.collector_max_bytes = 200000;
+  const profilers::capture_result result = capture();
+  EXPECT_EQ(result.files.size(), 2U);
+  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("ranges did not fit"), HasSubstr("2 processes used NVTX")));
+}
+
+TEST_F(capture_embedded, tells_the_usual_mistakes_apart) {
+  set_script({"push:Other:decode_all", "pop:Other"});
+  EXPECT_THAT(words(), AllOf(HasSubstr("it opened it in the domain 'Other'"),
+                             HasSubstr("ask for 'decode_all@Other'")));
+  set_script({"push:LLM:decode_al", "pop:LLM"});
+  EXPECT_THAT(words(), AllOf(HasSubstr("it opened 'decode_al'"), HasSubstr("ask for 'decode_al@LLM'")));
+  set_script({"push:LLM:train", "pop:LLM", "push:LLM:evaluate", "pop:LLM"});
+  EXPECT_THAT(words(), HasSubstr("there it opened evaluate, train"));
+  set_script({"push:X:train", "pop:X"});
+  EXPECT_THAT(words(), HasSubstr("its ranges are in the domain 'X'"));
+  set_script({"mark:m"});
+  EXPECT_THAT(words(), HasSubstr("it opened no range at all"));
+  set_script({"exit:0"});
+  EXPECT_THAT(words(), HasSubstr("the workload made no NVTX call"));
+  set_script({"push:LLM:decode_all"});
+  EXPECT_THAT(words(),
+              HasSubstr("opened the NVTX range 'decode_all' in the domain 'LLM' but never closed it"));
+}
+
+TEST_F(capture_embedded, names_how_the_workload_failed_and_keeps_what_it_left) {
+  set_script({"push:LLM:decode_all", "pop:LLM", "exit:3"});
+  EXPECT_THAT(words(), HasSubstr("the workload failed: exit code 3"));
+  EXPECT_TRUE(std::filesystem::exists(m_folder / "embedded.timeline"));
+  set_script({"push:LLM:decode_all", "abort"});
+  EXPECT_THAT(words(), HasSubstr("the workload failed: SIGABRT"));
+  EXPECT_EQ(parsers::read_embedded_timeline(m_folder / "embedded.timeline").ranges.size(), 1U);
+  m_request.workload = {"/no/such/program"};
+  EXPECT_THAT(words(), HasSubstr("the workload could not be started"));
+  m_request.collector_library = "/no/such/library.so";
+  EXPECT_THAT(words(), HasSubstr("the embedded collector /no/such/library.so does not exist"));
+}
+
+TEST_F(capture_embedded, an_interruption_is_no_failure_of_the_workload) {
+  set_script({});
+  const auto interrupted = [](const profilers::tool_command&) {
+    profilers::tool_run run;
+    run.started = true;
+    run.interrupted = true;
+    return run;
+  };
+  EXPECT_THROW(profilers::capture_embedded(m_request, interrupted), core::interrupted);
+  const auto late = [](const profilers::tool_command&) {
+    profilers::tool_run run;
+    run.started = true;
+    run.timed_out = true;
+    return run;
+  };
+  EXPECT_THAT(words_of_failure([&] { profilers::capture_embedded(m_request, late); }),
+              HasSubstr("did not end in time"));
+}
+
+}  // namespace
+}  // namespace profgate::test

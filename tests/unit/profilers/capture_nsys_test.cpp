@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "capture_fixture.h"
+#include "parsers/nsys_csv.h"
+
+namespace profgate::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+/// Without the real tool: what nsys can do wrong.
+class capture_with_fake_nsys : public capture_test {
+ protected:
+  capture_with_fake_nsys() {
+    m_request.lock_file = m_folder / "lock";
+    m_nsys.executable = "/opt/nsys";
+    m_nsys.version = "1.2.3";
+    set_script({"exit:0"});
+  }
+
+  /// Runs with an nsys that prints `output`, exits with `exit_code` and leaves `left_files`.
+  std::string words(const std::string& output, int exit_code, const std::vector<std::string>& left_files) {
+    return words_of_failure([&] {
+      profilers::capture_with_nsys(m_request, m_nsys, [&](const profilers::tool_command& command) {
+        profilers::tool_run run;
+        run.started = true;
+        if (command.argv.front() != "/opt/nsys") return run_by_fork(command);
+        run.tail = output;
+        run.exit_code = exit_code;
+        for (const std::string& name : left_files) std::ofstream(m_folder / name) << "x";
+        return run;
+      });
+    });
+  }
+
+  profilers::nsys_installation m_nsys;
+};
+
+TEST_F(capture_with_fake_nsys, knows_the_wedge) {
+  EXPECT_THAT(words("Agent launcher failed", 1, {}),
+              AllOf(HasSubstr("could not start its agent"), HasSubstr("remove /dev/shm/NSys-*")));
+}
+
+TEST_F(capture_with_fake_nsys, names_a_missing_importer_and_its_missing_library) {
+  EXPECT_THAT(words("", 0, {"run.qdstrm"}),
+              HasSubstr("its importer QdstrmImporter, which makes the report of it, is not there"));
+  m_nsys.importer = "/opt/QdstrmImporter";
+  m_nsys.missing_libraries = {"libdw.so.1"};
+  EXPECT_THAT(words("", 0, {"run.qdstrm"}),
+              AllOf(HasSubstr("misses libdw.so.1"), HasSubstr("apt-get install libdw1")));
+  EXPECT_TRUE(fs::exists(m_folder / "run.qdstrm")) << "what was recorded is kept";
+}
+
+TEST_F(capture_with_fake_nsys, the_workloads_failure_comes_before_the_importers) {
+  EXPECT_THAT(words("", 3, {"run.qdstrm"}), HasSubstr("the workload under nsys failed: exit code 3"));
+  EXPECT_THAT(words("", 139, {}), HasSubstr("SIGSEGV"));
+}
+
+TEST_F(capture_with_fake_nsys, a_report_that_cannot_be_read_is_a_failure) {
+  EXPECT_THROW(profilers::capture_with_nsys(m_request, m_nsys,
+                                            [&](const profilers::tool_command&) {
+                                              profilers::tool_run run;
+                                              run.started = true;
+                                              std::ofstream(m_folder / "run.nsys-rep") << "x";
+                                              return run;
+                                            }),
+               core::bad_input)
+      << "the export left no SQLite file";
+}
+
+/// With the real one. Each test runs it once or twice; all hold the machine-wide lock.
+class capture_with_real_nsys : public capture_test {
+ protected:
+  void SetUp() override {
+    const auto environment = profilers::tool_environment::of_this_process();
+    const profilers::tool_location location = profilers::find_nsys(environment);
+    if (!location.executable) GTEST_SKIP() << location.reason;
+    m_nsys = profilers::inspect_nsys(*location.executable, environment, run_by_fork);
+    ASSERT_TRUE(m_nsys.importer) << "no importer beside " << *location.executable;
+    if (!m_nsys.missing_libraries.empty()) {
+      GTEST_SKIP() << "nsys's importer lacks a library: "
+                   << profilers::missing_library_remedy(m_nsys.missing_libraries);
+    }
+  }
+
+  profilers::capture_result capture() { return profilers::capture_with_nsys(m_request, m_nsys, run_by_fork); }
+  std::string words() {
+    return words_of_failure([&] { capture(); });
+  }
+
+  profilers::nsys_installation m_nsys;
+};
+
+TEST_F(capture_with_real_nsys, gates_once_for_each_stage_and_replaces_old_files) {
+  std::ofstream(m_folder / "run.sqlite") << "stale";
+  std::ofstream(m_folder / "run.nsys-rep") << "stale";
+  set_script({"push:LLM:prefill", "pop:LLM", "push:LLM:between", "pop:LLM", "push:LLM:decode_all",
+              "many:LLM:decode_step:3", "pop:LLM"});
+  m_request.ranges.push_back({"prefill", "LLM"});
+  const profilers::capture_result result = capture();
+  EXPECT_EQ(result.gate, "decode_all@LLM,prefill@LLM");
+  EXPECT_EQ(result.version, m_nsys.version);
+  EXPECT_THAT(result.timeline_files, ElementsAre(m_folder / "run.sqlite", m_folder / "run.prefill.sqlite"));
+  EXPECT_THAT(recorded_names(result),
+              ElementsAre("decode_all", "decode_step", "decode_step", "decode_step", "prefill"));
+  EXPECT_THAT(result.files, Contains(m_folder / "run.nsys-rep"));
+  const auto csv_name = profilers::name_of_report(m_nsys, profilers::nsys_report::nvtx_push_pop_sum);
+  const fs::path csv = m_folder / ("run_" + csv_name.value_or("") + ".csv");
+  EXPECT_THAT(result.files, Contains(csv));
+  EXPECT_EQ(parsers::read_nvtx_pushpop_csv(csv).size(), 2U);
+  EXPECT_FALSE(fs::exists(m_folder / "run.qdstrm"));
+}
+
+TEST_F(capture_with_real_nsys, ungated_counts_what_the_embedded_collector_counts) {
+  set_script({"push:LLM:prefill", "many:LLM:op:5", "pop:LLM", "ascii:LLM:decode_all", "many:LLM:op:7",
+              "pop:LLM", "threads:2:op:3"});
+  m_request.is_gated = false;
+  const auto counts = [&](const profilers::capture_result& result) {
+    std::map<std::string, int> by_name;
+    for (const std::string& name : recorded_names(result)) ++by_name[name];
+    return by_name;
+  };
+  const std::map<std::string, int> with_nsys = counts(capture());
+  EXPECT_EQ(with_nsys, (std::map<std::string, int>{{"prefill", 1}, {"decode_all", 1}, {"op", 18}}));
+  EXPECT_EQ(with_nsys, counts(profilers::capture_embedded(m_request, run_by_fork)));
+}
+
+TEST_F(capture_with_real_nsys, a_plain_string_opens_the_gate_too) {
+  set_script({"ascii:LLM:decode_all", "push:LLM:op", "pop:LLM", "pop:LLM", "push:LLM:after", "pop:LLM"});
+  EXPECT_THAT(recorded_names(capture()), ElementsAre("decode_all", "op"));
+}
+
+TEST_F(capture_with_real_nsys, says_which_domain_the_range_is_in) {
+  set_script({"push:Other:decode_all", "pop:Other"});
+  EXPECT_THAT(words(), HasSubstr("it opened it in the domain 'Other'"));
+}
+
+TEST_F(capture_with_real_nsys, says_that_no_range_was_opened) {
+  set_script({"mark:m"});
+  EXPECT_THAT(words(), HasSubstr("it opened no range at all"));
+}
+
+TEST_F(capture_with_real_nsys, names_the_exit_code_and_keeps_the_report) {
+  set_script({"push:LLM:decode_all", "pop:LLM", "exit:3"});
+  EXPECT_THAT(words(), HasSubstr("the workload under nsys failed: exit code 3"));
+  EXPECT_TRUE(fs::exists(m_folder / "run.nsys-rep"));
+}
+
+TEST_F(capture_with_real_nsys, keeps_what_a_crash_inside_of_the_range_left) {
+  set_script({"push:LLM:decode_all", "work:20000", "abort"});
+  EXPECT_THAT(words(), HasSubstr("the workload under nsys failed: SIGABRT"));
+  // Whether the open range itself is in it depends on when nsys last emptied the program's buffer.
+  EXPECT_NO_THROW(parsers::read_nsys_sqlite(m_folder / "run.sqlite"));
+}
+
+}  // namespace
+}  // namespace profgate::test
