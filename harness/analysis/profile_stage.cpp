@@ -57,7 +57,9 @@ json operator_json(const operator_figures& figures, const std::string& no_cuda_r
   object.put("mean_ns", static_cast<double>(record.total_ns) / static_cast<double>(record.calls));
   object.put("exclusive_ns", figures.exclusive_ns);
   object.put("share_ratio", figures.share_ratio);
-  object.put("cuda_ns", or_absent(record.cuda_ns, no_cuda_reason));
+  // Without an absent trace only a start/end range, on no thread's stack, leaves its kernels unknown.
+  object.put("cuda_ns", or_absent(record.cuda_ns,
+                                  no_cuda_reason.empty() ? figures.exclusive_ns.reason() : no_cuda_reason));
   return object.take();
 }
 

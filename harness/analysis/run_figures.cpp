@@ -34,7 +34,7 @@ measured<traced_stage> traced_of(const run_facts& facts, const timeline_figures&
   const auto& names = facts.bare.stages;
   const auto found = std::find(names.begin(), names.end(), stage);
   if (found == names.end()) {
-    return measured<traced_stage>::absent("stage '" + stage + "' is no range that the trace is asked for");
+    return measured<traced_stage>::absent("stage '" + stage + "' has no range of its own in a trace");
   }
   return timeline.stages[static_cast<std::size_t>(found - names.begin())];
 }

@@ -81,9 +81,11 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
     if (sum.calls == 0) continue;  // seen only around a launch; the range itself crosses the stage's edge
     operator_figures figures;
     figures.record = {stage_name, std::string(name), sum.total_ns, std::nullopt, sum.calls};
-    if (!timeline.kernels_absent_reason) figures.record.cuda_ns = sum.cuda_ns;
+    const bool can_tell_kernels = !timeline.kernels_absent_reason && !sum.has_start_end;
+    if (can_tell_kernels) figures.record.cuda_ns = sum.cuda_ns;
     if (sum.has_start_end) {
-      const std::string reason = "start/end ranges may overlap others, so they have no self time";
+      const std::string reason =
+          "start/end ranges may overlap others: neither self time nor kernels are theirs alone";
       figures.exclusive_ns = measured<std::int64_t>::absent(reason);
       figures.share_ratio = measured<double>::absent(reason);
     } else {

@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "core/escape.h"
 #include "core/units.h"
@@ -121,15 +123,24 @@ json column(const json& rows, const std::string& key) {
 }
 
 json reasons(const json& rows, const json& keys) {
-  json list = json::array();
+  std::vector<std::pair<std::string, std::string>> fields_by_reason;
   for (const json& row : rows.is_object() ? json::array({rows}) : rows) {
     for (const json& key : keys) {
-      const auto& name = key.get_ref<const std::string&>();
-      if (!row.is_object() || !row.contains(name) || !row[name].is_null()) continue;
-      const json entry{{"field", name}, {"reason", reason_of(row, name)}};
-      if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(entry);
+      const auto& field = key.get_ref<const std::string&>();
+      if (!row.is_object() || !row.contains(field) || !row[field].is_null()) continue;
+      const std::string reason = reason_of(row, field);
+      const auto known = std::find_if(fields_by_reason.begin(), fields_by_reason.end(),
+                                      [&](const auto& entry) { return entry.first == reason; });
+      if (known == fields_by_reason.end()) {
+        fields_by_reason.emplace_back(reason, field);
+      } else if ((", " + known->second + ",").find(", " + field + ",") == std::string::npos) {
+        known->second += ", " + field;
+      }
     }
   }
+  json list = json::array();
+  for (const auto& [reason, fields] : fields_by_reason)
+    list.push_back({{"fields", fields}, {"reason", reason}});
   return list;
 }
 

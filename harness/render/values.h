@@ -27,8 +27,8 @@ std::string link_target(const std::string& path);
 /// The field `key` of every row.
 nlohmann::json column(const nlohmann::json& rows, const std::string& key);
 
-/// Why the empty cells of a table are empty: [{field, reason}], each reason once, for the keys given.
-/// `rows` is one object or an array of them.
+/// Why the empty cells of a table are empty: [{fields, reason}], each reason once with all fields it
+/// explains. `rows` is one object or an array of them.
 nlohmann::json reasons(const nlohmann::json& rows, const nlohmann::json& keys);
 
 /// What `pointer` ("/host/cpu_model") leads to in a document of another part, in the given format:

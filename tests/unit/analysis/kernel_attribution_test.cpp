@@ -47,6 +47,14 @@ TEST(kernel_attribution, idle_time_counts_overlapping_kernels_once) {
   EXPECT_DOUBLE_EQ(*figures.stages[1]->device_idle_ratio, 0.75);  // busy 220–245
 }
 
+TEST(kernel_attribution, does_not_guess_for_start_end_ranges) {
+  core::timeline timeline = gpu_run();
+  timeline.ranges.push_back({"LLM", "copy", core::range_style::start_end, 1, 1, 20, 70});
+  const timeline_figures figures = analyze_one(timeline);
+  EXPECT_EQ(find_operator(*figures.stages[0], "copy")->record.cuda_ns, std::nullopt);
+  EXPECT_EQ(find_operator(*figures.stages[0], "mlp")->record.cuda_ns, 40);
+}
+
 TEST(kernel_attribution, keeps_devices_apart) {
   const timeline_figures figures = analyze_one(timeline_builder()
                                                    .range("prefill", 0, 100)

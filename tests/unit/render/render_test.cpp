@@ -48,11 +48,13 @@ TEST(templates, show_a_value_in_each_format) {
 }
 
 TEST(templates, show_why_a_value_is_missing) {
-  const std::string json = R"({"o": {"x": null, "not_measured": {"x": "no <gpu>"}}})";
+  const std::string json =
+      R"({"o": {"x": null, "y": null, "not_measured": {"x": "no <gpu>", "y": "no <gpu>"}}})";
   EXPECT_EQ(show(json, "{{ cell(o, \"x\", \"ms\") }}\n"), "–\n");
   EXPECT_EQ(show(json, "{{ or_reason(o, \"x\", \"ms\") }}\n"), "not measured: no &lt;gpu&gt;\n");
-  EXPECT_EQ(show(json, "{% for r in reasons(o, [\"x\"]) %}{{ r.field }}: {{ md(r.reason) }}{% endfor %}\n"),
-            "x: no &lt;gpu&gt;\n");
+  EXPECT_EQ(
+      show(json, "{% for r in reasons(o, [\"x\", \"y\"]) %}{{ r.fields }}: {{ md(r.reason) }}{% endfor %}\n"),
+      "x, y: no &lt;gpu&gt;\n");
 }
 
 TEST(templates, follow_a_pointer_and_say_where_it_ends) {
