@@ -69,7 +69,7 @@ std::vector<core::range_record> observe_ranges(const capture_request& request, c
   return ranges;
 }
 
-capture_result capture_embedded(const capture_request& request, const command_runner& run) {
+capture_result capture_embedded(const capture_request& request, const command_runner& run) try {
   const fs::path single = request.output_folder / "embedded.timeline";
   std::error_code ignored;
   fs::remove(single, ignored);
@@ -111,6 +111,8 @@ capture_result capture_embedded(const capture_request& request, const command_ru
         fmt::format("{} processes used NVTX, each has its own file", recorded.files.size()));
   }
   return result;
+} catch (const fs::filesystem_error& problem) {
+  fail_on_files(problem);
 }
 
 }  // namespace profgate::profilers

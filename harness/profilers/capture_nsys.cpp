@@ -184,7 +184,7 @@ class nsys_session {
 }  // namespace
 
 capture_result capture_with_nsys(const capture_request& request, const nsys_installation& nsys,
-                                 const command_runner& run) {
+                                 const command_runner& run) try {
   capture_result result;
   result.tool = "nsys";
   result.version = nsys.version;
@@ -206,6 +206,8 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
         fmt::format("the workload ran {} times, once for each gate", request.ranges.size()));
   }
   return result;
+} catch (const fs::filesystem_error& problem) {
+  fail_on_files(problem);
 }
 
 }  // namespace profgate::profilers

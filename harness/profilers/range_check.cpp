@@ -92,6 +92,11 @@ void require_ranges(const core::timeline& timeline, const std::vector<range_name
   }
 }
 
+void fail_on_files(const std::filesystem::filesystem_error& problem) {
+  throw core::step_failure(fmt::format("{}: {}", problem.path1().string(), problem.code().message()),
+                           "make the run directory writable, with room on its disk, and run again");
+}
+
 void require_good_run(const tool_run& run, const std::string& what, const std::filesystem::path& log_file) {
   const std::string look = fmt::format("its output is in {}", log_file.string());
   if (run.interrupted) throw core::interrupted(fmt::format("interrupted while {} ran", what));

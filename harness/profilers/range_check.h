@@ -23,4 +23,7 @@ void require_ranges(const core::timeline& timeline, const std::vector<range_name
 /// `what` names it: "the workload".
 void require_good_run(const tool_run& run, const std::string& what, const std::filesystem::path& log_file);
 
+/// A run directory that cannot be written, in words.
+[[noreturn]] void fail_on_files(const std::filesystem::filesystem_error& problem);
+
 }  // namespace profgate::profilers

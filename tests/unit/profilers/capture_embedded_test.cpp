@@ -79,6 +79,12 @@ TEST_F(capture_embedded, names_how_the_workload_failed_and_keeps_what_it_left) {
   EXPECT_THAT(words(), HasSubstr("the embedded collector /no/such/library.so does not exist"));
 }
 
+TEST_F(capture_embedded, names_a_folder_that_is_not_there) {
+  set_script({"push:LLM:decode_all", "pop:LLM"});
+  m_request.output_folder = m_folder / "absent";
+  EXPECT_THAT(words(), AllOf(HasSubstr("absent: No such file or directory"), HasSubstr("writable")));
+}
+
 TEST_F(capture_embedded, an_interruption_is_no_failure_of_the_workload) {
   set_script({});
   const auto interrupted = [](const profilers::tool_command&) {
