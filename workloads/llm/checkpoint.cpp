@@ -23,6 +23,11 @@ std::string dims_text(const std::vector<std::int64_t>& dims) {
   return text + "]";
 }
 
+failure tensor_failure(const std::string& path, const std::string& tensor, const std::string& what_is_wrong,
+                       const std::string& remedy) {
+  return bad_input(path + ": tensor '" + tensor + "' " + what_is_wrong, remedy);
+}
+
 /// Converts elements of two bytes; the file gives no alignment.
 template <float (*Convert)(std::uint16_t)>
 void convert(const std::byte* from, std::span<float> to, thread_pool& pool) {
@@ -55,8 +60,8 @@ void checkpoint_source::open_shard(const std::string& path) {
   auto tensors = parse_safetensors(file.bytes(), path);
   for (const auto& [name, entry] : tensors)
     if (!m_shard_of_tensor.emplace(name, m_shards.size()).second)
-      throw bad_input(path + ": tensor '" + name + "' is also in " + m_shards[m_shard_of_tensor[name]].path,
-                      "fetch the checkpoint again; its shards do not belong together");
+      throw tensor_failure(path, name, "is also in " + m_shards[m_shard_of_tensor[name]].path,
+                           "fetch the checkpoint again; its shards do not belong together");
   m_shards.push_back({path, std::move(file), std::move(tensors)});
 }
 
@@ -69,8 +74,8 @@ void checkpoint_source::open_indexed(const std::string& index_path) {
   for (const auto& [tensor, shard_name] : weight_map->items()) {
     const std::string name = shard_name.is_string() ? shard_name.get<std::string>() : "";
     if (name.empty() || name.find('/') != std::string::npos)
-      throw bad_input(index_path + ": tensor '" + tensor + "' is not in a file of this directory",
-                      "fetch the checkpoint again; its index is damaged");
+      throw tensor_failure(index_path, tensor, "is not in a file of this directory",
+                           "fetch the checkpoint again; its index is damaged");
     shard_names.insert(name);
   }
   for (const auto& name : shard_names) open_shard(m_directory + "/" + name);

@@ -1,5 +1,6 @@
 #include "llm/reference.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "llm/failure.h"
@@ -12,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 json find_entry(const std::string& file, const std::string& name) {
-  const json document = read_json_file(file);
+  json document = read_json_file(file);
   if (document.is_object()) {
     if (document.contains(name)) return document.at(name);
     if (document.contains("last_logits")) return document;
@@ -55,10 +56,12 @@ reference read_reference(const std::string& file, const std::string& name, std::
   if (result.prompt.empty() || result.greedy.empty() || result.last_logits.empty())
     throw bad_input(file + ": reference '" + name + "' has no prompt, no tokens or no logits",
                     "correct the file");
-  for (const auto& logit : result.last_logits)
-    if (logit.token >= static_cast<std::size_t>(vocab_size))
-      throw bad_input(file + ": reference '" + name + "' is of a model with a larger vocabulary",
-                      "set model.reference to an entry of this model");
+  const bool of_this_vocabulary =
+      std::all_of(result.last_logits.begin(), result.last_logits.end(),
+                  [&](const auto& logit) { return logit.token < static_cast<std::size_t>(vocab_size); });
+  if (!of_this_vocabulary)
+    throw bad_input(file + ": reference '" + name + "' is of a model with a larger vocabulary",
+                    "set model.reference to an entry of this model");
   return result;
 }
 

@@ -79,7 +79,7 @@ class header_parser {
       return true;
     };
     const auto* text = reinterpret_cast<const char*>(m_file.data()) + length_bytes;
-    const json header = json::parse(text, text + header_bytes, note_duplicate, false);
+    json header = json::parse(text, text + header_bytes, note_duplicate, false);
     if (header.is_discarded()) throw corrupt("the header is not JSON");
     if (!header.is_object()) throw corrupt("the header is not a JSON object");
     if (duplicate) throw corrupt_tensor(*duplicate, "is listed twice");

@@ -43,8 +43,8 @@ affine distribution_of(const tensor_spec& spec) {
   const bool embedding = name.find("embed") != std::string_view::npos || name.ends_with("rel_pos_h") ||
                          name.ends_with("rel_pos_w");
   if (embedding) return {0.0F, 0.05F};
-  const auto fan_in = static_cast<double>(spec.elements() / spec.dims.front());
-  return {0.0F, static_cast<float>(std::sqrt(3.0 / fan_in))};
+  const std::int64_t fan_in = spec.elements() / spec.dims.front();
+  return {0.0F, static_cast<float>(std::sqrt(3.0 / static_cast<double>(fan_in)))};
 }
 
 }  // namespace

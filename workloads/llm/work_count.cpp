@@ -15,7 +15,7 @@ std::int64_t layer_multiply_adds(const model_shape& shape) {
 
 /// Query times keys and scores times values, one token that sees `context` positions, all layers.
 std::int64_t attention_flops(const model_shape& shape, std::int64_t context) {
-  return 2 * 2 * shape.query_width() * context * shape.num_hidden_layers;
+  return 4 * shape.query_width() * context * shape.num_hidden_layers;
 }
 
 std::int64_t lm_head_flops(const model_shape& shape) {
@@ -61,15 +61,12 @@ work decode_work(const model_shape& shape, std::int64_t prompt_tokens, std::int6
 
 std::vector<std::string> work_assumptions() {
   return {
-      "a product of m x k and k x n counts 2*m*n*k floating-point operations; norms, rotary positions, "
-      "softmax, "
-      "activation and sampling count none",
+      "a product of m x k and k x n counts 2*m*n*k floating-point operations; no other counts",
       "attention counts only the positions a token sees (causal)",
       "the LM head runs for the last position only",
-      "each weight is read from memory once a forward pass, as float32; of the embedding only the tokens' "
-      "rows",
-      "each position's keys and values are written once; prefill reads them once, each decode step reads all "
-      "positions once; activations stay in cache",
+      "each weight is read from memory once a forward pass, as float32 (of the embedding: the tokens' rows)",
+      "keys and values are written once; prefill reads them once, each decode step all of them once",
+      "activations stay in cache",
   };
 }
 

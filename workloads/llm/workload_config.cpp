@@ -14,8 +14,8 @@ namespace {
 /// One group of the document ("workload", "model.shape"); it knows its path for messages.
 class group {
  public:
-  group(std::string file, std::string path, YAML::Node node)
-      : m_file(std::move(file)), m_path(std::move(path)), m_node(std::move(node)) {}
+  group(std::string file, std::string path, const YAML::Node& node)
+      : m_file(std::move(file)), m_path(std::move(path)), m_node(node) {}
 
   group child(const char* key) const {
     const YAML::Node node = m_node[key];
