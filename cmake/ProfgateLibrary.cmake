@@ -28,6 +28,8 @@ function(profgate_unit_test name)
   endif()
   add_executable(unit_${name} ${arg_SOURCES})
   target_link_libraries(unit_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main profgate_build_settings)
+  # What a test does is quick; what counts is how long it takes to compile.
+  target_compile_options(unit_${name} PRIVATE -O0)
   target_compile_definitions(unit_${name} PRIVATE "PROFGATE_TEST_DATA=\"${PROJECT_SOURCE_DIR}/tests/data\"")
   include(GoogleTest)
   gtest_discover_tests(unit_${name} TEST_PREFIX "unit.${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60

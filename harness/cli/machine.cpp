@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "installation.h"
 #include "nsys_agents.h"
-#include "profilers/ncu.h"
+#include "profilers/ncu_installation.h"
 #include "profilers/nsys_installation.h"
 #include "tool_runner.h"
 

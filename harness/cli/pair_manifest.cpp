@@ -42,7 +42,8 @@ pair_manifest from_json(const nlohmann::json& json) {
   for (const std::string dir : json.at("conf_dirs")) manifest.conf_dirs.emplace_back(dir);
   manifest.overrides = json.at("overrides").get<std::vector<std::string>>();
   const nlohmann::json& build = json.at("build");
-  manifest.build = {build.at("type"), build.at("compiler"), build.at("compiler_version"), build.at("flags")};
+  const auto said = [&](const char* key) { return text_or_nothing(build.at(key)).value_or("unknown"); };
+  manifest.build = {said("type"), said("compiler"), said("compiler_version"), said("flags")};
   return manifest;
 }
 

@@ -41,7 +41,7 @@ TEST_P(interruption_in_each_stage, sigkill_loses_nothing_and_a_rerun_is_good) {
   const fs::path first = latest_run();
   const std::string profile_before = text_of("profile.json");
 
-  const fs::path hanging = register_probe({"--fault", "hang", "--fault-mode", GetParam().fault_mode});
+  const fs::path hanging = register_probe({"--fault", "hang-in-range", "--fault-mode", GetParam().fault_mode});
   const command_result killed =
       profgate({"run", "--manifest", hanging.string()}, signal_when_hanging(GetParam().step, SIGKILL));
   EXPECT_EQ(killed.exit_code, -1) << killed.output;
@@ -59,10 +59,10 @@ TEST_P(interruption_in_each_stage, sigkill_loses_nothing_and_a_rerun_is_good) {
 INSTANTIATE_TEST_SUITE_P(stages, interruption_in_each_stage,
                          ::testing::Values(killed_step{"stage1", "bench"},
                                            killed_step{"timeline", "profile"}),
-                         [](const auto& info) { return std::string(info.param.step); });
+                         [](const auto& test) { return std::string(test.param.step); });
 
 TEST_F(interruption, ctrl_c_leaves_a_readable_status_and_releases_the_pair) {
-  const fs::path hanging = register_probe({"--fault", "hang"});
+  const fs::path hanging = register_probe({"--fault", "hang-in-range"});
   const command_result result =
       profgate({"run", "--manifest", hanging.string()}, signal_when_hanging("stage1", SIGINT));
   EXPECT_EQ(result.exit_code, 130) << result.output;
@@ -72,7 +72,7 @@ TEST_F(interruption, ctrl_c_leaves_a_readable_status_and_releases_the_pair) {
 }
 
 TEST_F(interruption, two_runs_of_a_pair_at_once_do_not_share_a_directory) {
-  const fs::path hanging = register_probe({"--fault", "hang"});
+  const fs::path hanging = register_probe({"--fault", "hang-in-range"});
   command_result second;
   auto stop = [&, end_first = signal_when_hanging("stage1", SIGINT),
                asked = false]() mutable -> std::optional<std::string> {

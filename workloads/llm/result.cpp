@@ -21,9 +21,9 @@ ordered_json dims_json(const model_shape& shape) {
           {"head_dim", shape.head_dim},
           {"rms_norm_eps", shape.rms_norm_eps},
           {"rope_theta", shape.rope_theta},
-          {"tie_word_embeddings", shape.tie_word_embeddings},
-          {"attention_bias", shape.attention_bias},
-          {"qk_norm", shape.qk_norm}};
+          {"tie_word_embeddings", shape.tie_word_embeddings ? 1 : 0},
+          {"attention_bias", shape.attention_bias ? 1 : 0},
+          {"qk_norm", shape.qk_norm ? 1 : 0}};
 }
 
 ordered_json model_json(const workload_config& config, const model_shape& shape) {

@@ -3,6 +3,7 @@
 
 #include "artifacts/atomic_file.h"
 #include "artifacts/provenance.h"
+#include "bundle.h"
 #include "gather_run.h"
 #include "make_reports.h"
 #include "steps/step.h"
