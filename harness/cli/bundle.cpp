@@ -77,14 +77,13 @@ bool any_exists(const fs::path& run_dir, std::string_view pattern) {
 
 }  // namespace
 
-std::vector<timeline_file> timeline_files(const fs::path& run_dir, const std::vector<std::string>& stages) {
+std::vector<timeline_file> timeline_files(const fs::path& run_dir,
+                                          const std::optional<std::string>& main_gate) {
   std::vector<timeline_file> files;
   for (const fs::path& path : find_all(run_dir, "nsys/run*.sqlite")) {
-    timeline_file file{fs::relative(path, run_dir).string(), std::nullopt, {path}};
-    // run.sqlite is gated on the configured range or not at all; run.<stage>.sqlite on that stage.
-    const std::string stage = path.stem().extension().string();
-    if (stage.size() > 1 && std::find(stages.begin(), stages.end(), stage.substr(1)) != stages.end())
-      file.gate = stage.substr(1);
+    timeline_file file{fs::relative(path, run_dir).string(), main_gate, {path}};
+    const std::string stage = path.stem().extension().string();  // "run.prefill.sqlite" is gated on prefill
+    if (main_gate && stage.size() > 1) file.gate = stage.substr(1);
     files.push_back(std::move(file));
   }
   const std::vector<fs::path> embedded = find_all(run_dir, "nsys/embedded*.timeline");
@@ -99,6 +98,7 @@ std::vector<fs::path> profiled_results(const fs::path& run_dir) {
 std::vector<analysis::artifact_facts> list_artifacts(const fs::path& run_dir) {
   std::vector<analysis::artifact_facts> list;
   for (const bundle_row& row : bundle) {
+    if (row.made_by == "report") continue;  // their sizes are not known while they are made
     for (const fs::path& path : find_all(run_dir, row.path)) {
       list.push_back({fs::relative(path, run_dir).string(), std::string(row.title), stored_bytes(path)});
     }

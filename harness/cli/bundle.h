@@ -17,13 +17,16 @@ struct timeline_file {
   std::vector<std::filesystem::path> paths;
 };
 
+/// `main_gate`: the stage that nsys's first capture was gated on, or nothing where the captures are whole
+/// runs.
 std::vector<timeline_file> timeline_files(const std::filesystem::path& run_dir,
-                                          const std::vector<std::string>& stages);
+                                          const std::optional<std::string>& main_gate);
 
 /// Result JSONs that the traced runs wrote.
 std::vector<std::filesystem::path> profiled_results(const std::filesystem::path& run_dir);
 
-/// Every file of the bundle that exists, in the order in which a person reads them.
+/// Every file of the bundle that exists, but for the reports themselves, in the order in which a person reads
+/// them.
 std::vector<analysis::artifact_facts> list_artifacts(const std::filesystem::path& run_dir);
 
 /// Files that the steps which ended well should have left and did not.

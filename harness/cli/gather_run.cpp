@@ -59,8 +59,10 @@ analysis::step_facts facts_of(const std::string& step, const fs::path& run_dir) 
 }
 
 void gather_captures(const fs::path& run_dir, const config::resolved& config, analysis::run_facts& facts) {
-  const std::vector<std::string> stages = config.list("workload.stages");
-  for (const timeline_file& file : timeline_files(run_dir, stages)) {
+  // Without gating each file holds the whole run.
+  const std::optional<std::string> gate =
+      config.boolean("nsys.gating_nvtx") ? std::optional(config.text("nsys.gate_range")) : std::nullopt;
+  for (const timeline_file& file : timeline_files(run_dir, gate)) {
     facts.captures.push_back({file.name, file.gate, parsers::read_timelines(file.paths)});
   }
   if (facts.captures.empty()) facts.captures_absent_reason = reason_of(run_dir, "timeline");
@@ -69,8 +71,11 @@ void gather_captures(const fs::path& run_dir, const config::resolved& config, an
 }
 
 std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
-  std::vector<analysis::named_value> inputs = {{"weights", config.text("model.weights")}};
-  if (!config.is_null("model.checkpoint")) inputs.push_back({"checkpoint", config.text("model.checkpoint")});
+  std::vector<analysis::named_value> inputs;
+  for (const std::string key : {"weights", "checkpoint"}) {
+    const std::string path = "model." + key;
+    if (!config.is_null(path)) inputs.push_back({key, config.text(path)});
+  }
   for (const std::string key : {"prompt_tokens", "decode_tokens", "batch"}) {
     const std::string path = "workload." + key;
     if (!config.is_null(path)) inputs.push_back({key, std::to_string(config.integer(path))});

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -124,8 +125,7 @@ class nsys_session {
       throw core::step_failure(fmt::format("the importer of nsys made no {}", report.string()),
                                fmt::format("its output is in {}", m_request.log_file.string()));
     }
-    m_result.notes.push_back(
-        fmt::format("nsys did not find its importer; {} was used", m_nsys.importer->string()));
+    note_once(fmt::format("nsys did not find its importer; {} was used", m_nsys.importer->string()));
   }
 
   core::timeline export_timeline() {
@@ -147,6 +147,7 @@ class nsys_session {
       return;
     }
     run_reader(nsys_stats_command(m_nsys, names, with(".sqlite"), m_base), "'nsys stats'");
+    std::vector<std::string> without_data;
     for (const std::string& name : names) {
       const fs::path csv = with("_" + name + ".csv");
       std::error_code problem;
@@ -155,9 +156,22 @@ class nsys_session {
         throw core::step_failure(fmt::format("'nsys stats' made no {}", csv.string()),
                                  fmt::format("its output is in {}", m_request.log_file.string()));
       }
-      m_result.files.push_back(csv);
-      if (bytes == 0)
-        m_result.notes.push_back(fmt::format("{}: nsys has no data for it", csv.filename().string()));
+      if (bytes > 0) {
+        m_result.files.push_back(csv);
+      } else {
+        fs::remove(csv);  // an empty summary beside real ones reads like a fault
+        without_data.push_back(name);
+      }
+    }
+    if (!without_data.empty()) {
+      note_once(fmt::format("nsys had no data for these summaries: {}", fmt::join(without_data, ", ")));
+    }
+  }
+
+  /// One capture a stage would say the same for each.
+  void note_once(const std::string& note) {
+    if (std::find(m_result.notes.begin(), m_result.notes.end(), note) == m_result.notes.end()) {
+      m_result.notes.push_back(note);
     }
   }
 

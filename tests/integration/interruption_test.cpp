@@ -41,7 +41,8 @@ TEST_P(interruption_in_each_stage, sigkill_loses_nothing_and_a_rerun_is_good) {
   const fs::path first = latest_run();
   const std::string profile_before = text_of("profile.json");
 
-  const fs::path hanging = register_probe({"--fault", "hang-in-range", "--fault-mode", GetParam().fault_mode});
+  const fs::path hanging =
+      register_probe({"--fault", "hang-in-range", "--fault-mode", GetParam().fault_mode});
   const command_result killed =
       profgate({"run", "--manifest", hanging.string()}, signal_when_hanging(GetParam().step, SIGKILL));
   EXPECT_EQ(killed.exit_code, -1) << killed.output;

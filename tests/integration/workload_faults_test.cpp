@@ -41,8 +41,8 @@ TEST_F(workload_faults, a_crash_inside_the_range_is_named) {
 }
 
 TEST_F(workload_faults, a_hang_ends_at_the_deadline) {
-  const command_result result =
-      run_pair(register_probe({"--fault", "hang-in-range"}), {"run.step_timeout_s=1", "run.interrupt_grace_s=1"});
+  const command_result result = run_pair(register_probe({"--fault", "hang-in-range"}),
+                                         {"run.step_timeout_s=1", "run.interrupt_grace_s=1"});
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("timed out"));
   EXPECT_THAT(status_of("stage1").remedy, HasSubstr("run.step_timeout_s"));

@@ -31,7 +31,7 @@ artifacts::run_inputs inputs_of(const step_context& context) {
   const config::resolved& config = context.config;
   artifacts::run_inputs inputs;
   inputs.model = text_or(config, "model.name", context.manifest.model);
-  inputs.weights = config.text("model.weights");
+  inputs.weights = text_or(config, "model.weights", "");
   inputs.files = input_files(config);
   inputs.prompt_tag = text_or(config, "workload.seed_tag", inputs.model);
   inputs.prompt_tokens = integer_or_nothing(config, "workload.prompt_tokens");

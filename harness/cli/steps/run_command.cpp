@@ -17,13 +17,27 @@ std::string replace_all(std::string text, std::string_view from, const std::stri
   return text;
 }
 
-/// The last line that says something: where a failed program tells why.
-std::string last_line(const std::string& tail) {
-  const std::size_t end = tail.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return "";
-  const std::size_t start = tail.find_last_of("\r\n", end);
-  return tail.substr(start == std::string::npos ? 0 : start + 1,
-                     end - (start == std::string::npos ? 0 : start + 1) + 1);
+/// What a program said last: why it failed and, where it keeps our form, what to do.
+struct last_words {
+  std::string reason;
+  std::string remedy;
+};
+
+/// Takes the last line that says something off `text`.
+std::string pop_line(std::string& text) {
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  const std::size_t start = text.find_last_of("\r\n");
+  const std::string line = start == std::string::npos ? text : text.substr(start + 1);
+  text.erase(start == std::string::npos ? 0 : start);
+  return line;
+}
+
+last_words read_last_words(std::string tail) {
+  static constexpr std::string_view remedy_mark = "  to fix it: ";
+  last_words words{pop_line(tail), ""};
+  if (words.reason.starts_with(remedy_mark))
+    words = {pop_line(tail), words.reason.substr(remedy_mark.size())};
+  return words;
 }
 
 }  // namespace
@@ -87,24 +101,24 @@ void require_good_end(const process::outcome& outcome, const fs::path& log_file)
     throw core::step_failure(outcome.start_error,
                              "build the workload, or correct its COMMAND in profgate_add_workload()");
   }
-  const std::string said = last_line(outcome.tail);
-  if (outcome.how == process::ending::exited &&
-      outcome.exit_code == static_cast<int>(core::exit_code::not_possible)) {
-    throw core::not_possible(said.empty() ? "the workload cannot run on this machine" : said,
-                             fmt::format("see {}", log_file.string()));
+  const last_words said = read_last_words(outcome.tail);
+  const bool exited = outcome.how == process::ending::exited;
+  const std::string all_it_said = fmt::format("all it said is in {}", log_file.string());
+  const std::string remedy =
+      said.remedy.empty() ? all_it_said : fmt::format("{} ({})", said.remedy, all_it_said);
+  if (exited && outcome.exit_code == static_cast<int>(core::exit_code::not_possible)) {
+    throw core::not_possible(said.reason.empty() ? "the workload cannot run on this machine" : said.reason,
+                             remedy);
   }
-  const std::string reason =
-      fmt::format("the workload {}{}{}", process::describe(outcome), said.empty() ? "" : ": ", said);
-  if (outcome.how == process::ending::exited &&
-      outcome.exit_code == static_cast<int>(core::exit_code::bad_input)) {
-    throw core::bad_input(reason,
-                          fmt::format("correct what it names; all it said is in {}", log_file.string()));
-  }
+  const std::string reason = fmt::format("the workload {}{}{}", process::describe(outcome),
+                                         said.reason.empty() ? "" : ": ", said.reason);
+  if (exited && outcome.exit_code == static_cast<int>(core::exit_code::bad_input))
+    throw core::bad_input(reason, remedy);
   if (outcome.how == process::ending::timed_out) {
     throw core::step_failure(
-        reason, fmt::format("raise run.step_timeout_s, or find in {} where it hangs", log_file.string()));
+        reason, fmt::format("raise run.step_timeout_s, or find out where it hangs ({})", all_it_said));
   }
-  throw core::step_failure(reason, fmt::format("see {}", log_file.string()));
+  throw core::step_failure(reason, remedy);
 }
 
 std::optional<std::string> output_of(const std::vector<std::string>& argv) {

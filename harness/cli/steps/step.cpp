@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "artifacts/gpu_facts.h"
 #include "artifacts/run_store.h"
 #include "artifacts/utc_time.h"
 #include "core/units.h"
@@ -78,6 +79,14 @@ void print_last_line(const std::string& pair, const artifacts::step_status& stat
   fmt::print("{}\n", line);
 }
 
+/// The vendor's figures for the GPU that is here, where conf/hardware/ knows it.
+std::optional<std::string> hardware_of_first_gpu(const pair_manifest& manifest) {
+  const artifacts::gpu_facts gpu = artifacts::gather_gpu_facts();
+  if (!gpu.devices.value() || gpu.devices.value()->empty()) return std::nullopt;
+  const std::optional<std::string>& name = gpu.devices.value()->front().name.value();
+  return name ? config::hardware_for_device(manifest.conf_dirs, *name) : std::nullopt;
+}
+
 }  // namespace
 
 const std::vector<step_definition>& all_steps() {
@@ -101,6 +110,7 @@ config::resolved compose_for(const pair_manifest& manifest,
   wanted.model_choice = manifest.model_choice;
   wanted.workload_choice = manifest.workload_choice;
   wanted.engine = manifest.engine;
+  if (manifest.device == "cuda") wanted.hardware_choice = hardware_of_first_gpu(manifest);
   wanted.pair_overrides = manifest.overrides;
   if (const char* overrides = std::getenv("PROFGATE_OVERRIDES")) {
     wanted.environment_overrides = config::split_overrides(overrides);

@@ -43,13 +43,12 @@ profilers::capture_request request_of(step_context& context) {
 }
 
 /// nsys where it is wanted and there; a missing one is no failure unless it was asked for by name.
-std::optional<profilers::nsys_installation> usable_nsys(step_context& context,
-                                                        const profilers::command_runner& run) {
+std::optional<profilers::nsys_installation> usable_nsys(step_context& context) {
   const std::string wanted = context.config.text("timeline");
   if (wanted == "embedded") return std::nullopt;
   const profilers::tool_environment environment = profilers::tool_environment::of_this_process();
   const profilers::tool_location found = profilers::find_nsys(environment);
-  if (found.executable) return profilers::inspect_nsys(*found.executable, environment, run);
+  if (found.executable) return profilers::inspect_nsys(*found.executable, environment, plain_tool_runner());
   if (wanted == "nsys") {
     throw core::not_possible(found.reason, "install Nsight Systems, set PROFGATE_NSYS, or use timeline=auto");
   }
@@ -65,7 +64,7 @@ void run_timeline(step_context& context) {
     throw core::not_possible("timeline=none was asked for", "set timeline=auto");
   }
   const profilers::command_runner run = step_tool_runner(context);
-  const std::optional<profilers::nsys_installation> nsys = usable_nsys(context, run);
+  const std::optional<profilers::nsys_installation> nsys = usable_nsys(context);
   const profilers::capture_request request = request_of(context);
   const profilers::capture_result result =
       nsys ? profilers::capture_with_nsys(request, *nsys, run) : profilers::capture_embedded(request, run);

@@ -1,6 +1,6 @@
-#include "doctor_checks.h"
-
 #include <gmock/gmock.h>
+
+#include "doctor_checks.h"
 
 namespace profgate::cli {
 namespace {
