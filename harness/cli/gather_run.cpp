@@ -63,7 +63,11 @@ void gather_captures(const fs::path& run_dir, const config::resolved& config, an
   const std::optional<std::string> gate =
       config.boolean("nsys.gating_nvtx") ? std::optional(config.text("nsys.gate_range")) : std::nullopt;
   for (const timeline_file& file : timeline_files(run_dir, gate)) {
-    facts.captures.push_back({file.name, file.gate, parsers::read_timelines(file.paths)});
+    analysis::capture capture{file.name, file.gate, parsers::read_timelines(file.paths)};
+    if (facts.device == "cpu" && capture.timeline.kernels.empty()) {
+      capture.timeline.kernels_absent_reason = "the pair runs on the CPU: there are no kernels";
+    }
+    facts.captures.push_back(std::move(capture));
   }
   if (facts.captures.empty()) facts.captures_absent_reason = reason_of(run_dir, "timeline");
   for (const fs::path& result : profiled_results(run_dir))

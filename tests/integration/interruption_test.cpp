@@ -96,7 +96,7 @@ TEST_F(interruption, a_step_of_another_ctest_is_refused) {
   const command_result result =
       profgate({"step", "stage1", "--manifest", (m_project / "probe.probe.json").string()});
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("prepare"));
+  EXPECT_THAT(result.output, HasSubstr("no run of probe.probe is in progress"));
 }
 
 }  // namespace

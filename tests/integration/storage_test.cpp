@@ -13,12 +13,11 @@ using ::testing::HasSubstr;
 class storage : public pair_fixture {};
 
 TEST_F(storage, a_full_disk_fails_the_run_and_leaves_earlier_runs_whole) {
-  mounted_tmpfs disk(m_project / "disk", "size=2m");
+  mounted_tmpfs disk(m_project / "disk", "size=8m");
   if (!disk.is_mounted()) GTEST_SKIP() << "mounting a tmpfs needs root";
   const std::string place = "artifacts.stage2_dir=disk/stage2";
   ASSERT_EQ(run_pair(register_probe({}), {place}).exit_code, 0);
-  const fs::path first = fs::directory_iterator(m_project / "disk/stage2")->path().parent_path();
-  std::ofstream(m_project / "disk/ballast") << std::string(4 << 20, 'x');
+  std::ofstream(m_project / "disk/ballast") << std::string(16 << 20, 'x');
 
   const command_result result = run_pair(register_probe({}), {place});
   EXPECT_EQ(result.exit_code, 1) << result.output;
@@ -28,7 +27,7 @@ TEST_F(storage, a_full_disk_fails_the_run_and_leaves_earlier_runs_whole) {
 }
 
 TEST_F(storage, a_read_only_runs_folder_is_named) {
-  mounted_tmpfs disk(m_project / "disk", "size=2m");
+  mounted_tmpfs disk(m_project / "disk", "size=8m");
   if (!disk.is_mounted()) GTEST_SKIP() << "mounting a tmpfs needs root";
   disk.make_read_only();
   const command_result result = run_pair(register_probe({}), {"artifacts.stage2_dir=disk/stage2"});

@@ -88,7 +88,7 @@ TEST_F(workload_faults, a_program_that_does_not_exist_is_named) {
 
 TEST_F(workload_faults, a_run_that_outgrows_its_limit_is_stopped) {
   const command_result result =
-      run_pair(register_probe({"--fault", "flood"}), {"artifacts.max_run_bytes=100000"});
+      run_pair(register_probe({"--fault", "flood"}), {"artifacts.max_run_bytes=1000000"});
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(status_of("stage1").remedy, HasSubstr("artifacts.max_run_bytes"));
 }

@@ -46,8 +46,8 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
   context.display.now_running(wanted.what);
   context.status.argv.push_back(wanted.command.argv);
 
-  artifacts::run_size_guard too_large(
-      context.run_dir, static_cast<std::uint64_t>(context.config.integer("artifacts.max_run_bytes")));
+  const auto max_run_bytes = static_cast<std::uint64_t>(context.config.integer("artifacts.max_run_bytes"));
+  artifacts::run_size_guard too_large(context.run_dir, max_run_bytes);
   process::run_options options;
   options.log_file = wanted.log_file;
   options.append_to_log = true;
@@ -77,9 +77,11 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
     throw core::interrupted(
         fmt::format("interrupted by {} while running {}", outcome.stop_reason, wanted.what));
   }
-  if (outcome.how == process::ending::stopped) {
-    throw core::step_failure(outcome.stop_reason, "raise artifacts.max_run_bytes, or profile fewer tokens");
-  }
+  // A quick child may be done before the guard has looked a second time.
+  const std::optional<std::string> outgrown =
+      outcome.how == process::ending::stopped ? outcome.stop_reason
+                                              : artifacts::run_size_guard(context.run_dir, max_run_bytes)();
+  if (outgrown) throw core::step_failure(*outgrown, "raise artifacts.max_run_bytes, or profile fewer tokens");
   return outcome;
 }
 
