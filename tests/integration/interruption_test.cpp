@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <csignal>
 #include <fstream>
 
@@ -13,59 +15,90 @@ using ::testing::HasSubstr;
 
 class interruption : public pair_fixture {
  protected:
-  /// Asked while profgate runs: once `step` is seen waiting on the hanging probe, sends `signal` to profgate.
-  std::function<std::optional<std::string>()> signal_when_hanging(const std::string& step, int signal) {
-    return [this, step, signal, sent = false]() mutable -> std::optional<std::string> {
+  /// Asked while profgate runs: once `step` is at work (and has a log, where it starts a child), sends
+  /// `signal` to profgate.
+  std::function<std::optional<std::string>()> signal_during(const std::string& step, int signal,
+                                                            bool has_log) {
+    return [this, step, signal, has_log, sent = false]() mutable -> std::optional<std::string> {
       const std::vector<fs::path> all = runs();
       if (sent || all.empty()) return std::nullopt;
       const std::optional<artifacts::step_status> status = artifacts::read_status(all.back(), step);
       const fs::path log = all.back() / artifacts::stage_folder(step) / "log.txt";
-      if (status && !status->state && status->process && fs::exists(log) && fs::file_size(log) > 0) {
+      const bool is_waiting = !has_log || (fs::exists(log) && fs::file_size(log) > 0);
+      if (status && !status->state && status->process && is_waiting) {
         kill(static_cast<pid_t>(status->process->pid), signal);
         sent = true;
       }
       return std::nullopt;
     };
   }
+
+  /// A good run, then one that is killed in `step`, then a good one again: nothing of the first is lost.
+  struct surroundings {
+    fs::path program = PROFGATE_PROGRAM;
+    std::string path_of_killed = getenv("PATH");
+  };
+  void kill_in(const std::string& step, const fs::path& manifest, bool has_log,
+               const surroundings& killed_with) {
+    ASSERT_EQ(run_pair(register_probe({}, "good")).exit_code, 0);
+    const std::string profile_before = text_of("profile.json");
+    const fs::path first = latest_run();
+
+    m_program = killed_with.program;
+    m_environment["PATH"] = killed_with.path_of_killed;
+    const command_result killed =
+        profgate({"run", "--manifest", manifest.string()}, signal_during(step, SIGKILL, has_log));
+    m_program = PROFGATE_PROGRAM;
+    m_environment.erase("PATH");
+    EXPECT_EQ(killed.exit_code, -1) << killed.output;
+    ASSERT_EQ(runs().size(), 2U);
+    EXPECT_EQ(status_of(step).state, step_state::failed);
+    EXPECT_THAT(status_of(step).reason, HasSubstr("interrupted"));
+
+    const command_result rerun = run_pair(register_probe({}));
+    EXPECT_EQ(rerun.exit_code, 0) << rerun.output;
+    EXPECT_EQ(runs().size(), 3U);
+    std::ifstream stream(first / "profile.json");
+    EXPECT_EQ((std::ostringstream() << stream.rdbuf()).str(), profile_before);
+  }
 };
 
-struct killed_step {
-  const char* step;
-  const char* fault_mode;  ///< in which mode the probe hangs, so that this step is the one that waits
-};
-
-class interruption_in_each_stage : public interruption, public ::testing::WithParamInterface<killed_step> {};
-
-TEST_P(interruption_in_each_stage, sigkill_loses_nothing_and_a_rerun_is_good) {
-  ASSERT_EQ(run_pair(register_probe({})).exit_code, 0);
-  const fs::path first = latest_run();
-  const std::string profile_before = text_of("profile.json");
-
-  const fs::path hanging =
-      register_probe({"--fault", "hang-in-range", "--fault-mode", GetParam().fault_mode});
-  const command_result killed =
-      profgate({"run", "--manifest", hanging.string()}, signal_when_hanging(GetParam().step, SIGKILL));
-  EXPECT_EQ(killed.exit_code, -1) << killed.output;
-  ASSERT_EQ(runs().size(), 2U);
-  EXPECT_EQ(status_of(GetParam().step).state, step_state::failed);
-  EXPECT_THAT(status_of(GetParam().step).reason, HasSubstr("interrupted"));
-
-  const command_result rerun = run_pair(register_probe({}));
-  EXPECT_EQ(rerun.exit_code, 0) << rerun.output;
-  EXPECT_EQ(runs().size(), 3U);
-  std::ifstream stream(first / "profile.json");
-  EXPECT_EQ((std::ostringstream() << stream.rdbuf()).str(), profile_before);
+TEST_F(interruption, sigkill_in_prepare_loses_nothing_and_a_rerun_is_good) {
+  // prepare asks git for the commit: this git never answers.
+  fs::create_directories(m_project / "bin");
+  ASSERT_EQ(mkfifo((m_project / "never").c_str(), 0600), 0);
+  std::ofstream(m_project / "bin/git") << "#!/bin/sh\nexec cat '" << (m_project / "never").string() << "'\n";
+  fs::permissions(m_project / "bin/git", fs::perms::owner_all);
+  kill_in("prepare", register_probe({}), false,
+          {.path_of_killed = (m_project / "bin").string() + ":" + getenv("PATH")});
 }
 
-INSTANTIATE_TEST_SUITE_P(stages, interruption_in_each_stage,
-                         ::testing::Values(killed_step{"stage1", "bench"},
-                                           killed_step{"timeline", "profile"}),
-                         [](const auto& test) { return std::string(test.param.step); });
+TEST_F(interruption, sigkill_in_stage1_loses_nothing_and_a_rerun_is_good) {
+  kill_in("stage1", register_probe({"--fault", "hang-in-range", "--fault-mode", "bench"}), true, {});
+}
+
+TEST_F(interruption, sigkill_in_timeline_loses_nothing_and_a_rerun_is_good) {
+  kill_in("timeline", register_probe({"--fault", "hang-in-range", "--fault-mode", "profile"}), true, {});
+}
+
+TEST_F(interruption, sigkill_in_report_loses_nothing_and_a_rerun_is_good) {
+  // An installation of its own, in which one template is a pipe that nobody writes to.
+  const fs::path prefix = m_project / "prefix";
+  fs::create_directories(prefix / "bin");
+  fs::create_directories(prefix / "share/profgate");
+  fs::copy_file(m_program, prefix / "bin/profgate");
+  const fs::path built = m_program.parent_path().parent_path();
+  fs::create_directory_symlink(built / "lib", prefix / "lib");
+  fs::copy(built / "share/profgate/templates", prefix / "share/profgate/templates");
+  fs::remove(prefix / "share/profgate/templates/report.md.inja");
+  ASSERT_EQ(mkfifo((prefix / "share/profgate/templates/report.md.inja").c_str(), 0600), 0);
+  kill_in("report", register_probe({}), false, {.program = prefix / "bin/profgate"});
+}
 
 TEST_F(interruption, ctrl_c_leaves_a_readable_status_and_releases_the_pair) {
   const fs::path hanging = register_probe({"--fault", "hang-in-range"});
   const command_result result =
-      profgate({"run", "--manifest", hanging.string()}, signal_when_hanging("stage1", SIGINT));
+      profgate({"run", "--manifest", hanging.string()}, signal_during("stage1", SIGINT, true));
   EXPECT_EQ(result.exit_code, 130) << result.output;
   EXPECT_EQ(status_of("stage1").state, step_state::failed);
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("SIGINT"));
@@ -75,15 +108,13 @@ TEST_F(interruption, ctrl_c_leaves_a_readable_status_and_releases_the_pair) {
 TEST_F(interruption, two_runs_of_a_pair_at_once_do_not_share_a_directory) {
   const fs::path hanging = register_probe({"--fault", "hang-in-range"});
   command_result second;
-  auto stop = [&, end_first = signal_when_hanging("stage1", SIGINT),
-               asked = false]() mutable -> std::optional<std::string> {
+  const auto stop = [&, end_first = signal_during("stage1", SIGINT, true), asked = false]() mutable {
     const std::vector<fs::path> all = runs();
-    if (all.empty() || !artifacts::read_status(all.back(), "stage1")) return std::nullopt;
-    if (!asked) {
+    if (!asked && !all.empty() && artifacts::read_status(all.back(), "stage1")) {
       second = run_pair(hanging);
       asked = true;
     }
-    return end_first();
+    return asked ? end_first() : std::nullopt;
   };
   profgate({"run", "--manifest", hanging.string()}, stop);
   EXPECT_EQ(second.exit_code, 2) << second.output;

@@ -98,7 +98,7 @@ fs::path pair_fixture::register_command(const std::vector<std::string>& argv) {
 command_result pair_fixture::profgate(const std::vector<std::string>& words,
                                       const std::function<std::optional<std::string>()>& stop_request) const {
   process::command command;
-  command.argv = {PROFGATE_PROGRAM};
+  command.argv = {m_program.string()};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.set_environment = m_environment;
   command.working_directory = m_project;

@@ -47,6 +47,7 @@ class pair_fixture : public ::testing::Test {
   std::string text_of(const std::string& file_in_latest_run) const;
 
   std::filesystem::path m_project;
+  std::filesystem::path m_program = PROFGATE_PROGRAM;
   std::map<std::string, std::string> m_environment;  ///< for the profgate that runs
 };
 
