@@ -72,8 +72,8 @@ TEST_F(refused_file, value_not_allowed) {
 }
 
 TEST_F(refused_file, text_with_a_line_break) {
-  EXPECT_EQ(refusal_of("name: \"a\\nb\"\n").what,
-            m_file + ":1: 'workload.name' has a line break or a control character");
+  const failure refused = refusal_of("name: \"a\\nb\"\n");
+  EXPECT_EQ(refused.what, m_file + ":1: 'workload.name' has a line break or a control character");
 }
 
 TEST_F(refused_file, value_in_place_of_a_section) {
@@ -85,7 +85,8 @@ TEST_F(refused_file, value_in_place_of_a_section) {
 }
 
 TEST_F(refused_file, list_in_place_of_keys) {
-  EXPECT_EQ(refusal_of("- a\n- b\n").what, m_file + ":1: 'workload' is a section, not a value");
+  const failure refused = refusal_of("- a\n- b\n");
+  EXPECT_EQ(refused.what, m_file + ":1: 'workload' is a section, not a value");
 }
 
 TEST_F(refused_file, dotted_key) {

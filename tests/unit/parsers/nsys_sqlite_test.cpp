@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "file_fixture.h"
+#include "parsers/nsys_csv.h"
 #include "parsers/timeline.h"
 
 namespace profgate::test {
@@ -66,6 +67,25 @@ TEST_F(nsys_sqlite, reads_a_gated_recording) {
   EXPECT_EQ(timeline.ranges[1].name, "decode_step");
   EXPECT_TRUE(timeline.kernels.empty());
   EXPECT_THAT(timeline.kernels_absent_reason.value_or(""), HasSubstr("no GPU"));
+}
+
+TEST_F(nsys_sqlite, agrees_with_nsys_stats_to_the_nanosecond) {
+  const std::filesystem::path recorded = std::filesystem::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1";
+  const core::timeline timeline = parsers::read_nsys_sqlite(recorded / "llama_tiny_prefill.sqlite");
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> calls_and_total_ns;
+  for (const range_record& range : timeline.ranges) {
+    ASSERT_TRUE(range.end_ns) << range.name;
+    auto& [calls, total_ns] = calls_and_total_ns[range.name];
+    ++calls;
+    total_ns += *range.end_ns - range.start_ns;
+  }
+  const auto summaries = parsers::read_nvtx_pushpop_csv(recorded / "llama_tiny_prefill_nvtx_pushpop_sum.csv");
+  ASSERT_EQ(summaries.size(), calls_and_total_ns.size());
+  for (const parsers::range_summary& summary : summaries) {
+    EXPECT_EQ(summary.domain, "LLM");
+    EXPECT_EQ(calls_and_total_ns[summary.name], std::pair(summary.instances, summary.total_ns))
+        << summary.name;
+  }
 }
 
 TEST_F(nsys_sqlite, reads_every_kind_of_range_and_shows_a_crash_as_open) {
