@@ -77,8 +77,6 @@ std::vector<schema_row> runner_rows() {
              "what records the timeline; auto: nsys if it works here, else the embedded collector"),
       integer("stage1.repetitions", "5", 1, 1000, "timed repetitions of the bare run"),
       integer("stage1.warmup", "1", 0, 100, "untimed rounds before them"),
-      choice("gate.inconclusive", "skip", {"skip", "fail"},
-             "the gate's result where the noise allows no verdict"),
   };
 }
 
@@ -141,14 +139,8 @@ std::vector<schema_row> profiler_rows() {
       choice("nsys.cpuctxsw", "none", {"none", "process-tree", "system-wide"}, "context switch tracing"),
       flag("nsys.gating_nvtx", "true", "capture only inside NVTX stage ranges"),
       text("nsys.gate_range", "decode_all", "the stage whose capture is the run's main trace"),
-      choice("nsys.capture_range_end", "stop", {"stop", "none"},
-             "stop: capture the first range and let the program go on; none: capture until it ends"),
       choice("nsys.cuda_graph_trace", "node", {"node", "graph"},
              "node: every kernel of a CUDA graph is seen"),
-      list("nsys.stats_reports",
-           "[nvtx_pushpop_sum, nvtx_gpu_proj_sum, nvtx_kern_sum, cuda_gpu_kern_sum, cuda_api_sum]",
-           "CSV reports, by their 2025 names"),
-      list("nsys.extra_args", "[]", "further arguments of nsys profile"),
       choice("ncu.target_processes", "all", {"all", "application-only"}, "which processes are profiled"),
       list("ncu.nvtx_include", "[LLM@prefill/, LLM@decode_all/]", "NVTX filters, any of which may match"),
       text("ncu.set", "roofline", "section set; null: only the sections and metrics named", nullable),
@@ -159,7 +151,6 @@ std::vector<schema_row> profiler_rows() {
       choice("ncu.clock_control", "none", {"none", "base"},
              "none: clocks as in the timeline, so times compare"),
       choice("ncu.cache_control", "all", {"all", "none"}, "all: caches are flushed before each pass"),
-      list("ncu.extra_args", "[]", "further arguments of ncu"),
   };
 }
 

@@ -34,49 +34,33 @@ std::size_t sequence_length(std::string_view s, std::size_t i) {
   return length;
 }
 
+/// One character without what HTML (and so Markdown) would take for markup or cannot hold at all.
+void append_harmless(std::string& out, char c) {
+  if (c == '<') {
+    out += "&lt;";
+  } else if (c == '>') {
+    out += "&gt;";
+  } else if (c == '&') {
+    out += "&amp;";
+  } else if (is_forbidden_control(static_cast<unsigned char>(c))) {
+    out += replacement_character;
+  } else {
+    out += c;
+  }
+}
+
 }  // namespace
 
 std::string escape_markdown(std::string_view text) {
+  static constexpr std::string_view marks_something = "\\`*_[]#~!$|";
   std::string out;
   out.reserve(text.size() + 16);
   for (const char c : text) {
-    switch (c) {
-      case '\\':
-      case '`':
-      case '*':
-      case '_':
-      case '[':
-      case ']':
-      case '#':
-      case '~':
-      case '!':
-      case '$':
-        out += '\\';
-        out += c;
-        break;
-      case '|':
-        out += "\\|";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '\n':
-      case '\r':
-      case '\t':
-        out += ' ';
-        break;
-      default:
-        if (is_forbidden_control(static_cast<unsigned char>(c))) {
-          out += replacement_character;
-        } else {
-          out += c;
-        }
+    if (c == '\n' || c == '\r' || c == '\t') {
+      out += ' ';
+    } else {
+      if (marks_something.find(c) != std::string_view::npos) out += '\\';
+      append_harmless(out, c);
     }
   }
   return out;
@@ -86,28 +70,12 @@ std::string escape_html(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 16);
   for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        if (is_forbidden_control(static_cast<unsigned char>(c))) {
-          out += replacement_character;
-        } else {
-          out += c;
-        }
+    if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else {
+      append_harmless(out, c);
     }
   }
   return out;

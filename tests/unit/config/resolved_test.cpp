@@ -18,7 +18,7 @@ TEST_F(resolved_config, reads_back_as_it_was_written) {
                                       "workload.seed_tag='it''s: # \"so\"'",
                                       "model.name='0x10'",
                                       "model.variant=µs – ünï",
-                                      "nsys.extra_args=['-x', 'true', 'a, b', '[', '1e5', '*']",
+                                      "ncu.metrics=['-x', 'true', 'a, b', '[', '1e5', '*']",
                                       "model.shape.rms_norm_eps=1e-6",
                                       "model.shape.rope_theta=500000",
                                       "hardware.peak_tflops.float32=0.1",
@@ -33,7 +33,7 @@ TEST_F(resolved_config, reads_back_as_it_was_written) {
   EXPECT_EQ(again.text("workload.seed_tag"), "it's: # \"so\"");
   EXPECT_EQ(again.text("model.name"), "0x10");
   EXPECT_EQ(again.text("model.variant"), "µs – ünï");
-  EXPECT_THAT(again.list("nsys.extra_args"), ElementsAre("-x", "true", "a, b", "[", "1e5", "*"));
+  EXPECT_THAT(again.list("ncu.metrics"), ElementsAre("-x", "true", "a, b", "[", "1e5", "*"));
   EXPECT_EQ(again.number("model.shape.rms_norm_eps"), 1e-6);
   EXPECT_EQ(again.number("model.shape.rope_theta"), 500000.0);
   EXPECT_EQ(again.text("model.checkpoint"), (m_root / "some dir").string());
