@@ -51,7 +51,7 @@ class overrides : public conf_folder {
 TEST_F(overrides, are_typed_like_files) {
   m_request.environment_overrides = split_overrides(
       "workload.name='two words' ncu.metrics=[a, b] ncu.set=null workload.cuda_graphs=false "
-      "hardware.peak_tflops.float32=6.5e1 model.name='null' ncu.metrics=[]");
+      "hardware.peak_tflops.float32=6.5e1 model.name='null' ncu.sections=[]");
   const resolved composed = compose(m_request);
   EXPECT_EQ(composed.text("workload.name"), "two words");
   EXPECT_THAT(composed.list("ncu.metrics"), ElementsAre("a", "b"));
@@ -59,7 +59,7 @@ TEST_F(overrides, are_typed_like_files) {
   EXPECT_FALSE(composed.boolean("workload.cuda_graphs"));
   EXPECT_EQ(composed.number("hardware.peak_tflops.float32"), 65.0);
   EXPECT_EQ(composed.text("model.name"), "null");
-  EXPECT_THAT(composed.list("ncu.metrics"), IsEmpty());
+  EXPECT_THAT(composed.list("ncu.sections"), IsEmpty());
 }
 
 TEST_F(overrides, refuse_an_item_without_equals_or_value) {
