@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -75,8 +76,10 @@ std::vector<char*> as_pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
+/// "For ever" is often said as the largest number there is, which does not fit into nanoseconds.
 std::int64_t to_ns(std::chrono::milliseconds duration) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+  constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365 * 100);
+  return std::chrono::nanoseconds(std::min(duration, for_ever)).count();
 }
 
 /// fork() with every signal blocked in the new process, so that none of our handlers ever runs there.

@@ -10,7 +10,6 @@
 #include "steps/step.h"
 
 namespace profgate::cli {
-namespace fs = std::filesystem;
 namespace {
 
 std::optional<std::int64_t> integer_or_nothing(const config::resolved& config, std::string_view key) {

@@ -21,7 +21,7 @@ struct current_run {
 /// itself, and so find the same run; two runs of one pair never share a directory.
 class run_store {
  public:
-  explicit run_store(std::filesystem::path stage2_dir);
+  explicit run_store(const std::filesystem::path& stage2_dir);
 
   /// Makes a new run directory with its stage1/, nsys/ and ncu/ and records `owner` as its user. bad_input
   /// where another living owner has not released its run of the pair. A dead owner's claim is replaced.
