@@ -43,8 +43,7 @@ std::string how_to_start(const std::string& pair) {
 
 }  // namespace
 
-run_store::run_store(const fs::path& stage2_dir)
-    : m_stage2_dir(fs::absolute(stage2_dir).lexically_normal()) {
+run_store::run_store(const fs::path& stage2_dir) : m_stage2_dir(fs::absolute(stage2_dir).lexically_normal()) {
   if (!m_stage2_dir.has_filename()) m_stage2_dir = m_stage2_dir.parent_path();  // "runs/" is "runs"
 }
 
