@@ -18,7 +18,7 @@ std::string pair_line(const pair_manifest& pair) {
   const std::optional<artifacts::current_run> current = artifacts::run_store(stage2_dir).current(pair.pair);
   if (!current) return "not run";
   const fs::path run_dir = current->run_directory;
-  std::string gate = "not judged";
+  std::string gate = "no verdict";
   for (const step_definition& step : all_steps()) {
     const std::optional<artifacts::step_status> status = artifacts::read_status(run_dir, step.name);
     if (!status || !status->state) continue;
@@ -27,10 +27,9 @@ std::string pair_line(const pair_manifest& pair) {
     }
     const bool nothing_measured = step.name == "prepare" || step.name == "stage1";
     if (*status->state == core::step_state::skipped && nothing_measured) return "skipped  " + status->reason;
-    if (step.name == "gate")
-      gate = status->reason.empty() ? std::string(artifacts::state_name(status->state)) : status->reason;
+    if (step.name == "gate" && *status->state == core::step_state::ok) gate = "passed";
   }
-  return fmt::format("ok       {}  (gate: {})", (run_dir / "report.md").string(), gate);
+  return fmt::format("ok       {}  (gate: {})", fs::proximate(run_dir / "report.md").string(), gate);
 }
 
 }  // namespace
