@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "parsers/timeline.h"
 #include "parsers/workload_result.h"
+#include "plain_files.h"
 #include "process_samples.h"
 #include "steps/step.h"
 
@@ -63,7 +64,7 @@ void gather_captures(const fs::path& run_dir, const config::resolved& config, an
   const std::optional<std::string> gate =
       config.boolean("nsys.gating_nvtx") ? std::optional(config.text("nsys.gate_range")) : std::nullopt;
   for (const timeline_file& file : timeline_files(run_dir, gate)) {
-    analysis::capture capture{file.name, file.gate, parsers::read_timelines(file.paths)};
+    analysis::capture capture{file.name, file.gate, parsers::read_timelines(plain_files(file.paths).paths())};
     if (facts.device == "cpu" && capture.timeline.kernels.empty()) {
       capture.timeline.kernels_absent_reason = "the pair runs on the CPU: there are no kernels";
     }
@@ -71,7 +72,7 @@ void gather_captures(const fs::path& run_dir, const config::resolved& config, an
   }
   if (facts.captures.empty()) facts.captures_absent_reason = reason_of(run_dir, "timeline");
   for (const fs::path& result : profiled_results(run_dir))
-    facts.profiled.push_back(parsers::read_workload_result(result));
+    facts.profiled.push_back(parsers::parse_workload_result(artifacts::read_file(result), result.string()));
 }
 
 std::vector<analysis::named_value> inputs_of(const config::resolved& config) {

@@ -36,5 +36,16 @@ TEST_F(storage, a_read_only_runs_folder_is_named) {
   EXPECT_THAT(result.output, HasSubstr("artifacts.stage2_dir"));
 }
 
+TEST_F(storage, a_run_that_retention_has_compressed_can_be_analyzed_again) {
+  const fs::path manifest = register_probe({});
+  ASSERT_EQ(run_pair(manifest).exit_code, 0);
+  const fs::path first = latest_run();
+  ASSERT_EQ(run_pair(manifest, {"artifacts.keep_runs=1"}).exit_code, 0);
+  ASSERT_FALSE(fs::exists(first / "nsys/embedded.timeline")) << "the test needs a compressed timeline";
+  const command_result result = profgate({"analyze", first.string()});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_TRUE(fs::exists(first / "report.md"));
+}
+
 }  // namespace
 }  // namespace profgate::integration
