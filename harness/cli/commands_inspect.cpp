@@ -2,9 +2,9 @@
 
 #include "artifacts/clean.h"
 #include "artifacts/gpu_facts.h"
-#include "artifacts/run_list.h"
 #include "commands.h"
 #include "core/units.h"
+#include "gather_run.h"
 #include "installation.h"
 #include "machine.h"
 #include "make_reports.h"
@@ -13,12 +13,6 @@
 namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
-
-void require_run(const fs::path& run) {
-  if (artifacts::read_run(run)) return;
-  throw core::bad_input(fmt::format("{} is not a run directory of profgate", run.string()),
-                        "name one of the folders in tmp/stage2 (or artifacts.stage2_dir)");
-}
 
 std::string in_words(std::uint64_t bytes) {
   return core::format_bytes(static_cast<double>(bytes));
@@ -37,7 +31,6 @@ core::exit_code list(const list_options& options) {
 }
 
 core::exit_code analyze(const fs::path& run) {
-  require_run(run);
   make_profile(run);
   make_reports(run, find_installation().templates_dir);
   fmt::print("{}\n", (run / "report.md").string());

@@ -108,21 +108,24 @@ analysis::bare_facts gather_bare(const fs::path& run_dir, const config::resolved
   return bare;
 }
 
-analysis::run_facts gather_run(const fs::path& run_dir) {
+artifacts::run_info require_run(const fs::path& run_dir) {
   const std::optional<artifacts::run_info> run = artifacts::read_run(run_dir);
-  if (!run) {
-    throw core::bad_input(fmt::format("{} is not a run directory of profgate", run_dir.string()),
-                          "name one of the folders in tmp/stage2 (or artifacts.stage2_dir)");
-  }
+  if (run) return *run;
+  throw core::bad_input(fmt::format("{} is not a run directory of profgate", run_dir.string()),
+                        "name one of the folders in tmp/stage2 (or artifacts.stage2_dir)");
+}
+
+analysis::run_facts gather_run(const fs::path& run_dir) {
+  const artifacts::run_info run = require_run(run_dir);
   const config::resolved config = config::parse_resolved(artifacts::read_file(run_dir / "config.yaml"),
                                                          (run_dir / "config.yaml").string());
 
   analysis::run_facts facts;
-  facts.run_id = run->run_id;
-  facts.created_utc = run->created_utc;
-  facts.pair = run->pair;
-  facts.model = run->pair.substr(0, run->pair.rfind('.'));
-  facts.config = run->pair.substr(run->pair.rfind('.') + 1);
+  facts.run_id = run.run_id;
+  facts.created_utc = run.created_utc;
+  facts.pair = run.pair;
+  facts.model = run.pair.substr(0, run.pair.rfind('.'));
+  facts.config = run.pair.substr(run.pair.rfind('.') + 1);
   facts.device = config.text("workload.device");
   facts.mode = config.text("run.mode");
   facts.config_hash = config.hash();

@@ -3,9 +3,13 @@
 #include <filesystem>
 
 #include "analysis/facts.h"
+#include "artifacts/run_list.h"
 #include "config/config.h"
 
 namespace profgate::cli {
+
+/// What the run's marker says; bad_input where `run_dir` is no run of ours.
+artifacts::run_info require_run(const std::filesystem::path& run_dir);
 
 /// Reads everything that the analysis needs from a run directory, and from nothing else: no GPU, no tool, no
 /// build folder.
