@@ -65,7 +65,7 @@ void read_work(const json_cursor& root, core::workload_result& result) {
   }
   if (const auto ceilings = root.find("ceilings")) {
     read_quantity(*ceilings, "flops_per_s", result.ceiling_flops_per_s);
-    read_quantity(*ceilings, "read_bytes_per_s", result.ceiling_bytes_per_s);
+    read_quantity(*ceilings, "memory_bytes_per_s", result.ceiling_bytes_per_s);
     read_text(*ceilings, "method", result.ceiling_method);
   }
 }

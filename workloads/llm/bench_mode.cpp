@@ -40,13 +40,15 @@ void register_stage([[maybe_unused]] const char* name, [[maybe_unused]] int repe
 void run_bench(generator& rounds, const workload_config& config, const std::string& benchmark_json_path,
                run_result& result) {
   bool same_tokens = true;
+  const auto batch = static_cast<std::ptrdiff_t>(config.batch);
+  const std::vector<token_id> first_tokens(result.greedy.begin(), result.greedy.begin() + batch);
   for (int round = 0; round < config.warmup; ++round) {
     rounds.prefill();
     rounds.decode_all();
   }
   register_stage("prefill", config.repetitions, [&] {
     result.prefill_ns.push_back(rounds.prefill());
-    same_tokens = same_tokens && rounds.greedy().front() == result.greedy.front();
+    same_tokens = same_tokens && rounds.greedy() == first_tokens;
     return result.prefill_ns.back();
   });
   register_stage("decode_all", config.repetitions, [&] {

@@ -59,19 +59,40 @@ cpu_decoder::cpu_decoder(const model_shape& shape, const decoder_weights& weight
   }
 }
 
-std::span<const float> cpu_decoder::prefill(std::span<const token_id> tokens) {
-  if (tokens.empty() || count_of(m_capacity.prefill_tokens) < tokens.size())
-    throw bad_input("a prefill of " + std::to_string(tokens.size()) + " tokens, with room for 1 to " +
+void cpu_decoder::reset() {
+  m_position = 0;
+  m_choices.clear();
+}
+
+void cpu_decoder::prefill(std::span<const token_id> prompts) {
+  if (prompts.empty() || count_of(m_capacity.prefill_tokens) < prompts.size())
+    throw bad_input("a prefill of " + std::to_string(prompts.size()) + " tokens, with room for 1 to " +
                         std::to_string(m_capacity.prefill_tokens),
                     "make the decoder with a larger capacity");
-  return forward(tokens);
+  forward(prompts);
 }
 
-std::span<const float> cpu_decoder::decode_step(token_id token) {
-  return forward({&token, 1});
+void cpu_decoder::decode_step() {
+  if (m_choices.empty()) throw bad_input("a decode step without a token", "prefill or choose first");
+  const token_id last = m_choices.back();
+  forward({&last, 1});
 }
 
-std::span<const float> cpu_decoder::forward(std::span<const token_id> tokens) {
+void cpu_decoder::choose(std::span<const token_id> tokens) {
+  if (m_choices.empty()) m_choices.emplace_back();
+  m_choices.back() = tokens.front();
+}
+
+void cpu_decoder::mark(std::size_t index) {
+  if (m_marks_ns.size() <= index) m_marks_ns.resize(index + 1);
+  m_marks_ns[index] = m_watch.elapsed_ns();
+}
+
+std::int64_t cpu_decoder::elapsed_ns(std::size_t from_mark, std::size_t to_mark) const {
+  return m_marks_ns.at(to_mark) - m_marks_ns.at(from_mark);
+}
+
+void cpu_decoder::forward(std::span<const token_id> tokens) {
   if (m_position + tokens.size() > count_of(m_capacity.positions))
     throw bad_input("position " + std::to_string(m_position + tokens.size()) + " is beyond the KV cache of " +
                         std::to_string(m_capacity.positions),
@@ -83,12 +104,15 @@ std::span<const float> cpu_decoder::forward(std::span<const token_id> tokens) {
   }
   m_position += tokens.size();
 
-  const auto range = m_ranges.open(range_name::lm_head);
-  const auto hidden = count_of(m_shape.hidden_size);
-  norm(m_hidden.data() + (tokens.size() - 1) * hidden, m_weights.final_norm, 1, m_normed.data());
-  multiply(m_normed.data(), 1, hidden,
-           {{m_weights.lm_head, m_logits.size(), nullptr, m_logits.data(), m_logits.size()}});
-  return m_logits;
+  {
+    const auto range = m_ranges.open(range_name::lm_head);
+    const auto hidden = count_of(m_shape.hidden_size);
+    norm(m_hidden.data() + (tokens.size() - 1) * hidden, m_weights.final_norm, 1, m_normed.data());
+    multiply(m_normed.data(), 1, hidden,
+             {{m_weights.lm_head, m_logits.size(), nullptr, m_logits.data(), m_logits.size()}});
+  }
+  const auto range = m_ranges.open(range_name::sample);
+  m_choices.push_back(argmax(m_logits));
 }
 
 void cpu_decoder::embed(std::span<const token_id> tokens) {

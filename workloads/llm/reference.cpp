@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "llm/failure.h"
 #include "llm/json_file.h"
@@ -75,29 +76,62 @@ double relative_distance(std::span<const float> logits, const reference& expecte
   return std::sqrt(difference / norm);
 }
 
-double check_against(decoder& engine, const reference& expected) {
+double cosine(std::span<const float> logits, const reference& expected) {
+  double product = 0;
+  double norm = 0;
+  double expected_norm = 0;
+  for (const auto& [token, value] : expected.last_logits) {
+    product += double{logits[token]} * double{value};
+    norm += std::pow(double{logits[token]}, 2);
+    expected_norm += std::pow(double{value}, 2);
+  }
+  return product / std::sqrt(norm * expected_norm);
+}
+
+agreement required_agreement(const std::string& dtype, bool has_experts) {
+  if (dtype == "float32") return {1e-3, 0.999, true};
+  return {std::numeric_limits<double>::infinity(), has_experts ? 0.99 : 0.998, false};
+}
+
+reference_match check_against(decoder& engine, const reference& expected, const agreement& required) {
   const std::string title = "reference '" + expected.name + "': ";
   const std::string remedy =
       "nothing was timed: the engine computes something else than the reference; check the "
       "model's shape, weights and the build";
+  const auto batch = static_cast<std::size_t>(engine.batch());
+  std::vector<token_id> prompts;
+  for (std::size_t sequence = 0; sequence < batch; ++sequence)
+    prompts.insert(prompts.end(), expected.prompt.begin(), expected.prompt.end());
   engine.reset();
-  auto logits = engine.prefill(expected.prompt);
-  const double distance = relative_distance(logits, expected);
-  // Negated so that a NaN fails too.
-  if (!(distance <= largest_reference_distance))
-    throw judged_bad(title + "the logits are " + std::to_string(distance) + " away, allowed is " +
-                         std::to_string(largest_reference_distance) + " (relative)",
-                     remedy);
-  for (std::size_t i = 0; i < expected.greedy.size(); ++i) {
-    const token_id token = argmax(logits);
-    if (token != expected.greedy[i])
-      throw judged_bad(title + "greedy token " + std::to_string(i) + " is " + std::to_string(token) +
-                           ", not " + std::to_string(expected.greedy[i]),
+  engine.prefill(prompts);
+  engine.finish();
+
+  const auto logits = engine.logits();
+  reference_match match{expected.name, 0, 1};
+  for (std::size_t sequence = 0; sequence < batch; ++sequence) {
+    const auto of_sequence = logits.subspan(sequence * (logits.size() / batch), logits.size() / batch);
+    match.distance = std::fmax(match.distance, relative_distance(of_sequence, expected));
+    match.cosine = std::fmin(match.cosine, cosine(of_sequence, expected));
+    // Negated so that a NaN fails too.
+    if (!(relative_distance(of_sequence, expected) <= required.largest_distance))
+      throw judged_bad(title + "the logits are " + std::to_string(match.distance) + " away, allowed is " +
+                           std::to_string(required.largest_distance) + " (relative)",
                        remedy);
-    if (i + 1 < expected.greedy.size()) logits = engine.decode_step(token);
+    if (!(cosine(of_sequence, expected) >= required.least_cosine))
+      throw judged_bad(title + "the logits' cosine is " + std::to_string(match.cosine) +
+                           ", required is at least " + std::to_string(required.least_cosine),
+                       remedy);
   }
+  for (std::size_t step = 1; step < expected.greedy.size(); ++step) engine.decode_step();
+  engine.finish();
+  const auto choices = engine.choices();
+  for (std::size_t i = 0; required.same_tokens && i < choices.size(); ++i)
+    if (choices[i] != expected.greedy[i / batch])
+      throw judged_bad(title + "greedy token " + std::to_string(i / batch) + " is " +
+                           std::to_string(choices[i]) + ", not " + std::to_string(expected.greedy[i / batch]),
+                       remedy);
   engine.reset();
-  return distance;
+  return match;
 }
 
 }  // namespace profgate::llm

@@ -3,7 +3,6 @@
 #include <cstdio>
 
 #include "llm/json_file.h"
-#include "llm/machine.h"
 #include "llm/work_count.h"
 
 namespace profgate::llm {
@@ -44,13 +43,24 @@ ordered_json work_json(const work& counted) {
 ordered_json ceilings_json(const std::optional<ceilings>& attainable) {
   if (!attainable) return nullptr;
   return {{"flops_per_s", attainable->flops_per_s},
-          {"read_bytes_per_s", attainable->read_bytes_per_s},
-          {"method", ceilings_method}};
+          {"memory_bytes_per_s", attainable->memory_bytes_per_s},
+          {"method", attainable->method}};
 }
 
 template <typename Value>
 ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json graph_maps_json(const std::vector<graph_map>& maps) {
+  ordered_json list = ordered_json::array();
+  for (const auto& map : maps) {
+    ordered_json nodes = ordered_json::array();
+    for (const auto& node : map.nodes)
+      nodes.push_back({{"op", node.op}, {"kernel", node.kernel}, {"grid", node.grid}, {"block", node.block}});
+    list.push_back({{"graph", map.graph}, {"nodes", std::move(nodes)}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -66,7 +76,10 @@ void write_result(const std::string& path, const workload_config& config, const 
   ordered_json document;
   document["schema_version"] = 1;
   document["mode"] = result.mode;
-  document["device"] = {{"kind", config.device}, {"name", cpu_name()}, {"threads", result.threads}};
+  document["device"] = {{"kind", result.device.kind},
+                        {"name", result.device.name},
+                        {"threads", or_null(result.device.threads)},
+                        {"pci_bus_id", or_null(result.device.pci_bus_id)}};
   document["model"] = model_json(config, shape);
   document["tokens"] = {
       {"prompt", config.prompt_tokens}, {"decode", config.decode_tokens}, {"batch", config.batch}};
@@ -77,15 +90,21 @@ void write_result(const std::string& path, const workload_config& config, const 
       {"decode_all", work_json(decode_work(shape, config.prompt_tokens, config.decode_tokens))}};
   document["work_assumptions"] = work_assumptions();
   document["ceilings"] = ceilings_json(result.attainable);
-  document["memory_peak_bytes"] = or_null(result.memory_peak_bytes);
+  document["memory"] = {{"weight_bytes", result.memory.weight_bytes},
+                        {"kv_cache_bytes", result.memory.kv_cache_bytes},
+                        {"scratch_bytes", result.memory.scratch_bytes}};
+  document["memory_peak_bytes"] = or_null(result.memory.peak_bytes);
   document["logits_hash"] = hash_text(result.logits_hash);
   document["greedy"] = result.greedy;
   document["reference"] = nullptr;
   document["reference_distance"] = nullptr;
   if (result.reference) {
-    document["reference"] = {{"name", result.reference->name}, {"distance", result.reference->distance}};
+    document["reference"] = {{"name", result.reference->name},
+                             {"distance", result.reference->distance},
+                             {"cosine", result.reference->cosine}};
     document["reference_distance"] = result.reference->distance;
   }
+  document["graph_maps"] = graph_maps_json(result.graph_maps);
   write_json_file(path, document);
 }
 

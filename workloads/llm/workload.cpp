@@ -4,15 +4,11 @@
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
-#include <thread>
 
+#include "llm/backend.h"
 #include "llm/bench_mode.h"
-#include "llm/checkpoint.h"
-#include "llm/cpu_decoder.h"
 #include "llm/failure.h"
 #include "llm/hf_config.h"
-#include "llm/machine.h"
 #include "llm/reference.h"
 #include "llm/stopwatch.h"
 #include "llm/synthetic_weights.h"
@@ -27,24 +23,8 @@ model_shape shape_of(const workload_config& config) {
   return config.checkpoint ? read_hf_config(*config.checkpoint + "/config.json") : *config.shape;
 }
 
-/// Linux grants memory it does not have and kills whoever uses it; better to say so beforehand.
-void require_memory(const model_shape& shape) {
-  const std::int64_t needed = parameter_count(shape) * static_cast<std::int64_t>(sizeof(float));
-  const auto available = available_memory_bytes();
-  if (available && needed > *available)
-    throw not_possible("the weights need " + std::to_string(needed) + " bytes of memory, this machine has " +
-                       std::to_string(*available) + " available");
-}
-
-std::unique_ptr<tensor_source> open_source(const workload_config& config, const model_shape& shape,
-                                           thread_pool& pool) {
-  if (config.checkpoint) return std::make_unique<checkpoint_source>(*config.checkpoint, pool);
-  require_memory(shape);
-  return std::make_unique<synthetic_source>(pool);
-}
-
 decoder_capacity capacity_for(const workload_config& config, const std::optional<reference>& expected) {
-  decoder_capacity capacity{config.prompt_tokens + config.decode_tokens, config.prompt_tokens};
+  decoder_capacity capacity{config.batch, config.prompt_tokens + config.decode_tokens, config.prompt_tokens};
   if (expected) {
     const auto prompt = static_cast<std::int64_t>(expected->prompt.size());
     const auto greedy = static_cast<std::int64_t>(expected->greedy.size());
@@ -54,16 +34,57 @@ decoder_capacity capacity_for(const workload_config& config, const std::optional
   return capacity;
 }
 
-void print_against_ceiling(const workload_config& config, const model_shape& shape,
-                           const run_result& result) {
-  auto sorted = result.decode_all_ns;
-  std::sort(sorted.begin(), sorted.end());
-  const double median_s = static_cast<double>(sorted[sorted.size() / 2]) * 1e-9;
-  const auto bytes = decode_work(shape, config.prompt_tokens, config.decode_tokens).bytes;
-  const double achieved = static_cast<double>(bytes) / median_s;
-  const double attainable = result.attainable->read_bytes_per_s;
-  std::printf("decode: %.1f GB/s of %.1f GB/s measured read bandwidth = %.2f\n", achieved / bytes_per_gb,
-              attainable / bytes_per_gb, achieved / attainable);
+std::unique_ptr<backend> make_backend(const workload_config& config, const model_shape& shape,
+                                      decoder_capacity capacity, const stage_ranges& ranges) {
+  const stopwatch watch;
+  auto loaded = config.device == "cuda" ? make_cuda_backend(config, shape, capacity, ranges)
+                                        : make_cpu_backend(config, shape, capacity, ranges);
+  std::printf("model: %s, %" PRId64 " parameters, loaded in %.2f s on %s\n", config.model_name.c_str(),
+              parameter_count(shape), watch.elapsed_s(), loaded->device().name.c_str());
+  return loaded;
+}
+
+/// [batch, length]; every sequence its own tokens.
+std::vector<token_id> prompts_for(const workload_config& config, const model_shape& shape) {
+  std::vector<token_id> prompts;
+  for (std::int64_t sequence = 0; sequence < config.batch; ++sequence) {
+    const std::string tag =
+        sequence == 0 ? config.seed_tag : config.seed_tag + "#" + std::to_string(sequence);
+    const auto tokens = synthetic_tokens(tag, config.prompt_tokens, shape.vocab_size);
+    prompts.insert(prompts.end(), tokens.begin(), tokens.end());
+  }
+  return prompts;
+}
+
+double median_s(std::vector<std::int64_t> samples_ns) {
+  std::sort(samples_ns.begin(), samples_ns.end());
+  return static_cast<double>(samples_ns[samples_ns.size() / 2]) * 1e-9;
+}
+
+void print_against_ceilings(const workload_config& config, const model_shape& shape,
+                            const run_result& result) {
+  const double decode_s = median_s(result.decode_all_ns);
+  const auto decode = decode_work(shape, config.prompt_tokens, config.decode_tokens);
+  const double bandwidth = static_cast<double>(decode.bytes) / decode_s;
+  std::printf("decode: %.3f ms a step, %.1f GB/s of %.1f GB/s measured memory bandwidth = %.2f\n",
+              decode_s * 1e3 / static_cast<double>(config.decode_tokens), bandwidth / bytes_per_gb,
+              result.attainable->memory_bytes_per_s / bytes_per_gb,
+              bandwidth / result.attainable->memory_bytes_per_s);
+  const double prefill_s = median_s(result.prefill_ns);
+  const double rate = static_cast<double>(prefill_work(shape, config.prompt_tokens).flops) / prefill_s;
+  std::printf("prefill: %.2f ms, %.2f TFLOP/s of %.2f TFLOP/s measured = %.2f\n", prefill_s * 1e3,
+              rate * 1e-12, result.attainable->flops_per_s * 1e-12, rate / result.attainable->flops_per_s);
+}
+
+void run_profile(generator& rounds, stage_ranges& ranges, run_result& result) {
+  ranges.enable(true);
+  result.prefill_ns.push_back(rounds.prefill());
+  result.decode_all_ns.push_back(rounds.decode_all());
+  ranges.enable(false);
+  result.decode_step_ns = rounds.decode_step_ns();
+  if (rounds.greedy() != result.greedy)
+    throw judged_bad("the profiled round generated other tokens than the self-check",
+                     "look for a data race or faulty memory");
 }
 
 }  // namespace
@@ -74,25 +95,19 @@ void run_workload(const command_line& command) {
   std::optional<reference> expected;
   if (config.reference) expected = read_reference(config.reference_file, *config.reference, shape.vocab_size);
 
-  thread_pool pool(config.threads > 0 ? config.threads : std::max(1U, std::thread::hardware_concurrency()));
-  const stopwatch load_watch;
-  const decoder_weights weights = load_weights(shape, open_source(config, shape, pool));
-  std::printf("model: %s, %" PRId64 " parameters, loaded in %.1f s on %u threads\n",
-              config.model_name.c_str(), parameter_count(shape), load_watch.elapsed_s(), pool.size());
-
   stage_ranges ranges(config.nvtx_domain);
-  cpu_decoder engine(shape, weights, capacity_for(config, expected), pool, ranges);
+  const auto device = make_backend(config, shape, capacity_for(config, expected), ranges);
   run_result result;
   result.mode = command.mode == run_mode::bench ? "bench" : "profile";
-  result.threads = pool.size();
+  result.device = device->device();
   if (expected) {
-    result.reference = {expected->name, check_against(engine, *expected)};
-    std::printf("reference: %s, logits %.1e away, greedy tokens equal\n", expected->name.c_str(),
-                result.reference->distance);
+    result.reference = check_against(device->engine(), *expected, required_agreement(config.dtype, false));
+    std::printf("reference: %s, logits %.1e away, cosine %.6f\n", expected->name.c_str(),
+                result.reference->distance, result.reference->cosine);
   }
 
   // One round that is not timed: it warms up, and later rounds must repeat its tokens.
-  generator rounds(engine, ranges, synthetic_tokens(config.seed_tag, config.prompt_tokens, shape.vocab_size),
+  generator rounds(device->engine(), ranges, prompts_for(config, shape),
                    {config.decode_tokens, config.decode_step_ranges});
   rounds.prefill();
   rounds.decode_all();
@@ -103,19 +118,14 @@ void run_workload(const command_line& command) {
   if (command.mode == run_mode::bench) {
     const auto beside_result = std::filesystem::path(command.result_path).parent_path() / "benchmark.json";
     run_bench(rounds, config, beside_result.string(), result);
-    result.memory_peak_bytes = peak_memory_bytes();  // before the ceilings' buffer adds to it
-    result.attainable = measure_ceilings(pool);
-    print_against_ceiling(config, shape, result);
   } else {
-    ranges.enable(true);
-    result.prefill_ns.push_back(rounds.prefill());
-    result.decode_all_ns.push_back(rounds.decode_all());
-    ranges.enable(false);
-    result.decode_step_ns = rounds.decode_step_ns();
-    result.memory_peak_bytes = peak_memory_bytes();
-    if (rounds.greedy() != result.greedy)
-      throw judged_bad("the profiled round generated other tokens than the self-check",
-                       "look for a data race or faulty memory");
+    run_profile(rounds, ranges, result);
+  }
+  result.memory = device->memory();
+  result.graph_maps = device->graph_maps();
+  if (command.mode == run_mode::bench) {
+    result.attainable = device->measure_ceilings();  // last: its buffers must not count as the model's
+    print_against_ceilings(config, shape, result);
   }
   write_result(command.result_path, config, shape, result);
 }

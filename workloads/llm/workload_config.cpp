@@ -11,6 +11,8 @@
 namespace profgate::llm {
 namespace {
 
+constexpr std::int64_t largest_cuda_batch = 64;
+
 /// One group of the document ("workload", "model.shape"); it knows its path for messages.
 class group {
  public:
@@ -157,11 +159,15 @@ workload_config read_workload_config(const std::string& path) {
   config.repetitions = static_cast<int>(stage1.at_least("repetitions", 1));
   config.warmup = static_cast<int>(stage1.at_least("warmup", 0));
 
-  // A device this build cannot drive is the caller's business before any detail of the model is.
-  if (config.device == "cuda") throw not_possible("this build has no CUDA backend");
-  if (config.device != "cpu")
+  config.cuda_graphs = workload.value_or("cuda_graphs", true);
+  if (config.device != "cpu" && config.device != "cuda")
     throw workload.refuse("device", "is '" + config.device + "'", "use cpu or cuda");
-  if (config.batch > 1)
+  if (config.device == "cuda" && config.batch > largest_cuda_batch)
+    throw workload.refuse("batch",
+                          "is " + std::to_string(config.batch) + "; the engine decodes up to " +
+                              std::to_string(largest_cuda_batch) + " sequences at a time",
+                          "set a smaller workload.batch");
+  if (config.device == "cpu" && config.batch > 1)
     throw workload.refuse("batch",
                           "is " + std::to_string(config.batch) + "; the CPU decodes one sequence at a time",
                           "set workload.batch=1");
@@ -169,7 +175,9 @@ workload_config read_workload_config(const std::string& path) {
   const group model = root.child("model");
   read_model(model, path, config);
   config.seed_tag = workload.value_or("seed_tag", config.model_name);
-  if (config.dtype != "float32")
+  if (config.dtype != "float32" && config.dtype != "bfloat16")
+    throw model.refuse("dtype", "is '" + config.dtype + "'", "use float32 or bfloat16");
+  if (config.device == "cpu" && config.dtype != "float32")
     throw model.refuse("dtype", "is '" + config.dtype + "'; the CPU computes in float32",
                        "set model.dtype=float32");
   return config;

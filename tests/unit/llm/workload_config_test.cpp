@@ -78,10 +78,20 @@ TEST(workload_config, takes_the_shape_from_the_checkpoint_where_one_is_named) {
   EXPECT_FALSE(config.shape);
 }
 
-TEST(workload_config, says_that_this_build_has_no_cuda) {
-  const failure thrown = failure_of([] { read(with("device: cpu", "device: cuda")); });
-  EXPECT_EQ(thrown.code(), exit_code::not_possible);
-  EXPECT_STREQ(thrown.what(), "this build has no CUDA backend");
+TEST(workload_config, a_gpu_takes_more_than_the_cpu) {
+  const auto on_gpu = with("device: cpu", "device: cuda");
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = on_gpu;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  EXPECT_EQ(read(on_gpu).device, "cuda");
+  EXPECT_TRUE(read(on_gpu).cuda_graphs);
+  EXPECT_EQ(read(changed("dtype: float32", "dtype: bfloat16")).dtype, "bfloat16");
+  EXPECT_EQ(read(changed("batch: 1", "batch: 64")).batch, 64);
+  EXPECT_FALSE(read(changed("batch: 1", "cuda_graphs: false")).cuda_graphs);
+  expect_bad_input("config.yaml:5: workload.batch is 65; the engine decodes up to 64",
+                   [&] { read(changed("batch: 1", "batch: 65")); });
+  expect_bad_input("model.dtype is 'int4'", [&] { read(changed("dtype: float32", "dtype: int4")); });
 }
 
 TEST(workload_config, refuses_with_file_line_and_key) {

@@ -16,7 +16,7 @@ const std::string whole = R"({"schema_version":1,"mode":"bench",
   "decode_step_ns":[1,2,3],
   "work":{"prefill":{"flops":1e9,"bytes":2e6},"decode_all":{"flops":5}},
   "work_assumptions":["no dropout"],
-  "ceilings":{"flops_per_s":1e11,"read_bytes_per_s":2e10,"method":"triad"},
+  "ceilings":{"flops_per_s":1e11,"memory_bytes_per_s":2e10,"method":"triad"},
   "memory_peak_bytes":4096,"logits_hash":"abc","greedy":[1,2],"reference":{"name":"torch","distance":1e-5},
   "something_new":[{}]})";
 

@@ -50,7 +50,7 @@ void multiply(benchmark::State& state) {
   const double flops = runs * 2.0 * static_cast<double>(tokens * rows * depth);
   state.counters["GB/s"] = Counter(bytes * 1e-9, Counter::kIsRate);
   state.counters["GFLOP/s"] = Counter(flops * 1e-9, Counter::kIsRate);
-  state.counters["of_read"] = Counter(bytes / attainable().read_bytes_per_s, Counter::kIsRate);
+  state.counters["of_read"] = Counter(bytes / attainable().memory_bytes_per_s, Counter::kIsRate);
   state.counters["of_flops"] = Counter(flops / attainable().flops_per_s, Counter::kIsRate);
 }
 
@@ -70,7 +70,7 @@ BENCHMARK(multiply)
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   std::printf("ceilings: %.1f GB/s read, %.1f GFLOP/s float32 on %u threads\n",
-              attainable().read_bytes_per_s * 1e-9, attainable().flops_per_s * 1e-9, pool().size());
+              attainable().memory_bytes_per_s * 1e-9, attainable().flops_per_s * 1e-9, pool().size());
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

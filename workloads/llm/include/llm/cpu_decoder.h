@@ -9,29 +9,31 @@
 #include "llm/kernels.h"
 #include "llm/model_shape.h"
 #include "llm/stage_ranges.h"
+#include "llm/stopwatch.h"
 #include "llm/thread_pool.h"
 #include "llm/weights.h"
 
 namespace profgate::llm {
 
-/// How many positions a decoder has room for.
-struct decoder_capacity {
-  std::int64_t positions = 0;       ///< in the KV cache
-  std::int64_t prefill_tokens = 0;  ///< in one prefill
-};
-
-/// Float32 on the CPU. The references must outlive the decoder.
+/// Float32 on the CPU, one sequence. The references must outlive the decoder.
 class cpu_decoder : public decoder {
  public:
   cpu_decoder(const model_shape& shape, const decoder_weights& weights, decoder_capacity capacity,
               thread_pool& pool, const stage_ranges& ranges);
 
-  std::span<const float> prefill(std::span<const token_id> tokens) override;
-  std::span<const float> decode_step(token_id token) override;
-  void reset() override { m_position = 0; }
+  std::int64_t batch() const override { return 1; }
+  void reset() override;
+  void prefill(std::span<const token_id> prompts) override;
+  void decode_step() override;
+  void choose(std::span<const token_id> tokens) override;
+  void mark(std::size_t index) override;
+  void finish() override {}  // every call returns when its work is done
+  std::int64_t elapsed_ns(std::size_t from_mark, std::size_t to_mark) const override;
+  std::span<const float> logits() override { return m_logits; }
+  std::vector<token_id> choices() override { return m_choices; }
 
  private:
-  std::span<const float> forward(std::span<const token_id> tokens);
+  void forward(std::span<const token_id> tokens);
   void embed(std::span<const token_id> tokens);
   void attention(std::size_t layer, std::size_t tokens);
   void rotate_and_cache(std::size_t layer, std::size_t tokens);
@@ -49,6 +51,9 @@ class cpu_decoder : public decoder {
   const stage_ranges& m_ranges;
 
   std::size_t m_position = 0;  ///< first free position of the KV cache
+  std::vector<token_id> m_choices;
+  stopwatch m_watch;
+  std::vector<std::int64_t> m_marks_ns;
   float_arena m_arena;
   std::span<float> m_keys, m_values;      ///< [layers, kv heads, positions, D]
   std::vector<float> m_cosines, m_sines;  ///< [positions, D / 2]

@@ -2,13 +2,14 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace profgate::llm {
 
 using token_id = std::int32_t;
 
-/// A decoder with its weights and KV cache on some device. Returned logits ([vocab], of the last position)
-/// are in host memory, complete, and valid until the next call.
+/// A decoder with its weights and KV cache on some device: `batch()` sequences side by side, greedy. Work is
+/// queued; what it left is read after finish().
 class decoder {
  public:
   decoder() = default;
@@ -16,14 +17,38 @@ class decoder {
   decoder& operator=(const decoder&) = delete;
   virtual ~decoder() = default;
 
-  /// Runs the tokens at the next positions.
-  virtual std::span<const float> prefill(std::span<const token_id> tokens) = 0;
-  virtual std::span<const float> decode_step(token_id token) = 0;
-  /// Forgets every position.
+  virtual std::int64_t batch() const = 0;
+
+  /// Forgets every position and every choice.
   virtual void reset() = 0;
+  /// Queues the prompts, [batch, length], at the next positions, and the choice of each sequence's next
+  /// token.
+  virtual void prefill(std::span<const token_id> prompts) = 0;
+  /// Queues one step: the tokens chosen last at the next position, and the choice of the ones after.
+  virtual void decode_step() = 0;
+  /// Replaces the last choice, [batch].
+  virtual void choose(std::span<const token_id> tokens) = 0;
+  /// Notes the device's time at this point of the queue under a small number.
+  virtual void mark(std::size_t index) = 0;
+  /// Waits for all that is queued.
+  virtual void finish() = 0;
+
+  // Valid after finish(), until the next call that queues.
+  virtual std::int64_t elapsed_ns(std::size_t from_mark, std::size_t to_mark) const = 0;
+  /// Of the last position of each sequence, [batch, vocab].
+  virtual std::span<const float> logits() = 0;
+  /// Every choice since reset(), [calls, batch].
+  virtual std::vector<token_id> choices() = 0;
 };
 
 /// The greedy choice; the first of equals.
 token_id argmax(std::span<const float> logits);
+
+/// How many positions a decoder has room for.
+struct decoder_capacity {
+  std::int64_t batch = 1;
+  std::int64_t positions = 0;       ///< in the KV cache of each sequence
+  std::int64_t prefill_tokens = 0;  ///< of each sequence in one prefill
+};
 
 }  // namespace profgate::llm

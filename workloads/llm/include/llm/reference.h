@@ -27,13 +27,31 @@ struct reference {
 /// last_first16); and greedy. Throws bad_input naming what is missing.
 reference read_reference(const std::string& file, const std::string& name, std::int64_t vocab_size);
 
+/// How near an engine must come to a reference that was computed in float32.
+struct agreement {
+  double largest_distance = 0;  ///< relative_distance() of the logits
+  double least_cosine = 0;
+  bool same_tokens = false;
+};
+
+/// float32 must reproduce the reference. bfloat16 rounds every activation: its logits point the same way,
+/// with experts a little less so, since their choice may flip at near-ties.
+agreement required_agreement(const std::string& dtype, bool has_experts);
+
+/// How near it came; of a batch, the farthest sequence.
+struct reference_match {
+  std::string name;
+  double distance = 0;
+  double cosine = 0;
+};
+
 /// ||a - b|| / ||b|| over the logits that the reference knows.
 double relative_distance(std::span<const float> logits, const reference& expected);
+/// a . b / (||a|| ||b||) over the same.
+double cosine(std::span<const float> logits, const reference& expected);
 
-/// Runs the reference's prompt and returns the distance of its logits. Throws judged_bad where it is above
-/// largest_reference_distance or a greedy token differs. Leaves the decoder reset.
-double check_against(decoder& engine, const reference& expected);
-
-constexpr double largest_reference_distance = 1e-3;
+/// Runs the reference's prompt in every sequence of the engine. Throws judged_bad where one of them does not
+/// agree as required. Leaves the decoder reset.
+reference_match check_against(decoder& engine, const reference& expected, const agreement& required);
 
 }  // namespace profgate::llm

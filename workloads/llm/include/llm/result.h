@@ -5,30 +5,28 @@
 #include <string>
 #include <vector>
 
+#include "llm/backend.h"
 #include "llm/ceilings.h"
 #include "llm/decoder.h"
 #include "llm/model_shape.h"
+#include "llm/reference.h"
 #include "llm/workload_config.h"
 
 namespace profgate::llm {
 
 /// What one run found; written as the result JSON of the workload contract (workloads/README.md).
 struct run_result {
-  struct reference_match {
-    std::string name;
-    double distance = 0;
-  };
-
   std::string mode;
-  unsigned threads = 0;
+  device_description device;
   std::vector<std::int64_t> prefill_ns;      ///< one a repetition
   std::vector<std::int64_t> decode_all_ns;   ///< one a repetition
   std::vector<std::int64_t> decode_step_ns;  ///< every step of every repetition, in order
   std::optional<ceilings> attainable;        ///< not measured under a profiler
-  std::optional<std::int64_t> memory_peak_bytes;
+  memory_use memory;
   std::uint64_t logits_hash = 0;
   std::vector<token_id> greedy;
   std::optional<reference_match> reference;
+  std::vector<graph_map> graph_maps;
 };
 
 /// "0x" and 16 hexadecimal digits.

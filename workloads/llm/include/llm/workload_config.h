@@ -18,6 +18,7 @@ struct workload_config {
   std::string seed_tag;  ///< names the synthetic prompt; the model's name where none is given
   std::string nvtx_domain;
   bool decode_step_ranges = true;
+  bool cuda_graphs = true;
 
   int repetitions = 1;
   int warmup = 0;

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "llm/ceilings.h"
+#include "llm/decoder.h"
+#include "llm/graph_map.h"
+#include "llm/model_shape.h"
+#include "llm/stage_ranges.h"
+#include "llm/workload_config.h"
+
+namespace profgate::llm {
+
+struct device_description {
+  std::string kind;  ///< cpu or cuda
+  std::string name;
+  std::optional<unsigned> threads;        ///< of the host, where they do the work
+  std::optional<std::string> pci_bus_id;  ///< of a GPU, as NVML spells it
+};
+
+/// What a model occupies on its device.
+struct memory_use {
+  std::int64_t weight_bytes = 0;
+  std::int64_t kv_cache_bytes = 0;
+  std::int64_t scratch_bytes = 0;          ///< activations and workspaces
+  std::optional<std::int64_t> peak_bytes;  ///< of the whole process there, context and libraries included
+};
+
+/// A model loaded on a device.
+class backend {
+ public:
+  backend() = default;
+  backend(const backend&) = delete;
+  backend& operator=(const backend&) = delete;
+  virtual ~backend() = default;
+
+  virtual device_description device() const = 0;
+  virtual decoder& engine() = 0;
+  virtual memory_use memory() const = 0;
+  /// Of the graphs that the engine has captured so far.
+  virtual std::vector<graph_map> graph_maps() const { return {}; }
+  /// Frees the engine: nothing else may be asked afterwards.
+  virtual ceilings measure_ceilings() = 0;
+};
+
+/// Both throw not_possible where the machine lacks the device or its memory. ranges must outlive the result.
+std::unique_ptr<backend> make_cpu_backend(const workload_config& config, const model_shape& shape,
+                                          decoder_capacity capacity, const stage_ranges& ranges);
+std::unique_ptr<backend> make_cuda_backend(const workload_config& config, const model_shape& shape,
+                                           decoder_capacity capacity, const stage_ranges& ranges);
+
+}  // namespace profgate::llm
