@@ -4,20 +4,11 @@
 #include <cmath>
 
 #include "llm/fnv1a.h"
+#include "llm/synthetic_formula.h"
 #include "llm/thread_pool.h"
 
 namespace profgate::llm {
 namespace {
-
-constexpr std::uint64_t golden_gamma = 0x9E3779B97F4A7C15U;
-
-/// The top 24 bits of the splitmix64 finaliser.
-std::uint32_t random_24_bits(std::uint64_t z) {
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  z = z ^ (z >> 31U);
-  return static_cast<std::uint32_t>(z >> 40U);
-}
 
 /// In [-1, 1), and exact: a 24-bit integer over 2^23, less 1.
 float random_unit(std::uint64_t z) {
@@ -31,11 +22,7 @@ float round_to_bf16(float value) {
   return std::bit_cast<float>(rounded & 0xFFFF0000U);
 }
 
-/// value = offset + scale * s
-struct affine {
-  float offset = 0;
-  float scale = 1;
-};
+}  // namespace
 
 affine distribution_of(const tensor_spec& spec) {
   const std::string_view name = spec.name;
@@ -46,8 +33,6 @@ affine distribution_of(const tensor_spec& spec) {
   const std::int64_t fan_in = spec.elements() / spec.dims.front();
   return {0.0F, static_cast<float>(std::sqrt(3.0 / static_cast<double>(fan_in)))};
 }
-
-}  // namespace
 
 void fill_synthetic_slice(const tensor_spec& spec, std::int64_t first, std::span<float> values) {
   const affine distribution = distribution_of(spec);

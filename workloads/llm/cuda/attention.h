@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+#include "launch.h"
+
+namespace profgate::llm::cuda {
+
+/// What attention over one layer's cache takes. Q and KV are the widths of all query and key/value heads.
+template <typename T>
+struct attention_inputs {
+  const T* qkv = nullptr;                        ///< [tokens, Q + 2 KV]
+  const T *q_norm = nullptr, *k_norm = nullptr;  ///< [head_dim] or null
+  float epsilon = 0;
+  const float *cosines = nullptr, *sines = nullptr;  ///< [capacity, head_dim / 2]
+  T *keys = nullptr, *values = nullptr;              ///< [batch, kv_heads, capacity, head_dim]
+  std::int64_t capacity = 0;                         ///< positions of each sequence's cache
+  T* out = nullptr;                                  ///< [tokens, Q]
+  int heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+};
+
+/// The head widths there is code for.
+constexpr int supported_head_dims[] = {8, 16, 32, 64, 128};
+
+/// Scratch of the split attention: partial results, and counters that are zero between kernels.
+struct split_scratch {
+  float* partials = nullptr;     ///< [batch, heads, splits, head_dim + 2]
+  unsigned* counters = nullptr;  ///< [batch, heads]
+  int splits = 1;
+};
+
+/// How many blocks share one sequence's context, so that all multiprocessors have work.
+int splits_for(int multiprocessors, int batch, int heads, int kv_heads, std::int64_t capacity);
+
+/// One token a sequence at position positions[sequence]: norms and rotates q and k, writes k and v to the
+/// cache, attends over the context so far.
+template <typename T>
+void decode_attention(const queue& to, const attention_inputs<T>& in, const int* positions, int batch,
+                      const split_scratch& scratch);
+
+/// Norms and rotates q in place and k into the cache, copies v there: tokens of one sequence from
+/// first_position on.
+template <typename T>
+void rotate_and_cache(const queue& to, const attention_inputs<T>& in, int sequence, int first_position,
+                      int tokens);
+
+/// Attention of these tokens, after rotate_and_cache(), over what the cache holds up to each of them.
+template <typename T>
+void prefill_attention(const queue& to, const attention_inputs<T>& in, int sequence, int first_position,
+                       int tokens);
+
+}  // namespace profgate::llm::cuda

@@ -1,0 +1,22 @@
+#include "check.h"
+
+#include <string>
+
+#include "llm/failure.h"
+
+namespace profgate::llm::cuda {
+
+void check(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  throw judged_bad(std::string(call) + ": " + cudaGetErrorString(status),
+                   "run the same command under compute-sanitizer; if the GPU hangs for other programs too, "
+                   "look at dmesg for Xid errors");
+}
+
+void check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw judged_bad(std::string(call) + ": " + cublasLtGetStatusString(status),
+                   "check that cuBLASLt and the driver belong together");
+}
+
+}  // namespace profgate::llm::cuda

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+// What several kernels share: 16-byte vectors of elements, reductions, and the hand-over between kernels.
+namespace profgate::llm::cuda {
+
+using bf16 = __nv_bfloat16;
+
+constexpr unsigned all_lanes = 0xFFFFFFFFU;
+constexpr int warp_size = 32;
+
+/// Elements of T in a 16-byte vector.
+template <typename T>
+constexpr int vector_width = 16 / static_cast<int>(sizeof(T));
+
+template <typename T>
+__device__ inline void unpack(const uint4& vector, float (&values)[vector_width<T>]) {
+  const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (sizeof(T) == 2) {  // bfloat16 is the upper half of a float
+      values[2 * i] = __uint_as_float(words[i] << 16);
+      values[2 * i + 1] = __uint_as_float(words[i] & 0xFFFF0000U);
+    } else {
+      values[i] = __uint_as_float(words[i]);
+    }
+  }
+}
+
+__device__ inline unsigned pack_pair(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+template <typename T>
+__device__ inline uint4 pack(const float (&values)[vector_width<T>]) {
+  if constexpr (sizeof(T) == 2)
+    return {pack_pair(values[0], values[1]), pack_pair(values[2], values[3]), pack_pair(values[4], values[5]),
+            pack_pair(values[6], values[7])};
+  else
+    return {__float_as_uint(values[0]), __float_as_uint(values[1]), __float_as_uint(values[2]),
+            __float_as_uint(values[3])};
+}
+
+__device__ inline float to_float(float value) {
+  return value;
+}
+__device__ inline float to_float(bf16 value) {
+  return __bfloat162float(value);
+}
+template <typename T>
+__device__ inline T from_float(float value) {
+  if constexpr (sizeof(T) == 2)
+    return __float2bfloat16_rn(value);
+  else
+    return value;
+}
+
+/// A weight is read once a step: it leaves L1 to what is read again.
+__device__ inline uint4 load_once(const void* address) {
+  uint4 v;
+  asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(address));
+  return v;
+}
+
+__device__ inline float warp_sum(float value) {
+#pragma unroll
+  for (int offset = warp_size / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(all_lanes, value, offset);
+  return value;
+}
+
+/// The sum over all threads of the block, in every thread; scratch holds one float a warp.
+__device__ inline float block_sum(float value, float* scratch) {
+  value = warp_sum(value);
+  const int warps = (static_cast<int>(blockDim.x) + warp_size - 1) / warp_size;
+  if (threadIdx.x % warp_size == 0) scratch[threadIdx.x / warp_size] = value;
+  __syncthreads();
+  float total = 0;
+  for (int warp = 0; warp < warps; ++warp) total += scratch[warp];
+  __syncthreads();
+  return total;
+}
+
+/// Under overlapping launches a kernel starts before the one before it has ended. What is read or written
+/// after this is safe; before it, only what no kernel writes (weights).
+__device__ inline void wait_for_previous_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// The next kernel's blocks may be scheduled as soon as this one's leave room.
+__device__ inline void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// True in all threads of the last of `blocks` blocks that come here with the same counter, which is zero
+/// again afterwards. What the others wrote before is visible to that block.
+__device__ inline bool last_block_here(unsigned* counter, unsigned blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(counter, 1U) == blocks - 1;
+    if (last) *counter = 0;
+  }
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
+
+}  // namespace profgate::llm::cuda

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <utility>
+
+#include "check.h"
+
+namespace profgate::llm::cuda {
+
+/// Where kernels go.
+struct queue {
+  cudaStream_t stream = nullptr;
+  int multiprocessors = 1;
+  /// A kernel may start while the one before it drains: it waits for it by wait_for_previous_kernel().
+  bool overlap = false;
+};
+
+template <typename... Parameters, typename... Arguments>
+void launch(const queue& to, void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes,
+            Arguments&&... arguments) {
+  cudaLaunchAttribute overlapping{};
+  overlapping.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlapping.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = to.stream;
+  config.attrs = &overlapping;
+  config.numAttrs = to.overlap ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(std::forward<Arguments>(arguments))...),
+        "kernel launch");
+}
+
+/// Lets a kernel have more than 48 KiB of dynamic shared memory.
+template <typename Kernel>
+void allow_shared_bytes(Kernel* kernel, std::size_t bytes) {
+  PROFGATE_CUDA(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
+
+constexpr unsigned ceil_div(std::int64_t a, std::int64_t b) {
+  return static_cast<unsigned>((a + b - 1) / b);
+}
+
+}  // namespace profgate::llm::cuda

@@ -1,0 +1,159 @@
+#include "device.cuh"
+#include "products.h"
+#include "tensor_core.cuh"
+
+namespace profgate::llm::cuda {
+namespace {
+
+constexpr int block_warps = 8;
+constexpr int block_threads = block_warps * warp_size;
+constexpr int tile_rows = 16;
+constexpr int row_tiles = 2;  // 32 rows of weights a block, or 16 of gate and 16 of up
+constexpr int unroll = 2;     // 32 elements of depth each
+constexpr int chunk_depth = 32 * unroll;
+
+/// First row of weights of a block's tile.
+template <product_end End>
+__device__ inline int first_row(int tile, int rows) {
+  const int block = static_cast<int>(blockIdx.x);
+  if constexpr (End == product_end::swiglu) return block * tile_rows + tile * rows;
+  return (block * row_tiles + tile) * tile_rows;
+}
+
+template <product_end End>
+__device__ inline void finish(const thin_product<bf16>& p, int sequence, int row, float sum, float up_sum) {
+  const std::int64_t index = sequence * p.out_stride + row;
+  if constexpr (End == product_end::store)
+    p.out[index] = from_float<bf16>(sum + (p.bias != nullptr ? to_float(p.bias[row]) : 0.0F));
+  else if constexpr (End == product_end::residual)
+    p.out[index] = from_float<bf16>(to_float(p.out[index]) + sum);
+  else if constexpr (End == product_end::swiglu)
+    p.out[index] = from_float<bf16>(sum / (1.0F + __expf(-sum)) * up_sum);
+  else
+    p.out_float[index] = sum;
+}
+
+/// The weights are A (16 rows), the sequences B (8 columns each). Which k stands where in a fragment is free
+/// as long as A and B agree: lane t of a row takes 8 neighbouring ones, so both come from memory in 16-byte
+/// loads and never pass through shared memory. The warps of a block share the depth among them.
+template <product_end End, int ColumnTiles>
+__global__ __launch_bounds__(block_threads, 2) void skinny_gemm(thin_product<bf16> p) {
+  __shared__ float partial[block_warps][row_tiles][tile_rows][ColumnTiles * 8 + 1];
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int g = lane / 4;
+  const int t = lane % 4;
+
+  uint4 next[row_tiles][unroll][2];  // rows g and g + 8
+  const auto load_weights = [&](int first_k) {
+#pragma unroll
+    for (int tile = 0; tile < row_tiles; ++tile)
+#pragma unroll
+      for (int u = 0; u < unroll; ++u)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int row_in_part =
+              (End == product_end::swiglu ? first_row<End>(0, 0) : first_row<End>(tile, 0)) + g + 8 * half;
+          const std::int64_t row = first_row<End>(tile, p.rows) + g + 8 * half;
+          const int k = first_k + u * 32 + t * 8;
+          if (row_in_part < p.rows && k < p.depth)
+            next[tile][u][half] = load_once(p.weight + row * p.depth + k);
+          else
+            next[tile][u][half] = {0, 0, 0, 0};
+        }
+  };
+
+  let_next_kernel_start();
+  load_weights(warp * chunk_depth);
+  wait_for_previous_kernel();
+
+  float sums[row_tiles][ColumnTiles][4] = {};
+  for (int first_k = warp * chunk_depth; first_k < p.depth; first_k += block_warps * chunk_depth) {
+    uint4 weights[row_tiles][unroll][2];
+#pragma unroll
+    for (int tile = 0; tile < row_tiles; ++tile)
+#pragma unroll
+      for (int u = 0; u < unroll; ++u)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) weights[tile][u][half] = next[tile][u][half];
+    uint4 x[ColumnTiles][unroll];
+#pragma unroll
+    for (int column = 0; column < ColumnTiles; ++column)
+#pragma unroll
+      for (int u = 0; u < unroll; ++u) {
+        const int sequence = column * 8 + g;
+        const int k = first_k + u * 32 + t * 8;
+        x[column][u] = {0, 0, 0, 0};
+        if (sequence < p.batch && k < p.depth)
+          x[column][u] = *reinterpret_cast<const uint4*>(p.x + static_cast<std::int64_t>(sequence) * p.depth + k);
+      }
+    load_weights(first_k + block_warps * chunk_depth);
+#pragma unroll
+    for (int u = 0; u < unroll; ++u)
+#pragma unroll
+      for (int tile = 0; tile < row_tiles; ++tile) {
+        const uint4& low = weights[tile][u][0];
+        const uint4& high = weights[tile][u][1];
+#pragma unroll
+        for (int column = 0; column < ColumnTiles; ++column) {
+          const uint4& b = x[column][u];
+          multiply_tile(sums[tile][column], low.x, high.x, low.y, high.y, b.x, b.y);
+          multiply_tile(sums[tile][column], low.z, high.z, low.w, high.w, b.z, b.w);
+        }
+      }
+  }
+
+#pragma unroll
+  for (int tile = 0; tile < row_tiles; ++tile)
+#pragma unroll
+    for (int column = 0; column < ColumnTiles; ++column)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        partial[warp][tile][g + 8 * (i / 2)][column * 8 + 2 * t + i % 2] = sums[tile][column][i];
+  __syncthreads();
+
+  const auto total = [&](int tile, int row, int sequence) {
+    float sum = 0;
+#pragma unroll
+    for (int w = 0; w < block_warps; ++w) sum += partial[w][tile][row][sequence];
+    return sum;
+  };
+  constexpr int end_tiles = End == product_end::swiglu ? 1 : row_tiles;
+  constexpr int outputs = end_tiles * tile_rows * ColumnTiles * 8;
+  for (int i = static_cast<int>(threadIdx.x); i < outputs; i += block_threads) {
+    const int row = i % tile_rows;
+    const int tile = i / tile_rows % end_tiles;
+    const int sequence = i / tile_rows / end_tiles;
+    const int out_row = first_row<End>(tile, 0) + row;
+    if (sequence >= p.batch || out_row >= p.rows) continue;
+    const float up_sum = End == product_end::swiglu ? total(1, row, sequence) : 0.0F;
+    finish<End>(p, sequence, out_row, total(tile, row, sequence), up_sum);
+  }
+}
+
+template <product_end End>
+void start(const queue& to, const thin_product<bf16>& product) {
+  constexpr int block_rows = End == product_end::swiglu ? tile_rows : tile_rows * row_tiles;
+  const dim3 grid(ceil_div(product.rows, block_rows));
+  if (product.batch <= 8)
+    launch(to, skinny_gemm<End, 1>, grid, dim3(block_threads), 0, product);
+  else
+    launch(to, skinny_gemm<End, 2>, grid, dim3(block_threads), 0, product);
+}
+
+}  // namespace
+
+void multiply_skinny(const queue& to, const thin_product<bf16>& product, product_end end) {
+  switch (end) {
+    case product_end::store:
+      return start<product_end::store>(to, product);
+    case product_end::residual:
+      return start<product_end::residual>(to, product);
+    case product_end::swiglu:
+      return start<product_end::swiglu>(to, product);
+    case product_end::logits:
+      return start<product_end::logits>(to, product);
+  }
+}
+
+}  // namespace profgate::llm::cuda

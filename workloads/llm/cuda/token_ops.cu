@@ -1,0 +1,166 @@
+#include <algorithm>
+
+#include "device.cuh"
+#include "token_ops.h"
+
+namespace profgate::llm::cuda {
+namespace {
+
+constexpr int block_threads = 256;
+
+template <typename T>
+__global__ __launch_bounds__(block_threads) void embed_kernel(const T* embedding, const int* tokens, int width,
+                                                              T* out) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const std::int64_t token = tokens[blockIdx.x];
+  const auto* from = reinterpret_cast<const uint4*>(embedding + token * width);
+  auto* to = reinterpret_cast<uint4*>(out + static_cast<std::int64_t>(blockIdx.x) * width);
+  for (int i = static_cast<int>(threadIdx.x); i < width / vector_width<T>; i += block_threads) to[i] = from[i];
+}
+
+/// A block a token. Rows of up to 4 vectors a thread stay in registers between the two passes.
+template <typename T>
+__global__ __launch_bounds__(block_threads) void rms_norm_kernel(const T* x, const T* weight, float epsilon,
+                                                                 int width, T* out) {
+  constexpr int kept = 4;
+  __shared__ float scratch[block_threads / warp_size];
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const int vectors = width / vector_width<T>;
+  const auto* from = reinterpret_cast<const uint4*>(x + static_cast<std::int64_t>(blockIdx.x) * width);
+  const auto* factors_from = reinterpret_cast<const uint4*>(weight);
+  auto* to = reinterpret_cast<uint4*>(out + static_cast<std::int64_t>(blockIdx.x) * width);
+  uint4 row[kept];
+  float squares = 0;
+  const auto add_squares = [&](const uint4& vector) {
+    float values[vector_width<T>];
+    unpack<T>(vector, values);
+#pragma unroll
+    for (float value : values) squares += value * value;
+  };
+#pragma unroll
+  for (int i = 0; i < kept; ++i) {
+    const int at = i * block_threads + static_cast<int>(threadIdx.x);
+    row[i] = at < vectors ? from[at] : uint4{0, 0, 0, 0};
+    add_squares(row[i]);
+  }
+  for (int at = kept * block_threads + static_cast<int>(threadIdx.x); at < vectors; at += block_threads)
+    add_squares(from[at]);
+  const float scale = rsqrtf(block_sum(squares, scratch) / static_cast<float>(width) + epsilon);
+  const auto write = [&](int at, const uint4& vector) {
+    float values[vector_width<T>];
+    float factors[vector_width<T>];
+    unpack<T>(vector, values);
+    unpack<T>(factors_from[at], factors);
+#pragma unroll
+    for (int i = 0; i < vector_width<T>; ++i) values[i] *= scale * factors[i];
+    to[at] = pack<T>(values);
+  };
+#pragma unroll
+  for (int i = 0; i < kept; ++i) {
+    const int at = i * block_threads + static_cast<int>(threadIdx.x);
+    if (at < vectors) write(at, row[i]);
+  }
+  for (int at = kept * block_threads + static_cast<int>(threadIdx.x); at < vectors; at += block_threads)
+    write(at, from[at]);
+}
+
+template <typename T>
+__global__ __launch_bounds__(block_threads) void swiglu_kernel(const T* gate_up, std::int64_t vectors,
+                                                               int row_vectors, T* out) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const auto* from = reinterpret_cast<const uint4*>(gate_up);
+  auto* to = reinterpret_cast<uint4*>(out);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * block_threads;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x; i < vectors;
+       i += stride) {
+    const std::int64_t gate_at = i / row_vectors * 2 * row_vectors + i % row_vectors;
+    float gate[vector_width<T>];
+    float up[vector_width<T>];
+    unpack<T>(from[gate_at], gate);
+    unpack<T>(from[gate_at + row_vectors], up);
+#pragma unroll
+    for (int j = 0; j < vector_width<T>; ++j) gate[j] = gate[j] / (1.0F + __expf(-gate[j])) * up[j];
+    to[i] = pack<T>(gate);
+  }
+}
+
+/// Larger for a larger value, and for equal values for the smaller index.
+__device__ inline unsigned long long order_key(float value, int index) {
+  const unsigned bits = __float_as_uint(value);
+  const unsigned ordered = (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
+  return static_cast<unsigned long long>(ordered) << 32U | (0xFFFFFFFFU - static_cast<unsigned>(index));
+}
+
+/// Grid: (parts of the vocabulary, batch).
+__global__ __launch_bounds__(block_threads) void choose_kernel(const float* logits, int vocab, int advance,
+                                                               sequence_state state) {
+  __shared__ unsigned long long of_warp[block_threads / warp_size];
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const int sequence = static_cast<int>(blockIdx.y);
+  const float* row = logits + static_cast<std::int64_t>(sequence) * vocab;
+  unsigned long long best = 0;
+  for (int i = static_cast<int>(blockIdx.x * block_threads + threadIdx.x); i < vocab;
+       i += static_cast<int>(gridDim.x) * block_threads) {
+    const auto key = order_key(row[i], i);
+    best = key > best ? key : best;
+  }
+  for (int offset = warp_size / 2; offset > 0; offset /= 2) {
+    const auto other = __shfl_xor_sync(all_lanes, best, offset);
+    best = other > best ? other : best;
+  }
+  if (threadIdx.x % warp_size == 0) of_warp[threadIdx.x / warp_size] = best;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (const auto key : of_warp) best = key > best ? key : best;
+    atomicMax(state.best + sequence, best);
+  }
+  if (!last_block_here(state.blocks_done + sequence, gridDim.x) || threadIdx.x != 0) return;
+  const auto winner = atomicExch(state.best + sequence, 0ULL);
+  const int token = static_cast<int>(0xFFFFFFFFU - static_cast<unsigned>(winner & 0xFFFFFFFFU));
+  state.choices[state.choice_count[sequence] * static_cast<int>(gridDim.y) + sequence] = token;
+  state.choice_count[sequence] += 1;
+  state.next_token[sequence] = token;
+  state.position[sequence] += advance;
+}
+
+}  // namespace
+
+template <typename T>
+void embed(const queue& to, const T* embedding, const int* tokens, int token_count, int width, T* out) {
+  launch(to, embed_kernel<T>, dim3(static_cast<unsigned>(token_count)), dim3(block_threads), 0, embedding, tokens, width,
+         out);
+}
+
+template <typename T>
+void rms_norm(const queue& to, const T* x, const T* weight, float epsilon, int token_count, int width, T* out) {
+  launch(to, rms_norm_kernel<T>, dim3(static_cast<unsigned>(token_count)), dim3(block_threads), 0, x, weight, epsilon,
+         width, out);
+}
+
+template <typename T>
+void swiglu(const queue& to, const T* gate_up, int token_count, int width, T* out) {
+  const int row_vectors = width / vector_width<T>;
+  const std::int64_t vectors = static_cast<std::int64_t>(token_count) * row_vectors;
+  const unsigned blocks = std::min(ceil_div(vectors, block_threads), static_cast<unsigned>(to.multiprocessors * 16));
+  launch(to, swiglu_kernel<T>, dim3(blocks), dim3(block_threads), 0, gate_up, vectors, row_vectors, out);
+}
+
+void choose_tokens(const queue& to, const float* logits, int vocab, int batch, int advance,
+                   const sequence_state& state) {
+  const unsigned parts = std::min(ceil_div(vocab, 4 * block_threads), 64U);
+  launch(to, choose_kernel, dim3(parts, static_cast<unsigned>(batch)), dim3(block_threads), 0, logits, vocab, advance,
+         state);
+}
+
+#define PROFGATE_INSTANTIATE(T)                                                             \
+  template void embed(const queue&, const T*, const int*, int, int, T*);                    \
+  template void rms_norm(const queue&, const T*, const T*, float, int, int, T*);            \
+  template void swiglu(const queue&, const T*, int, int, T*)
+PROFGATE_INSTANTIATE(float);
+PROFGATE_INSTANTIATE(bf16);
+
+}  // namespace profgate::llm::cuda
