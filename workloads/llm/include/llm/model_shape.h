@@ -6,9 +6,9 @@
 
 namespace profgate::llm {
 
-/// The numbers that define a dense decoder-only transformer, named as in a Hugging Face config.json.
+/// The numbers that define a decoder-only transformer, named as in a Hugging Face config.json.
 struct model_shape {
-  std::string architecture;  ///< llama, qwen2 or qwen3
+  std::string architecture;  ///< llama, qwen2, qwen3, qwen3_moe or deepseek_v2
   std::int64_t vocab_size = 0;
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;
@@ -22,8 +22,18 @@ struct model_shape {
   bool attention_bias = false;  ///< biases on q, k and v (Qwen2)
   bool qk_norm = false;         ///< RMSNorm on each head of q and k (Qwen3)
 
+  // Experts; 0 where the model is dense.
+  std::int64_t num_experts = 0;  ///< routed experts of a layer that has them
+  std::int64_t num_experts_per_tok = 0;
+  std::int64_t moe_intermediate_size = 0;     ///< of one routed expert
+  std::int64_t shared_intermediate_size = 0;  ///< of the shared experts, fused into one SwiGLU; 0: none
+  std::int64_t first_dense_layers = 0;        ///< layers before the first one with experts
+  bool norm_topk_prob = false;                ///< the chosen experts' weights are scaled to sum to 1
+
   std::int64_t query_width() const { return num_attention_heads * head_dim; }
   std::int64_t key_value_width() const { return num_key_value_heads * head_dim; }
+  bool has_experts() const { return num_experts > 0; }
+  bool has_experts(std::int64_t layer) const { return has_experts() && layer >= first_dense_layers; }
 };
 
 /// A tensor of the model under its checkpoint name, with its row-major shape.
