@@ -5,6 +5,7 @@
 #include <string>
 
 #include "llm/failure.h"
+#include "llm/rope.h"
 
 namespace profgate::llm {
 namespace {
@@ -48,10 +49,9 @@ cpu_decoder::cpu_decoder(const model_shape& shape, const decoder_weights& weight
   m_scores = take(shape.num_attention_heads, capacity.positions);
   m_logits = take(1, shape.vocab_size);
 
+  const auto frequencies = rope_frequencies(shape);
   for (std::int64_t position = 0; position < capacity.positions; ++position) {
-    for (std::int64_t d = 0; d < shape.head_dim / 2; ++d) {
-      const double exponent = 2.0 * static_cast<double>(d) / static_cast<double>(shape.head_dim);
-      const auto frequency = static_cast<float>(std::pow(shape.rope_theta, -exponent));
+    for (const float frequency : frequencies) {
       const float angle = static_cast<float>(position) * frequency;
       m_cosines.push_back(std::cos(angle));
       m_sines.push_back(std::sin(angle));
