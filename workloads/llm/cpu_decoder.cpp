@@ -4,21 +4,15 @@
 #include <cmath>
 #include <string>
 
+#include "llm/cpu_products.h"
 #include "llm/failure.h"
+#include "llm/rope.h"
 
 namespace profgate::llm {
 namespace {
 
 std::size_t count_of(std::int64_t value) {
   return static_cast<std::size_t>(value);
-}
-
-/// Rows a thread takes at once: a few hundred kilobytes of weights, so that taking costs nothing against
-/// reading, yet the last chunks end together. A multiple of the kernels' tile keeps results independent of
-/// it.
-std::size_t rows_per_chunk(std::size_t depth) {
-  constexpr std::size_t chunk_floats = std::size_t{1} << 16U;
-  return std::max<std::size_t>(chunk_floats / depth / 8 * 8, 8);
 }
 
 }  // namespace
@@ -43,15 +37,17 @@ cpu_decoder::cpu_decoder(const model_shape& shape, const decoder_weights& weight
   m_attended = take(tokens, shape.query_width());
   m_k = take(tokens, shape.key_value_width());
   m_v = take(tokens, shape.key_value_width());
-  m_gate = take(tokens, shape.intermediate_size);
-  m_up = take(tokens, shape.intermediate_size);
+  if (!shape.has_experts(0)) {
+    m_gate = take(tokens, shape.intermediate_size);
+    m_up = take(tokens, shape.intermediate_size);
+  }
+  if (shape.has_experts()) m_experts.emplace(shape, tokens, pool, ranges);
   m_scores = take(shape.num_attention_heads, capacity.positions);
   m_logits = take(1, shape.vocab_size);
 
+  const auto frequencies = rope_frequencies(shape);
   for (std::int64_t position = 0; position < capacity.positions; ++position) {
-    for (std::int64_t d = 0; d < shape.head_dim / 2; ++d) {
-      const double exponent = 2.0 * static_cast<double>(d) / static_cast<double>(shape.head_dim);
-      const auto frequency = static_cast<float>(std::pow(shape.rope_theta, -exponent));
+    for (const float frequency : frequencies) {
       const float angle = static_cast<float>(position) * frequency;
       m_cosines.push_back(std::cos(angle));
       m_sines.push_back(std::sin(angle));
@@ -108,7 +104,7 @@ void cpu_decoder::forward(std::span<const token_id> tokens) {
     const auto range = m_ranges.open(range_name::lm_head);
     const auto hidden = count_of(m_shape.hidden_size);
     norm(m_hidden.data() + (tokens.size() - 1) * hidden, m_weights.final_norm, 1, m_normed.data());
-    multiply(m_normed.data(), 1, hidden,
+    multiply(m_pool, m_normed.data(), 1, hidden,
              {{m_weights.lm_head, m_logits.size(), nullptr, m_logits.data(), m_logits.size()}});
   }
   const auto range = m_ranges.open(range_name::sample);
@@ -138,7 +134,7 @@ void cpu_decoder::attention(std::size_t layer, std::size_t tokens) {
   }
   {
     const auto range = m_ranges.open(range_name::attn_qkv);
-    multiply(m_normed.data(), tokens, hidden,
+    multiply(m_pool, m_normed.data(), tokens, hidden,
              {{weights.q, query, weights.q_bias, m_q.data(), query},
               {weights.k, key_value, weights.k_bias, m_k.data(), key_value},
               {weights.v, key_value, weights.v_bias, m_v.data(), key_value}});
@@ -152,7 +148,8 @@ void cpu_decoder::attention(std::size_t layer, std::size_t tokens) {
     attend_all_heads(layer, tokens);
   }
   const auto range = m_ranges.open(range_name::attn_out);
-  multiply(m_attended.data(), tokens, query, {{weights.o, hidden, nullptr, m_hidden.data(), hidden, true}});
+  multiply(m_pool, m_attended.data(), tokens, query,
+           {{weights.o, hidden, nullptr, m_hidden.data(), hidden, true}});
 }
 
 void cpu_decoder::rotate_and_cache(std::size_t layer, std::size_t tokens) {
@@ -202,26 +199,29 @@ void cpu_decoder::attend_all_heads(std::size_t layer, std::size_t tokens) {
 }
 
 void cpu_decoder::mlp(const layer_weights& weights, std::size_t tokens) {
-  const auto hidden = count_of(m_shape.hidden_size);
-  const auto inner = count_of(m_shape.intermediate_size);
   {
     const auto range = m_ranges.open(range_name::mlp_norm);
     norm(m_hidden.data(), weights.mlp_norm, tokens, m_normed.data());
   }
+  if (weights.router != nullptr) {
+    m_experts->add(weights, m_normed.data(), tokens, m_hidden.data());
+    return;
+  }
+  const auto hidden = count_of(m_shape.hidden_size);
+  const auto inner = count_of(m_shape.intermediate_size);
   {
     const auto range = m_ranges.open(range_name::mlp_gate_up);
-    multiply(m_normed.data(), tokens, hidden,
-             {{weights.gate, inner, nullptr, m_gate.data(), inner},
-              {weights.up, inner, nullptr, m_up.data(), inner}});
+    multiply(m_pool, m_normed.data(), tokens, hidden,
+             {{weights.mlp.gate, inner, nullptr, m_gate.data(), inner},
+              {weights.mlp.up, inner, nullptr, m_up.data(), inner}});
   }
   {
     const auto range = m_ranges.open(range_name::mlp_act);
-    m_pool.for_chunks(tokens * inner, 1024, [&](std::size_t begin, std::size_t end) {
-      kernels::swiglu(m_gate.data() + begin, m_up.data() + begin, end - begin);
-    });
+    swiglu(m_pool, m_gate.data(), m_up.data(), tokens * inner);
   }
   const auto range = m_ranges.open(range_name::mlp_down);
-  multiply(m_gate.data(), tokens, inner, {{weights.down, hidden, nullptr, m_hidden.data(), hidden, true}});
+  multiply(m_pool, m_gate.data(), tokens, inner,
+           {{weights.mlp.down, hidden, nullptr, m_hidden.data(), hidden, true}});
 }
 
 void cpu_decoder::norm(const float* x, const float* weight, std::size_t tokens, float* out) {
@@ -229,29 +229,6 @@ void cpu_decoder::norm(const float* x, const float* weight, std::size_t tokens, 
   const auto epsilon = static_cast<float>(m_shape.rms_norm_eps);
   m_pool.for_chunks(tokens, 4, [&](std::size_t begin, std::size_t end) {
     kernels::rms_norm(x + begin * width, weight, end - begin, width, epsilon, out + begin * width);
-  });
-}
-
-void cpu_decoder::multiply(const float* x, std::size_t tokens, std::size_t depth,
-                           std::initializer_list<kernels::row_block> blocks) {
-  std::size_t all_rows = 0;
-  for (const auto& block : blocks) all_rows += block.rows;
-  m_pool.for_chunks(all_rows, rows_per_chunk(depth), [&](std::size_t begin, std::size_t end) {
-    std::size_t first_row = 0;  // of the block, among the rows of all blocks
-    for (const auto& block : blocks) {
-      const std::size_t from = std::max(begin, first_row);
-      const std::size_t to = std::min(end, first_row + block.rows);
-      if (from < to) {
-        const std::size_t row = from - first_row;
-        kernels::row_block part = block;
-        part.weight += row * depth;
-        part.rows = to - from;
-        part.out += row;
-        if (part.bias != nullptr) part.bias += row;
-        kernels::multiply_rows(x, tokens, depth, part);
-      }
-      first_row += block.rows;
-    }
   });
 }
 

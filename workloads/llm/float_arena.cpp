@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t floats_per_cache_line = 16;
 constexpr std::size_t floats_per_huge_page = (std::size_t{2} << 20) / sizeof(float);
+// Experts are a few megabytes each: in blocks of their own size, what is left at the ends would add up.
+// Memory that is never touched costs nothing.
+constexpr std::size_t least_block_floats = (std::size_t{64} << 20) / sizeof(float);
 
 std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -26,7 +29,7 @@ float_arena::~float_arena() {
 std::span<float> float_arena::take(std::size_t count) {
   const std::size_t padded = round_up(count, floats_per_cache_line);
   if (padded > m_rest.size()) {
-    const std::size_t block_floats = round_up(padded, floats_per_huge_page);
+    const std::size_t block_floats = round_up(std::max(padded, least_block_floats), floats_per_huge_page);
     const std::size_t bytes = block_floats * sizeof(float);
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)

@@ -1,6 +1,8 @@
 #include "llm/hf_config.h"
 
+#include <array>
 #include <optional>
+#include <utility>
 
 #include "llm/failure.h"
 #include "llm/json_file.h"
@@ -10,10 +12,14 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* damaged_remedy = "fetch config.json again";
+
 /// Looks fields up by name; null counts as absent, as Hugging Face writes it.
 class config_fields {
  public:
-  config_fields(const json& document, const std::string& path) : m_document(document), m_path(path) {}
+  config_fields(const json& document, std::string where) : m_document(document), m_where(std::move(where)) {
+    if (!document.is_object()) throw bad_input(m_where + ": not a JSON object", damaged_remedy);
+  }
 
   const json* find(const char* field) const {
     const auto found = m_document.find(field);
@@ -27,73 +33,137 @@ class config_fields {
     try {
       return value->get<Value>();
     } catch (const json::exception&) {
-      throw bad_input(m_path + ": " + field + " has the wrong type", "fetch config.json again");
+      throw bad_input(m_where + ": " + field + " has the wrong type", damaged_remedy);
     }
   }
 
   template <typename Value>
   Value required(const char* field) const {
     const auto value = optional<Value>(field);
-    if (!value) throw bad_input(m_path + ": " + field + " is missing", "fetch config.json again");
+    if (!value) throw bad_input(m_where + ": " + field + " is missing", damaged_remedy);
     return *value;
   }
 
+  config_fields child(const char* field) const { return {*find(field), m_where + ": " + field}; }
+
   failure unsupported(const std::string& field_and_value) const {
-    return bad_input(m_path + ": " + field_and_value + " is not supported",
-                     "use a dense llama, qwen2 or qwen3 model with default rotary positions");
+    return bad_input(m_where + ": " + field_and_value + " is not supported",
+                     "use a llama, qwen2, qwen3, qwen3_moe or (without MLA) deepseek_v2 model");
+  }
+
+  /// Refuses a field that has any other value than this.
+  template <typename Value>
+  void only(const char* field, const Value& computed) const {
+    if (const auto value = optional<Value>(field); value && *value != computed)
+      throw unsupported(field + (" " + find(field)->dump()));
   }
 
  private:
   const json& m_document;
-  const std::string& m_path;
+  std::string m_where;
 };
+
+/// DeepSeek-OCR's released config names its decoder only by class.
+std::string read_architecture(const config_fields& config) {
+  const auto classes = config.optional<std::vector<std::string>>("architectures");
+  const bool deepseek = classes && !classes->empty() && classes->front() == "DeepseekV2ForCausalLM";
+  if (config.find("model_type") == nullptr && deepseek) return "deepseek_v2";
+  const auto type = config.required<std::string>("model_type");
+  return type == "DeepseekV2" ? "deepseek_v2" : type;
+}
 
 /// Refuses what would change the computation in a way that is not implemented here.
 void refuse_unsupported(const config_fields& config) {
-  if (const auto act = config.optional<std::string>("hidden_act"); act && *act != "silu")
-    throw config.unsupported("hidden_act '" + *act + "'");
-  for (const char* field : {"num_experts", "num_local_experts", "n_routed_experts", "quantization_config"})
-    if (config.find(field) != nullptr) throw config.unsupported(field);
-  for (const char* field : {"use_sliding_window", "mlp_bias", "attention_bias"})
-    if (config.optional<bool>(field).value_or(false)) throw config.unsupported(std::string(field) + " true");
+  config.only<std::string>("hidden_act", "silu");
+  if (config.find("quantization_config") != nullptr) throw config.unsupported("quantization_config");
+  for (const char* field : {"use_sliding_window", "mlp_bias", "attention_bias"}) config.only(field, false);
   // use_sliding_window false makes Qwen's sliding_window a number without effect.
   if (config.find("sliding_window") != nullptr && config.find("use_sliding_window") == nullptr)
     throw config.unsupported("sliding_window");
-  if (config.optional<double>("partial_rotary_factor").value_or(1.0) != 1.0)
-    throw config.unsupported("partial_rotary_factor");
+  config.only("partial_rotary_factor", 1.0);
   if (const json* types = config.find("layer_types"); types != nullptr)
     for (const auto& type : *types)
       if (type != "full_attention") throw config.unsupported("layer_types " + type.dump());
 }
 
-/// rope_theta stood beside the other fields first, then moved into rope_parameters. Both occur.
-double read_rope_theta(const json& document, const config_fields& config, const std::string& path) {
+/// rope_theta and rope_scaling stood beside the other fields first, then moved into rope_parameters. Both
+/// occur.
+void read_rope(const config_fields& config, model_shape& shape) {
+  auto theta = config.optional<double>("rope_theta");
   for (const char* field : {"rope_scaling", "rope_parameters"}) {
-    const json* rope = config.find(field);
-    if (rope == nullptr) continue;
-    if (!rope->is_object())
-      throw bad_input(path + ": " + field + " is not an object", "fetch config.json again");
-    for (const char* type_field : {"rope_type", "type"}) {
-      const auto type = rope->find(type_field);
-      if (type != rope->end() && *type != "default")
-        throw config.unsupported(std::string(field) + "." + type_field + " " + type->dump());
-    }
+    if (config.find(field) == nullptr) continue;
+    const auto rope = config.child(field);
+    if (!theta) theta = rope.optional<double>("rope_theta");
+    rope.only("partial_rotary_factor", 1.0);
+    const char* type_field = rope.find("rope_type") != nullptr ? "rope_type" : "type";
+    const auto type = rope.optional<std::string>(type_field).value_or("default");
+    if (type == "llama3")
+      shape.rope_scaling = {
+          .factor = rope.required<double>("factor"),
+          .low_freq_factor = rope.required<double>("low_freq_factor"),
+          .high_freq_factor = rope.required<double>("high_freq_factor"),
+          .original_max_position_embeddings = rope.required<double>("original_max_position_embeddings")};
+    else if (type != "default")
+      throw rope.unsupported(std::string(type_field) + " '" + type + "'");
   }
-  if (const auto theta = config.optional<double>("rope_theta")) return *theta;
-  const auto parameters = document.value("rope_parameters", json::object());
-  return config_fields(parameters, path).required<double>("rope_theta");
+  if (theta || shape.rope_theta == 0)
+    shape.rope_theta = theta ? *theta : config.required<double>("rope_theta");
+}
+
+constexpr auto expert_count_names =
+    std::to_array<const char*>({"num_experts", "num_local_experts", "n_routed_experts"});
+
+void read_experts(const config_fields& config, model_shape& shape) {
+  for (const char* field : expert_count_names)
+    if (shape.num_experts == 0) shape.num_experts = config.optional<std::int64_t>(field).value_or(0);
+  shape.num_experts_per_tok = config.required<std::int64_t>("num_experts_per_tok");
+  shape.moe_intermediate_size = config.required<std::int64_t>("moe_intermediate_size");
+  shape.norm_topk_prob = config.optional<bool>("norm_topk_prob").value_or(false);
+}
+
+void read_qwen3_moe(const config_fields& config, model_shape& shape) {
+  config.only<std::int64_t>("decoder_sparse_step", 1);
+  config.only("mlp_only_layers", std::vector<std::int64_t>{});
+  read_experts(config, shape);
+}
+
+void read_deepseek_v2(const config_fields& config, model_shape& shape) {
+  if (config.optional<bool>("use_mla").value_or(true)) throw config.unsupported("use_mla true (its default)");
+  config.only<std::int64_t>("moe_layer_freq", 1);
+  config.only<std::string>("scoring_func", "softmax");
+  if (config.optional<std::string>("topk_method") != "gready")  // as its own default misspells it
+    config.only<std::string>("topk_method", "greedy");
+  config.only("routed_scaling_factor", 1.0);
+  read_experts(config, shape);
+  shape.first_dense_layers = config.optional<std::int64_t>("first_k_dense_replace").value_or(0);
+  const auto shared = config.optional<std::int64_t>("n_shared_experts").value_or(0);
+  if (__builtin_mul_overflow(shared, shape.moe_intermediate_size, &shape.shared_intermediate_size))
+    throw config.unsupported("n_shared_experts " + std::to_string(shared));
 }
 
 }  // namespace
 
 model_shape read_hf_config(const std::string& path) {
   const json document = read_json_file(path);
-  if (!document.is_object()) throw bad_input(path + ": not a JSON object", "fetch config.json again");
-  const config_fields config(document, path);
+  const config_fields whole(document, path);
+  const bool nested = whole.find("language_config") != nullptr;  // a decoder behind a vision encoder
+  const config_fields config = nested ? whole.child("language_config") : whole;
+  if (nested && whole.find("quantization_config") != nullptr) throw whole.unsupported("quantization_config");
 
   model_shape shape;
-  shape.architecture = config.required<std::string>("model_type");
+  shape.architecture = read_architecture(config);
   refuse_unsupported(config);
+  if (shape.architecture == "deepseek_v2") {
+    // Its config.json leaves these out where they have the values of its class.
+    shape.rms_norm_eps = 1e-6;
+    shape.rope_theta = 10000;
+    read_deepseek_v2(config, shape);
+  } else if (shape.architecture == "qwen3_moe") {
+    read_qwen3_moe(config, shape);
+  } else {
+    for (const char* field : expert_count_names)
+      if (config.find(field) != nullptr) throw config.unsupported(field);
+  }
   shape.vocab_size = config.required<std::int64_t>("vocab_size");
   shape.hidden_size = config.required<std::int64_t>("hidden_size");
   shape.intermediate_size = config.required<std::int64_t>("intermediate_size");
@@ -102,14 +172,15 @@ model_shape read_hf_config(const std::string& path) {
   shape.num_key_value_heads =
       config.optional<std::int64_t>("num_key_value_heads").value_or(shape.num_attention_heads);
   if (shape.num_attention_heads <= 0)
-    throw bad_input(path + ": num_attention_heads is not positive", "fetch config.json again");
+    throw bad_input(path + ": num_attention_heads is not positive", damaged_remedy);
   shape.head_dim =
       config.optional<std::int64_t>("head_dim").value_or(shape.hidden_size / shape.num_attention_heads);
-  shape.rms_norm_eps = config.required<double>("rms_norm_eps");
-  shape.rope_theta = read_rope_theta(document, config, path);
+  if (shape.rms_norm_eps == 0 || config.find("rms_norm_eps") != nullptr)
+    shape.rms_norm_eps = config.required<double>("rms_norm_eps");
+  read_rope(config, shape);
   shape.tie_word_embeddings = config.optional<bool>("tie_word_embeddings").value_or(false);
   shape.attention_bias = shape.architecture == "qwen2";
-  shape.qk_norm = shape.architecture == "qwen3";
+  shape.qk_norm = shape.architecture == "qwen3" || shape.architecture == "qwen3_moe";
   validate(shape, path);
   return shape;
 }

@@ -2,19 +2,33 @@
 
 #include <array>
 
-#include "llm/failure.h"
-
 namespace profgate::llm {
-namespace {
 
-// Far above any model, far below where a product of three of them overflows 64 bits.
-constexpr std::int64_t largest_dimension = std::int64_t{1} << 20;
-
-void require(bool holds, const std::string& source, const std::string& field, const std::string& rule) {
-  if (!holds) throw bad_input(source + ": " + field + " " + rule, "correct " + field + " in " + source);
+std::span<const shape_field> shape_fields() {
+  using shape = model_shape;
+  constexpr bool required = true;
+  static constexpr auto fields = std::to_array<shape_field>({
+      {"vocab_size", &shape::vocab_size, required},
+      {"hidden_size", &shape::hidden_size, required},
+      {"intermediate_size", &shape::intermediate_size, required},
+      {"num_hidden_layers", &shape::num_hidden_layers, required},
+      {"num_attention_heads", &shape::num_attention_heads, required},
+      {"num_key_value_heads", &shape::num_key_value_heads},
+      {"head_dim", &shape::head_dim},
+      {"rms_norm_eps", &shape::rms_norm_eps, required},
+      {"rope_theta", &shape::rope_theta, required},
+      {"tie_word_embeddings", &shape::tie_word_embeddings},
+      {"attention_bias", &shape::attention_bias},
+      {"qk_norm", &shape::qk_norm},
+      {"num_experts", &shape::num_experts},
+      {"num_experts_per_tok", &shape::num_experts_per_tok},
+      {"moe_intermediate_size", &shape::moe_intermediate_size},
+      {"shared_intermediate_size", &shape::shared_intermediate_size},
+      {"first_dense_layers", &shape::first_dense_layers},
+      {"norm_topk_prob", &shape::norm_topk_prob},
+  });
+  return fields;
 }
-
-}  // namespace
 
 std::int64_t tensor_spec::elements() const {
   std::int64_t product = 1;
@@ -22,51 +36,28 @@ std::int64_t tensor_spec::elements() const {
   return product;
 }
 
-void validate(const model_shape& shape, const std::string& source) {
-  const bool known =
-      shape.architecture == "llama" || shape.architecture == "qwen2" || shape.architecture == "qwen3";
-  if (!known)
-    throw bad_input(source + ": architecture '" + shape.architecture + "' is not supported",
-                    "use one of llama, qwen2, qwen3");
-  struct named_dimension {
-    const char* field;
-    std::int64_t value;
-  };
-  const std::array<named_dimension, 7> dimensions = {{
-      {"vocab_size", shape.vocab_size},
-      {"hidden_size", shape.hidden_size},
-      {"intermediate_size", shape.intermediate_size},
-      {"num_hidden_layers", shape.num_hidden_layers},
-      {"num_attention_heads", shape.num_attention_heads},
-      {"num_key_value_heads", shape.num_key_value_heads},
-      {"head_dim", shape.head_dim},
-  }};
-  for (const auto& [field, value] : dimensions)
-    require(value > 0 && value <= largest_dimension, source, field,
-            "is " + std::to_string(value) + ", not between 1 and " + std::to_string(largest_dimension));
-  require(shape.query_width() <= largest_dimension, source, "num_attention_heads",
-          "times head_dim is too large");
-  require(shape.num_attention_heads % shape.num_key_value_heads == 0, source, "num_attention_heads",
-          "is not a multiple of num_key_value_heads");
-  require(shape.head_dim % 2 == 0, source, "head_dim", "is odd; rotary positions need pairs");
-  require(shape.rms_norm_eps > 0 && shape.rms_norm_eps < 1, source, "rms_norm_eps", "is not between 0 and 1");
-  require(shape.rope_theta > 1, source, "rope_theta", "is not above 1");
+std::string layer_tensor_name(std::int64_t layer, const std::string& suffix) {
+  return "model.layers." + std::to_string(layer) + "." + suffix;
 }
 
-std::string layer_tensor_name(std::int64_t layer, const char* suffix) {
-  return "model.layers." + std::to_string(layer) + "." + suffix;
+std::string expert_prefix(std::int64_t expert) {
+  return "mlp.experts." + std::to_string(expert) + ".";
 }
 
 std::vector<tensor_spec> tensors_of(const model_shape& shape) {
   const auto hidden = shape.hidden_size;
   const auto query = shape.query_width();
   const auto key_value = shape.key_value_width();
-  const auto inner = shape.intermediate_size;
   std::vector<tensor_spec> tensors;
   tensors.push_back({"model.embed_tokens.weight", {shape.vocab_size, hidden}});
   for (std::int64_t layer = 0; layer < shape.num_hidden_layers; ++layer) {
-    const auto add = [&](const char* suffix, std::vector<std::int64_t> dims) {
+    const auto add = [&](const std::string& suffix, std::vector<std::int64_t> dims) {
       tensors.push_back({layer_tensor_name(layer, suffix), std::move(dims)});
+    };
+    const auto add_swiglu = [&](const std::string& prefix, std::int64_t inner) {
+      add(prefix + "gate_proj.weight", {inner, hidden});
+      add(prefix + "up_proj.weight", {inner, hidden});
+      add(prefix + "down_proj.weight", {hidden, inner});
     };
     add("input_layernorm.weight", {hidden});
     add("self_attn.q_proj.weight", {query, hidden});
@@ -83,9 +74,14 @@ std::vector<tensor_spec> tensors_of(const model_shape& shape) {
     }
     add("self_attn.o_proj.weight", {hidden, query});
     add("post_attention_layernorm.weight", {hidden});
-    add("mlp.gate_proj.weight", {inner, hidden});
-    add("mlp.up_proj.weight", {inner, hidden});
-    add("mlp.down_proj.weight", {hidden, inner});
+    if (!shape.has_experts(layer)) {
+      add_swiglu("mlp.", shape.intermediate_size);
+      continue;
+    }
+    add("mlp.gate.weight", {shape.num_experts, hidden});
+    for (std::int64_t expert = 0; expert < shape.num_experts; ++expert)
+      add_swiglu(expert_prefix(expert), shape.moe_intermediate_size);
+    if (shape.shared_intermediate_size > 0) add_swiglu("mlp.shared_experts.", shape.shared_intermediate_size);
   }
   tensors.push_back({"model.norm.weight", {hidden}});
   if (!shape.tie_word_embeddings) tensors.push_back({"lm_head.weight", {shape.vocab_size, hidden}});
@@ -96,6 +92,16 @@ std::int64_t parameter_count(const model_shape& shape) {
   std::int64_t count = 0;
   for (const auto& tensor : tensors_of(shape)) count += tensor.elements();
   return count;
+}
+
+std::int64_t active_parameter_count(const model_shape& shape) {
+  const std::int64_t layers_with_experts =
+      shape.has_experts() ? shape.num_hidden_layers - shape.first_dense_layers : 0;
+  const std::int64_t idle_experts = shape.num_experts - shape.num_experts_per_tok;
+  const std::int64_t idle_rows = shape.tie_word_embeddings ? 0 : shape.vocab_size - 1;
+  return parameter_count(shape) -
+         layers_with_experts * idle_experts * 3 * shape.hidden_size * shape.moe_intermediate_size -
+         idle_rows * shape.hidden_size;
 }
 
 }  // namespace profgate::llm

@@ -1,6 +1,8 @@
 #include "llm/result.h"
 
 #include <cstdio>
+#include <type_traits>
+#include <variant>
 
 #include "llm/json_file.h"
 #include "llm/work_count.h"
@@ -10,29 +12,29 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// Numbers only: a flag is 0 or 1.
 ordered_json dims_json(const model_shape& shape) {
-  return {{"vocab_size", shape.vocab_size},
-          {"hidden_size", shape.hidden_size},
-          {"intermediate_size", shape.intermediate_size},
-          {"num_hidden_layers", shape.num_hidden_layers},
-          {"num_attention_heads", shape.num_attention_heads},
-          {"num_key_value_heads", shape.num_key_value_heads},
-          {"head_dim", shape.head_dim},
-          {"rms_norm_eps", shape.rms_norm_eps},
-          {"rope_theta", shape.rope_theta},
-          {"tie_word_embeddings", shape.tie_word_embeddings ? 1 : 0},
-          {"attention_bias", shape.attention_bias ? 1 : 0},
-          {"qk_norm", shape.qk_norm ? 1 : 0}};
+  ordered_json dims;
+  for (const auto& field : shape_fields())
+    std::visit(
+        [&](auto member) {
+          if constexpr (std::is_same_v<decltype(member), bool model_shape::*>)
+            dims[field.name] = shape.*member ? 1 : 0;
+          else
+            dims[field.name] = shape.*member;
+        },
+        field.member);
+  if (shape.rope_scaling) dims["rope_scaling_factor"] = shape.rope_scaling->factor;
+  return dims;
 }
 
 ordered_json model_json(const workload_config& config, const model_shape& shape) {
-  const std::int64_t parameters = parameter_count(shape);
   return {{"name", config.model_name},
           {"architecture", shape.architecture},
           {"dtype", config.dtype},
           {"weights", config.checkpoint ? "checkpoint" : "synthetic"},
-          {"parameters", parameters},
-          {"active_parameters", parameters},  // a dense model uses them all for every token
+          {"parameters", parameter_count(shape)},
+          {"active_parameters", active_parameter_count(shape)},
           {"dims", dims_json(shape)}};
 }
 

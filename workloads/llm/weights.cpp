@@ -23,7 +23,14 @@ decoder_weights load_weights(const model_shape& shape, std::unique_ptr<tensor_so
   decoder_weights weights{};
   weights.embedding = find("model.embed_tokens.weight");
   for (std::int64_t layer = 0; layer < shape.num_hidden_layers; ++layer) {
-    const auto of_layer = [&](const char* suffix) { return find(layer_tensor_name(layer, suffix)); };
+    const auto of_layer = [&](const std::string& suffix) { return find(layer_tensor_name(layer, suffix)); };
+    const auto swiglu = [&](const std::string& prefix) {
+      return swiglu_weights{of_layer(prefix + "gate_proj.weight"), of_layer(prefix + "up_proj.weight"),
+                            of_layer(prefix + "down_proj.weight")};
+    };
+    std::vector<swiglu_weights> experts;
+    for (std::int64_t expert = 0; shape.has_experts(layer) && expert < shape.num_experts; ++expert)
+      experts.push_back(swiglu(expert_prefix(expert)));
     weights.layers.push_back({
         .attn_norm = of_layer("input_layernorm.weight"),
         .q = of_layer("self_attn.q_proj.weight"),
@@ -36,9 +43,10 @@ decoder_weights load_weights(const model_shape& shape, std::unique_ptr<tensor_so
         .k_norm = of_layer("self_attn.k_norm.weight"),
         .o = of_layer("self_attn.o_proj.weight"),
         .mlp_norm = of_layer("post_attention_layernorm.weight"),
-        .gate = of_layer("mlp.gate_proj.weight"),
-        .up = of_layer("mlp.up_proj.weight"),
-        .down = of_layer("mlp.down_proj.weight"),
+        .mlp = swiglu("mlp."),
+        .router = of_layer("mlp.gate.weight"),
+        .experts = std::move(experts),
+        .shared = swiglu("mlp.shared_experts."),
     });
   }
   weights.final_norm = find("model.norm.weight");

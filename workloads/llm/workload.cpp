@@ -101,7 +101,8 @@ void run_workload(const command_line& command) {
   result.mode = command.mode == run_mode::bench ? "bench" : "profile";
   result.device = device->device();
   if (expected) {
-    result.reference = check_against(device->engine(), *expected, required_agreement(config.dtype, false));
+    result.reference =
+        check_against(device->engine(), *expected, required_agreement(config.dtype, shape.has_experts()));
     std::printf("reference: %s, logits %.1e away, cosine %.6f\n", expected->name.c_str(),
                 result.reference->distance, result.reference->cosine);
   }

@@ -3,8 +3,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
 
 #include "llm/failure.h"
 
@@ -57,13 +59,12 @@ class group {
   }
 
   /// Refuses the first key that is set and not among the known ones.
-  template <std::size_t Count>
-  void require_only(const std::array<std::string_view, Count>& known) const {
+  void require_only(const std::vector<std::string_view>& known) const {
     for (const auto& item : m_node) {
       const auto key = item.first.as<std::string>();
       if (present(item.second) && std::find(known.begin(), known.end(), key) == known.end())
         throw bad_input(where(item.second) + key_path(key.c_str()) + " is not supported by this engine",
-                        "choose a dense llama, qwen2 or qwen3 model");
+                        "remove it");
     }
   }
 
@@ -84,28 +85,43 @@ class group {
   YAML::Node m_node;
 };
 
+std::optional<llama3_rope_scaling> read_rope_scaling(const group& shape) {
+  if (!shape.has("rope_scaling")) return std::nullopt;
+  const group scaling = shape.child("rope_scaling");
+  scaling.require_only(
+      {"rope_type", "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"});
+  if (!scaling.has("rope_type")) return std::nullopt;
+  const auto type = scaling.required<std::string>("rope_type");
+  if (type != "llama3") throw scaling.refuse("rope_type", "is '" + type + "'", "use llama3, or none");
+  return llama3_rope_scaling{
+      .factor = scaling.required<double>("factor"),
+      .low_freq_factor = scaling.required<double>("low_freq_factor"),
+      .high_freq_factor = scaling.required<double>("high_freq_factor"),
+      .original_max_position_embeddings = scaling.required<double>("original_max_position_embeddings")};
+}
+
 model_shape read_shape(const group& group, const std::string& path) {
-  group.require_only(std::array<std::string_view, 15>{
-      "architecture", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
-      "num_attention_heads", "num_key_value_heads", "head_dim", "rms_norm_eps", "rope_theta",
-      "tie_word_embeddings", "attention_bias", "qk_norm", "hidden_act", "max_position_embeddings"});
+  std::vector<std::string_view> known = {"architecture", "rope_scaling", "hidden_act",
+                                         "max_position_embeddings"};
+  for (const auto& field : shape_fields()) known.emplace_back(field.name);
+  group.require_only(known);
   if (group.value_or<std::string>("hidden_act", "silu") != "silu")
     throw group.refuse("hidden_act", "is not silu", "choose a model with SwiGLU");
   model_shape shape;
   shape.architecture = group.required<std::string>("architecture");
-  shape.vocab_size = group.required<std::int64_t>("vocab_size");
-  shape.hidden_size = group.required<std::int64_t>("hidden_size");
-  shape.intermediate_size = group.required<std::int64_t>("intermediate_size");
-  shape.num_hidden_layers = group.required<std::int64_t>("num_hidden_layers");
-  shape.num_attention_heads = group.required<std::int64_t>("num_attention_heads");
-  shape.num_key_value_heads = group.value_or<std::int64_t>("num_key_value_heads", shape.num_attention_heads);
-  shape.head_dim = group.value_or<std::int64_t>(
-      "head_dim", shape.hidden_size / std::max<std::int64_t>(shape.num_attention_heads, 1));
-  shape.rms_norm_eps = group.required<double>("rms_norm_eps");
-  shape.rope_theta = group.required<double>("rope_theta");
-  shape.tie_word_embeddings = group.value_or("tie_word_embeddings", false);
-  shape.attention_bias = group.value_or("attention_bias", false);
-  shape.qk_norm = group.value_or("qk_norm", false);
+  for (const auto& [name, member, required] : shape_fields()) {
+    if (!required && !group.has(name)) continue;
+    std::visit(
+        [&, key = name](auto of_shape) {
+          using value = std::remove_reference_t<decltype(shape.*of_shape)>;
+          shape.*of_shape = group.required<value>(key);
+        },
+        member);
+  }
+  if (!group.has("num_key_value_heads")) shape.num_key_value_heads = shape.num_attention_heads;
+  if (!group.has("head_dim"))
+    shape.head_dim = shape.hidden_size / std::max<std::int64_t>(shape.num_attention_heads, 1);
+  shape.rope_scaling = read_rope_scaling(group);
   validate(shape, path + ": model.shape");
   return shape;
 }

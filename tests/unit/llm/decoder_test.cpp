@@ -1,3 +1,4 @@
+#include <map>
 #include <memory>
 
 #include "llm/checkpoint.h"
@@ -51,6 +52,19 @@ model_shape odd_shape() {
           .qk_norm = true};
 }
 
+/// The same with experts, in all layers but the first.
+model_shape odd_shape_with_experts() {
+  auto shape = odd_shape();
+  shape.architecture = "qwen3_moe";
+  shape.num_experts = 7;
+  shape.num_experts_per_tok = 3;
+  shape.moe_intermediate_size = 11;
+  shape.shared_intermediate_size = 13;
+  shape.first_dense_layers = 1;
+  shape.norm_topk_prob = true;
+  return shape;
+}
+
 const agreement exact = required_agreement("float32", false);
 
 std::vector<float> logits_of(decoder& engine) {
@@ -89,27 +103,33 @@ TEST_P(reproduces, the_checkpoints_logits_and_tokens) {
   EXPECT_LE(check_against(model.engine(), expected, exact).distance, exact.largest_distance);
 }
 
-INSTANTIATE_TEST_SUITE_P(cpu_decoder, reproduces, ::testing::Values("llama", "qwen2"));
+INSTANTIATE_TEST_SUITE_P(cpu_decoder, reproduces, ::testing::Values("llama", "qwen2", "qwen3_moe"));
 
-TEST(cpu_decoder, reproduces_the_synthetic_reference_with_any_number_of_threads) {
-  const auto expected = read_reference(reference_dir() + "/synthetic_reference.json", "llama-tiny", 512);
-  for (const unsigned threads : {1U, 2U, 3U}) {
-    loaded_model model(llama_tiny_shape(), threads);
-    EXPECT_LE(check_against(model.engine(), expected, exact).distance, exact.largest_distance)
-        << threads << " threads";
+TEST(cpu_decoder, reproduces_the_synthetic_references_with_any_number_of_threads) {
+  const std::map<std::string, model_shape> shapes = {{"llama-tiny", llama_tiny_shape()},
+                                                     {"deepseek-moe-tiny", deepseek_moe_tiny_shape()}};
+  for (const auto& [name, shape] : shapes) {
+    const auto expected = read_reference(reference_dir() + "/synthetic_reference.json", name, 512);
+    for (const unsigned threads : {1U, 2U, 3U}) {
+      loaded_model model(shape, threads);
+      EXPECT_LE(check_against(model.engine(), expected, exact).distance, exact.largest_distance)
+          << name << ", " << threads << " threads";
+    }
   }
 }
 
 TEST(cpu_decoder, decoding_equals_a_longer_prefill) {
   const auto tokens = synthetic_tokens("prompt", 40, 101);
-  for (const std::size_t prompt : {1U, 5U, 39U}) {
-    loaded_model model(odd_shape(), 2);
-    const auto at_once = prefill(model.engine(), tokens);
-    model.engine().reset();
-    auto step_by_step = prefill(model.engine(), std::span(tokens).first(prompt));
-    for (std::size_t i = prompt; i < tokens.size(); ++i)
-      step_by_step = decode_step(model.engine(), tokens[i]);
-    expect_close(step_by_step, at_once);
+  for (const auto& shape : {odd_shape(), odd_shape_with_experts()}) {
+    for (const std::size_t prompt : {1U, 5U, 39U}) {
+      loaded_model model(shape, 2);
+      const auto at_once = prefill(model.engine(), tokens);
+      model.engine().reset();
+      auto step_by_step = prefill(model.engine(), std::span(tokens).first(prompt));
+      for (std::size_t i = prompt; i < tokens.size(); ++i)
+        step_by_step = decode_step(model.engine(), tokens[i]);
+      expect_close(step_by_step, at_once);
+    }
   }
 }
 

@@ -15,13 +15,47 @@ nlohmann::json llama() {
           {"hidden_act", "silu"}};
 }
 
+nlohmann::json qwen3_moe() {
+  auto document = llama();
+  document.update({{"model_type", "qwen3_moe"},
+                   {"num_experts", 8},
+                   {"num_experts_per_tok", 2},
+                   {"moe_intermediate_size", 12},
+                   {"norm_topk_prob", true},
+                   {"decoder_sparse_step", 1},
+                   {"mlp_only_layers", nlohmann::json::array()}});
+  return document;
+}
+
+/// As DeepSeek-OCR is released: what has the class's default value is left out.
+nlohmann::json deepseek_ocr() {
+  return {{"model_type", "deepseek_vl_v2"},
+          {"vision_config", {{"hidden_act", "gelu"}}},
+          {"language_config",
+           {{"architectures", {"DeepseekV2ForCausalLM"}},
+            {"vocab_size", 129280},
+            {"hidden_size", 1280},
+            {"intermediate_size", 6848},
+            {"num_hidden_layers", 12},
+            {"num_attention_heads", 10},
+            {"num_key_value_heads", 10},
+            {"first_k_dense_replace", 1},
+            {"kv_lora_rank", nullptr},
+            {"moe_intermediate_size", 896},
+            {"n_routed_experts", 64},
+            {"n_shared_experts", 2},
+            {"num_experts_per_tok", 6},
+            {"topk_method", "greedy"},
+            {"use_mla", false}}}};
+}
+
 model_shape read(const nlohmann::json& document) {
   const temporary_directory directory;
   return read_hf_config(directory.write("config.json", document.dump()));
 }
 
-void expect_refused(const std::string& field, const nlohmann::json& value) {
-  auto document = llama();
+void expect_refused(const std::string& field, const nlohmann::json& value,
+                    nlohmann::json document = llama()) {
   document[field] = value;
   expect_bad_input(field, [&] { read(document); });
 }
@@ -54,10 +88,84 @@ TEST(hf_config, knows_what_each_architecture_adds) {
   EXPECT_TRUE(read(document).qk_norm);
 }
 
+TEST(hf_config, reads_the_stretched_frequencies_of_llama_3) {
+  const nlohmann::json scaling = {{"factor", 8.0},
+                                  {"low_freq_factor", 1.0},
+                                  {"high_freq_factor", 4.0},
+                                  {"original_max_position_embeddings", 8192},
+                                  {"rope_type", "llama3"}};
+  auto document = llama();
+  EXPECT_FALSE(read(document).rope_scaling);
+  document["rope_scaling"] = scaling;
+  ASSERT_TRUE(read(document).rope_scaling);
+  EXPECT_EQ(read(document).rope_scaling->original_max_position_embeddings, 8192);
+  document.erase("rope_scaling");
+  document["rope_parameters"] = scaling;
+  ASSERT_TRUE(read(document).rope_scaling);
+  EXPECT_EQ(read(document).rope_scaling->high_freq_factor, 4);
+  document["rope_parameters"]["factor"] = 0.5;
+  expect_bad_input("rope_scaling.factor is not at least 1", [&] { read(document); });
+  document["rope_parameters"].erase("factor");
+  expect_bad_input("rope_parameters: factor is missing", [&] { read(document); });
+}
+
+TEST(hf_config, reads_the_number_of_experts_under_each_of_its_names) {
+  for (const char* field : {"num_experts", "num_local_experts", "n_routed_experts"}) {
+    auto document = qwen3_moe();
+    document.erase("num_experts");
+    document[field] = 16;
+    const auto shape = read(document);
+    EXPECT_EQ(shape.num_experts, 16) << field;
+    EXPECT_EQ(shape.num_experts_per_tok, 2);
+    EXPECT_EQ(shape.moe_intermediate_size, 12);
+    EXPECT_TRUE(shape.norm_topk_prob && shape.qk_norm && shape.has_experts(0));
+  }
+}
+
+TEST(hf_config, reads_the_decoder_of_deepseek_ocr) {
+  const auto nested = deepseek_ocr();
+  auto plain = nested.at("language_config");
+  plain["model_type"] = "deepseek_v2";
+  for (const auto& document : {nested, plain}) {
+    const auto shape = read(document);
+    EXPECT_EQ(shape.architecture, "deepseek_v2");
+    EXPECT_EQ(shape.head_dim, 128);
+    EXPECT_EQ(shape.rms_norm_eps, 1e-6);
+    EXPECT_EQ(shape.rope_theta, 10000);
+    EXPECT_EQ(shape.shared_intermediate_size, 1792);
+    EXPECT_FALSE(shape.norm_topk_prob || shape.qk_norm || shape.has_experts(0));
+    EXPECT_TRUE(shape.has_experts(1));
+    EXPECT_EQ(parameter_count(shape), 2'934'734'080);
+  }
+}
+
+TEST(hf_config, refuses_experts_it_does_not_compute) {
+  expect_refused("decoder_sparse_step", 2, qwen3_moe());
+  expect_refused("mlp_only_layers", {0}, qwen3_moe());
+  expect_refused("num_experts", nullptr, qwen3_moe());
+  expect_refused("num_experts", 1025, qwen3_moe());
+  expect_refused("num_experts_per_tok", 9, qwen3_moe());
+  expect_refused("num_experts_per_tok", nullptr, qwen3_moe());
+  expect_refused("moe_intermediate_size", 0, qwen3_moe());
+  const auto deepseek = deepseek_ocr().at("language_config");
+  expect_refused("use_mla", true, deepseek);
+  expect_refused("use_mla", nullptr, deepseek);
+  expect_refused("moe_layer_freq", 2, deepseek);
+  expect_refused("scoring_func", "sigmoid", deepseek);
+  expect_refused("topk_method", "group_limited_greedy", deepseek);
+  expect_refused("routed_scaling_factor", 2.5, deepseek);
+  expect_refused("n_shared_experts", std::int64_t{1} << 60, deepseek);
+  auto quantised = deepseek_ocr();
+  quantised["quantization_config"] = {{"bits", 4}};
+  expect_bad_input("quantization_config", [&] { read(quantised); });
+  quantised["language_config"] = 7;
+  expect_bad_input("language_config: not a JSON object", [&] { read(quantised); });
+}
+
 TEST(hf_config, refuses_by_name_what_it_does_not_compute) {
   expect_refused("model_type", 7);
   expect_refused("hidden_act", "gelu");
-  expect_refused("rope_scaling", {{"rope_type", "llama3"}});
+  expect_refused("rope_scaling", {{"rope_type", "longrope"}});
   expect_refused("rope_scaling", {{"type", "linear"}});
   expect_refused("rope_parameters", {{"rope_type", "yarn"}});
   expect_refused("sliding_window", 4096);

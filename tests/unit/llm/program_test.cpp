@@ -14,6 +14,14 @@ constexpr int prompt_tokens = 5;
 constexpr int decode_tokens = 3;
 constexpr int layers = 3;
 
+const std::map<std::string, int> stages = {
+    {"0 LLM:prefill", 1}, {"0 LLM:decode_all", 1}, {"1 LLM:decode_step", decode_tokens}};
+
+void expect_in_both(std::map<std::string, int>& ranges, const std::string& name, int a_pass) {
+  ranges["1 LLM:" + name] = a_pass;                  // in prefill
+  ranges["2 LLM:" + name] = a_pass * decode_tokens;  // in a decode step
+}
+
 class program : public ::testing::Test {
  protected:
   std::string config(const std::string& model, const std::string& device = "cpu") const {
@@ -36,6 +44,18 @@ class program : public ::testing::Test {
         environment);
   }
 
+  /// How often a profiled run opens each range, by "<depth> <domain>:<name>".
+  std::map<std::string, int> opened_ranges(const std::string& model) const {
+    const std::string record = m_directory.file("ranges.txt");
+    const auto finished = run(config(model), "profile",
+                              {{"NVTX_INJECTION64_PATH", PROFGATE_RANGE_RECORDER}, {"RANGE_RECORD", record}});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    std::map<std::string, int> opened;
+    std::istringstream lines(read_text(record));
+    for (std::string line; std::getline(lines, line);) ++opened[line];
+    return opened;
+  }
+
   std::string result_path() const { return m_directory.file("result.json"); }
 
   temporary_directory m_directory;
@@ -56,7 +76,7 @@ TEST_F(program, bench_writes_the_result_and_google_benchmarks_report) {
   EXPECT_EQ(result.at("model").at("architecture"), "llama");
   EXPECT_EQ(result.at("model").at("weights"), "checkpoint");
   EXPECT_EQ(result.at("model").at("parameters"), 198080);
-  EXPECT_EQ(result.at("model").at("active_parameters"), 198080);
+  EXPECT_EQ(result.at("model").at("active_parameters"), 198080 - 511 * 64);
   EXPECT_EQ(result.at("model").at("dims").at("num_hidden_layers"), layers);
   EXPECT_EQ(result.at("tokens"),
             (nlohmann::json{{"prompt", prompt_tokens}, {"decode", decode_tokens}, {"batch", 1}}));
@@ -82,23 +102,12 @@ TEST_F(program, bench_writes_the_result_and_google_benchmarks_report) {
 }
 
 TEST_F(program, profile_opens_each_stage_once_and_every_operator_inside) {
-  const std::string record = m_directory.file("ranges.txt");
-  const auto finished = run(config(checkpoint_model(m_reference)), "profile",
-                            {{"NVTX_INJECTION64_PATH", PROFGATE_RANGE_RECORDER}, {"RANGE_RECORD", record}});
-  ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  std::map<std::string, int> opened;
-  std::istringstream lines(read_text(record));
-  for (std::string line; std::getline(lines, line);) ++opened[line];
-  std::map<std::string, int> expected = {
-      {"0 LLM:prefill", 1}, {"0 LLM:decode_all", 1}, {"1 LLM:decode_step", decode_tokens}};
-  const auto expect_in_both = [&](const std::string& name, int a_pass) {
-    expected["1 LLM:" + name] = a_pass;                  // in prefill
-    expected["2 LLM:" + name] = a_pass * decode_tokens;  // in a decode step
-  };
-  for (const char* name : {"embed", "lm_head", "sample"}) expect_in_both(name, 1);
+  const auto opened = opened_ranges(checkpoint_model(m_reference));
+  std::map<std::string, int> expected = stages;
+  for (const char* name : {"embed", "lm_head", "sample"}) expect_in_both(expected, name, 1);
   for (const char* name : {"attn.norm", "attn.qkv", "attn.rope", "attn.core", "attn.out", "mlp.norm",
                            "mlp.gate_up", "mlp.act", "mlp.down"})
-    expect_in_both(name, layers);
+    expect_in_both(expected, name, layers);
   EXPECT_EQ(opened, expected);
 
   const auto result = read_json_file(result_path());
@@ -106,6 +115,30 @@ TEST_F(program, profile_opens_each_stage_once_and_every_operator_inside) {
   EXPECT_EQ(result.at("samples_ns").at("prefill").size(), 1U);
   EXPECT_EQ(result.at("decode_step_ns").size(), std::size_t{decode_tokens});
   EXPECT_TRUE(result.at("ceilings").is_null());
+}
+
+TEST_F(program, layers_with_experts_open_ranges_of_their_own) {
+  const auto opened = opened_ranges(
+      "{name: deepseek-moe-tiny, dtype: float32, weights: synthetic, reference: deepseek-moe-tiny, "
+      "reference_file: " +
+      reference_dir() +
+      "/synthetic_reference.json, shape: {architecture: deepseek_v2, vocab_size: 512, hidden_size: 64, "
+      "intermediate_size: 176, num_hidden_layers: 3, num_attention_heads: 4, rms_norm_eps: 1.0e-6, "
+      "rope_theta: 1.0e+4, num_experts: 8, num_experts_per_tok: 3, moe_intermediate_size: 48, "
+      "shared_intermediate_size: 96, first_dense_layers: 1}}");
+  std::map<std::string, int> expected = stages;
+  for (const char* name : {"embed", "lm_head", "sample", "mlp.gate_up", "mlp.act", "mlp.down"})
+    expect_in_both(expected, name, 1);
+  for (const char* name : {"attn.norm", "attn.qkv", "attn.rope", "attn.core", "attn.out", "mlp.norm"})
+    expect_in_both(expected, name, layers);
+  for (const char* name : {"moe.route", "moe.experts", "moe.shared"})
+    expect_in_both(expected, name, layers - 1);
+  EXPECT_EQ(opened, expected);
+
+  const auto model = read_json_file(result_path()).at("model");
+  EXPECT_EQ(model.at("parameters"), 334'272);
+  EXPECT_EQ(model.at("active_parameters"), 334'272 - 2 * 5 * 3 * 64 * 48 - 511 * 64);
+  EXPECT_EQ(model.at("dims").at("num_experts_per_tok"), 3);
 }
 
 TEST_F(program, bench_opens_no_range) {

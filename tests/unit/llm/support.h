@@ -98,4 +98,23 @@ inline model_shape llama_tiny_shape() {
           .rope_theta = 10000};
 }
 
+/// A dense layer, then two with experts of both kinds.
+inline model_shape deepseek_moe_tiny_shape() {
+  return {.architecture = "deepseek_v2",
+          .vocab_size = 512,
+          .hidden_size = 64,
+          .intermediate_size = 176,
+          .num_hidden_layers = 3,
+          .num_attention_heads = 4,
+          .num_key_value_heads = 4,
+          .head_dim = 16,
+          .rms_norm_eps = 1e-6,
+          .rope_theta = 10000,
+          .num_experts = 8,
+          .num_experts_per_tok = 3,
+          .moe_intermediate_size = 48,
+          .shared_intermediate_size = 96,
+          .first_dense_layers = 1};
+}
+
 }  // namespace profgate::llm::testing_support

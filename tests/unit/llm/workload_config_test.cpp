@@ -71,6 +71,29 @@ TEST(workload_config, reads_every_key) {
   EXPECT_EQ(config.shape->rms_norm_eps, 1e-5);
 }
 
+TEST(workload_config, reads_experts_and_a_rope_scaling) {
+  const auto shape =
+      *read(
+           with(
+               "architecture: llama",
+               "architecture: qwen3_moe\n    num_experts: 8\n    num_experts_per_tok: 3\n"
+               "    moe_intermediate_size: 48\n    shared_intermediate_size: null\n    norm_topk_prob: true\n"
+               "    rope_scaling: {rope_type: llama3, factor: 8, low_freq_factor: 1, high_freq_factor: 4, "
+               "original_max_position_embeddings: 8192}"))
+           .shape;
+  EXPECT_EQ(shape.num_experts, 8);
+  EXPECT_EQ(shape.num_experts_per_tok, 3);
+  EXPECT_EQ(shape.moe_intermediate_size, 48);
+  EXPECT_EQ(shape.shared_intermediate_size, 0);
+  EXPECT_EQ(shape.first_dense_layers, 0);
+  EXPECT_TRUE(shape.norm_topk_prob);
+  ASSERT_TRUE(shape.rope_scaling);
+  EXPECT_EQ(shape.rope_scaling->factor, 8);
+  EXPECT_EQ(shape.rope_scaling->original_max_position_embeddings, 8192);
+  EXPECT_FALSE(
+      read(with("qk_norm: false", "rope_scaling: {rope_type: null, factor: null}")).shape->rope_scaling);
+}
+
 TEST(workload_config, takes_the_shape_from_the_checkpoint_where_one_is_named) {
   const auto config =
       read(with("weights: synthetic\n  checkpoint: null", "weights: checkpoint\n  checkpoint: /models/m"));
@@ -112,8 +135,16 @@ TEST(workload_config, refuses_with_file_line_and_key) {
 }
 
 TEST(workload_config, refuses_a_shape_it_does_not_compute) {
-  expect_refused("model.shape.num_experts is not supported", "qk_norm: false",
-                 "qk_norm: false\n    num_experts: 8");
+  expect_refused("config.yaml:32: model.shape.num_expert is not supported", "qk_norm: false",
+                 "qk_norm: false\n    num_expert: 8");
+  expect_refused("num_experts is set, but the architecture llama has no experts", "qk_norm: false",
+                 "num_experts: 8");
+  expect_refused("config.yaml:31: model.shape.num_experts has the wrong type", "qk_norm: false",
+                 "num_experts: many");
+  expect_refused("config.yaml:31: model.shape.rope_scaling.rope_type is 'yarn'", "qk_norm: false",
+                 "rope_scaling: {rope_type: yarn}");
+  expect_refused("model.shape.rope_scaling.factor is missing", "qk_norm: false",
+                 "rope_scaling: {rope_type: llama3}");
   expect_refused("model.shape.hidden_act is not silu", "qk_norm: false", "hidden_act: gelu");
   expect_refused("architecture 'mamba' is not supported", "architecture: llama", "architecture: mamba");
   expect_refused("model.shape: head_dim is odd", "head_dim: 8", "head_dim: 7");

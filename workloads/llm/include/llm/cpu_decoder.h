@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
+#include <optional>
 #include <vector>
 
+#include "llm/cpu_experts.h"
 #include "llm/decoder.h"
 #include "llm/float_arena.h"
-#include "llm/kernels.h"
 #include "llm/model_shape.h"
 #include "llm/stage_ranges.h"
 #include "llm/stopwatch.h"
@@ -40,8 +40,6 @@ class cpu_decoder : public decoder {
   void attend_all_heads(std::size_t layer, std::size_t tokens);
   void mlp(const layer_weights& weights, std::size_t tokens);
   void norm(const float* x, const float* weight, std::size_t tokens, float* out);
-  void multiply(const float* x, std::size_t tokens, std::size_t depth,
-                std::initializer_list<kernels::row_block> blocks);
   float* cached(std::span<float> cache, std::size_t layer, std::size_t kv_head) const;
 
   model_shape m_shape;
@@ -62,9 +60,10 @@ class cpu_decoder : public decoder {
   std::span<float> m_hidden, m_normed;  ///< [T, H]
   std::span<float> m_q, m_attended;     ///< [T, Q]
   std::span<float> m_k, m_v;            ///< [T, KV]
-  std::span<float> m_gate, m_up;        ///< [T, I]
+  std::span<float> m_gate, m_up;        ///< [T, I], of dense layers
   std::span<float> m_scores;            ///< [heads, positions]
   std::span<float> m_logits;            ///< [vocab]
+  std::optional<cpu_experts> m_experts;
 };
 
 }  // namespace profgate::llm

@@ -6,8 +6,9 @@
 
 namespace profgate::llm {
 
-/// Reads the shape from a Hugging Face config.json. A field that would change the computation and is not
-/// implemented (a rope scaling, a sliding window, experts, quantisation, …) throws bad_input naming it.
+/// Reads the shape from a Hugging Face config.json, or from its language_config where the decoder stands
+/// behind a vision encoder. A field that would change the computation and is not implemented (a sliding
+/// window, latent attention, quantisation, …) throws bad_input naming it.
 model_shape read_hf_config(const std::string& path);
 
 }  // namespace profgate::llm

@@ -24,6 +24,9 @@ enum class range_name : std::size_t {
   mlp_gate_up,
   mlp_act,
   mlp_down,
+  moe_route,
+  moe_experts,
+  moe_shared,
   lm_head,
   sample,
   count

@@ -33,8 +33,14 @@ class synthetic_source : public tensor_source {
   float_arena m_arena;
 };
 
-/// One layer's tensors; H hidden, Q and KV the widths of all query and key/value heads, D one head, I the
-/// MLP.
+/// One SwiGLU: an MLP, an expert, or the shared experts fused; I is its width.
+struct swiglu_weights {
+  const float *gate, *up;  ///< [I, H]
+  const float* down;       ///< [H, I]
+};
+
+/// One layer's tensors; H hidden, Q and KV the widths of all query and key/value heads, D one head, E
+/// experts.
 struct layer_weights {
   const float* attn_norm;                 ///< [H]
   const float* q;                         ///< [Q, H]
@@ -44,8 +50,10 @@ struct layer_weights {
   const float *q_norm, *k_norm;           ///< [D] or null
   const float* o;                         ///< [H, Q]
   const float* mlp_norm;                  ///< [H]
-  const float *gate, *up;                 ///< [I, H]
-  const float* down;                      ///< [H, I]
+  swiglu_weights mlp;                     ///< of a dense layer
+  const float* router;                    ///< [E, H] or null in a dense layer
+  std::vector<swiglu_weights> experts;    ///< E, or none in a dense layer
+  swiglu_weights shared;                  ///< null where no expert is shared
 };
 
 struct decoder_weights {
