@@ -6,7 +6,9 @@ add_library(profgate_build_settings INTERFACE)
 target_compile_features(profgate_build_settings INTERFACE cxx_std_20)
 target_compile_options(profgate_build_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Wold-style-cast;-Wcast-qual;-Wconversion>
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PROFGATE_WARNINGS_AS_ERRORS}>>:-Werror>)
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PROFGATE_WARNINGS_AS_ERRORS}>>:-Werror>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
+  "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PROFGATE_WARNINGS_AS_ERRORS}>>:SHELL:-Werror all-warnings>")
 if(PROFGATE_SANITIZE OR PROFGATE_FUZZ)
   set(sanitizers "-fsanitize=address,undefined")
   if(PROFGATE_FUZZ)

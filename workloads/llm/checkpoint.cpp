@@ -42,8 +42,7 @@ void convert(const std::byte* from, std::span<float> to, thread_pool& pool) {
 
 }  // namespace
 
-checkpoint_source::checkpoint_source(const std::string& directory, thread_pool& pool)
-    : m_directory(directory), m_pool(pool) {
+checkpoint::checkpoint(const std::string& directory) : m_directory(directory) {
   const std::string single = directory + "/model.safetensors";
   const std::string index = directory + "/model.safetensors.index.json";
   if (std::filesystem::exists(single))
@@ -55,7 +54,7 @@ checkpoint_source::checkpoint_source(const std::string& directory, thread_pool& 
                     "set model.checkpoint to a Hugging Face directory with safetensors weights");
 }
 
-void checkpoint_source::open_shard(const std::string& path) {
+void checkpoint::open_shard(const std::string& path) {
   mapped_file file(path);
   auto tensors = parse_safetensors(file.bytes(), path);
   for (const auto& [name, entry] : tensors)
@@ -65,7 +64,7 @@ void checkpoint_source::open_shard(const std::string& path) {
   m_shards.push_back({path, std::move(file), std::move(tensors)});
 }
 
-void checkpoint_source::open_indexed(const std::string& index_path) {
+void checkpoint::open_indexed(const std::string& index_path) {
   const json index = read_json_file(index_path);
   const auto weight_map = index.find("weight_map");
   if (weight_map == index.end() || !weight_map->is_object() || weight_map->empty())
@@ -81,7 +80,7 @@ void checkpoint_source::open_indexed(const std::string& index_path) {
   for (const auto& name : shard_names) open_shard(m_directory + "/" + name);
 }
 
-std::span<const float> checkpoint_source::tensor(const tensor_spec& spec) {
+stored_tensor checkpoint::find(const tensor_spec& spec) const {
   const auto found = m_shard_of_tensor.find(spec.name);
   if (found == m_shard_of_tensor.end())
     throw bad_input(m_directory + ": tensor '" + spec.name + "' is missing",
@@ -89,29 +88,30 @@ std::span<const float> checkpoint_source::tensor(const tensor_spec& spec) {
   const shard& holder = m_shards[found->second];
   const safetensors_entry& entry = holder.tensors.at(spec.name);
   if (entry.dims != spec.dims)
-    throw bad_input(holder.path + ": tensor '" + spec.name + "' has the shape " + dims_text(entry.dims) +
-                        ", config.json asks for " + dims_text(spec.dims),
-                    "check that config.json and the weights belong to the same model");
-  const std::byte* data = holder.file.bytes().data() + entry.begin;
+    throw tensor_failure(holder.path, spec.name,
+                         "has the shape " + dims_text(entry.dims) + ", config.json asks for " +
+                             dims_text(spec.dims),
+                         "check that config.json and the weights belong to the same model");
+  if (entry.dtype == tensor_dtype::other)
+    throw tensor_failure(holder.path, spec.name, "has the dtype " + entry.dtype_name,
+                         "use a checkpoint with F32, F16 or BF16 weights; quantised ones are not supported");
+  return {entry.dtype, holder.file.bytes().subspan(entry.begin, entry.end - entry.begin)};
+}
+
+std::span<const float> checkpoint_source::tensor(const tensor_spec& spec) {
+  const stored_tensor stored = m_files.find(spec);
+  const std::byte* data = stored.bytes.data();
   const auto count = static_cast<std::size_t>(spec.elements());
-  if (entry.dtype == tensor_dtype::f32 && reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0)
+  if (stored.dtype == tensor_dtype::f32 && reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0)
     return {reinterpret_cast<const float*>(data), count};
 
   const auto values = m_converted.take(count);
-  switch (entry.dtype) {
-    case tensor_dtype::f32:
-      std::memcpy(values.data(), data, values.size_bytes());
-      break;
-    case tensor_dtype::f16:
-      convert<float_of_f16>(data, values, m_pool);
-      break;
-    case tensor_dtype::bf16:
-      convert<float_of_bf16>(data, values, m_pool);
-      break;
-    case tensor_dtype::other:
-      throw bad_input(holder.path + ": tensor '" + spec.name + "' has the dtype " + entry.dtype_name,
-                      "use a checkpoint with F32, F16 or BF16 weights; quantised ones are not supported");
-  }
+  if (stored.dtype == tensor_dtype::f32)
+    std::memcpy(values.data(), data, values.size_bytes());
+  else if (stored.dtype == tensor_dtype::f16)
+    convert<float_of_f16>(data, values, m_pool);
+  else
+    convert<float_of_bf16>(data, values, m_pool);
   return values;
 }
 

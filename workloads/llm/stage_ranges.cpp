@@ -19,6 +19,10 @@ std::array<nvtx::label, sizeof...(Index)> register_all(const nvtx::domain& domai
 
 }  // namespace
 
+const char* text_of(range_name name) {
+  return range_texts.at(static_cast<std::size_t>(name));
+}
+
 stage_ranges::stage_ranges(const std::string& domain_name)
     : m_domain(domain_name),
       m_labels(

@@ -130,7 +130,7 @@ __global__ __launch_bounds__(block_threads) void choose_kernel(const float* logi
 }  // namespace
 
 template <typename T>
-void embed(const queue& to, const T* embedding, const int* tokens, int token_count, int width, T* out) {
+void embed_tokens(const queue& to, const T* embedding, const int* tokens, int token_count, int width, T* out) {
   launch(to, embed_kernel<T>, dim3(static_cast<unsigned>(token_count)), dim3(block_threads), 0, embedding, tokens, width,
          out);
 }
@@ -157,7 +157,7 @@ void choose_tokens(const queue& to, const float* logits, int vocab, int batch, i
 }
 
 #define PROFGATE_INSTANTIATE(T)                                                             \
-  template void embed(const queue&, const T*, const int*, int, int, T*);                    \
+  template void embed_tokens(const queue&, const T*, const int*, int, int, T*);                    \
   template void rms_norm(const queue&, const T*, const T*, float, int, int, T*);            \
   template void swiglu(const queue&, const T*, int, int, T*)
 PROFGATE_INSTANTIATE(float);

@@ -9,7 +9,7 @@ namespace profgate::llm::cuda {
 
 /// out[t, :] = embedding[tokens[t], :]; width is a multiple of the elements in 16 bytes.
 template <typename T>
-void embed(const queue& to, const T* embedding, const int* tokens, int token_count, int width, T* out);
+void embed_tokens(const queue& to, const T* embedding, const int* tokens, int token_count, int width, T* out);
 
 /// out[t, :] = x[t, :] / rms(x[t, :]) * weight
 template <typename T>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,16 @@ struct graph_map {
   std::string graph;  ///< "decode_step"
   std::vector<node> nodes;
 };
+
+/// How many nodes a graph had when an operator had queued all of its own.
+struct operator_end {
+  std::string op;
+  std::size_t nodes_so_far = 0;
+};
+
+/// Gives each of the nodes, in their order, the operator that queued it. Throws judged_bad where the ends do
+/// not cover the nodes.
+graph_map assign_operators(std::string graph, std::vector<graph_map::node> nodes,
+                           const std::vector<operator_end>& ends);
 
 }  // namespace profgate::llm

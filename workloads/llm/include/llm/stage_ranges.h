@@ -32,6 +32,9 @@ enum class range_name : std::size_t {
   count
 };
 
+/// As profilers see it: "attn.qkv".
+const char* text_of(range_name name);
+
 /// Opens NVTX ranges in one domain while enabled. Warm-up runs with it disabled, so that a profile holds
 /// exactly one range of each stage.
 class stage_ranges {

@@ -1,0 +1,144 @@
+#include <cuda_bf16.h>
+
+#include <cstdio>
+#include <string>
+
+#include "cuda_ceilings.h"
+#include "cuda_decoder.h"
+#include "cuda_limits.h"
+#include "llm/backend.h"
+#include "llm/failure.h"
+#include "llm/stopwatch.h"
+
+namespace profgate::llm::cuda {
+namespace {
+
+/// The one GPU of this process, and a stream on it.
+struct gpu {
+  queue to;
+  std::string name;
+  std::string pci_bus_id;
+  std::int64_t shared_bytes = 0;  ///< that one block may have
+
+  gpu() {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status != cudaSuccess || count == 0)
+      throw not_possible(std::string("no CUDA device: ") +
+                         (status != cudaSuccess ? cudaGetErrorString(status) : "the driver lists none"));
+    cudaDeviceProp properties{};
+    PROFGATE_CUDA(cudaGetDeviceProperties(&properties, 0));
+    if (properties.major < 8)
+      throw not_possible(std::string(properties.name) + " has compute capability " + std::to_string(properties.major) +
+                         "." + std::to_string(properties.minor) + ", the CUDA engine needs 8.0: no CUDA device for it");
+    PROFGATE_CUDA(cudaSetDevice(0));
+    char bus_id[32];
+    PROFGATE_CUDA(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, 0));
+    name = properties.name;
+    pci_bus_id = bus_id;
+    shared_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin) - 1024;
+    to.multiprocessors = properties.multiProcessorCount;
+    to.overlap = properties.major >= 9;
+    PROFGATE_CUDA(cudaStreamCreateWithFlags(&to.stream, cudaStreamNonBlocking));
+  }
+  gpu(const gpu&) = delete;
+  gpu& operator=(const gpu&) = delete;
+  ~gpu() { cudaStreamDestroy(to.stream); }
+};
+
+std::int64_t signed_bytes(std::size_t bytes) {
+  return static_cast<std::int64_t>(bytes);
+}
+
+template <typename T>
+class cuda_backend : public backend {
+ public:
+  cuda_backend(const workload_config& config, const model_shape& shape, decoder_capacity capacity,
+               const stage_ranges& ranges) {
+    require_supported(shape, m_gpu.shared_bytes);
+    const decoder_plan plan = make_plan(shape, capacity, m_gpu.to.multiprocessors);
+    memory_layout weights_need;
+    place_weights<T>(shape, weights_need);
+    memory_layout cache_need;
+    place_cache<T>(shape, plan, cache_need);
+    memory_layout scratch_need;
+    place_buffers<T>(shape, plan, scratch_need);
+    m_need = {signed_bytes(weights_need.bytes_taken()), signed_bytes(cache_need.bytes_taken()),
+              signed_bytes(scratch_need.bytes_taken())};
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    PROFGATE_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+    require_room(m_need, signed_bytes(free_bytes));
+
+    m_weight_memory = device_memory(weights_need.bytes_taken());
+    m_cache_memory = device_memory(cache_need.bytes_taken());
+    m_scratch_memory = device_memory(scratch_need.bytes_taken());
+    // Counters must be zero at the start; the rest is zeroed so that a fault shows the same in every run.
+    PROFGATE_CUDA(cudaMemset(m_cache_memory.bytes(), 0, cache_need.bytes_taken()));
+    PROFGATE_CUDA(cudaMemset(m_scratch_memory.bytes(), 0, scratch_need.bytes_taken()));
+    PROFGATE_CUDA(cudaDeviceSynchronize());
+    memory_layout weights_at(m_weight_memory.bytes());
+    memory_layout cache_at(m_cache_memory.bytes());
+    memory_layout scratch_at(m_scratch_memory.bytes());
+    m_weights = place_weights<T>(shape, weights_at);
+    bring_weights(config, shape);
+    m_engine = std::make_unique<cuda_decoder<T>>(shape, m_weights, plan, place_cache<T>(shape, plan, cache_at),
+                                                 place_buffers<T>(shape, plan, scratch_at), m_gpu.to, ranges,
+                                                 config.cuda_graphs);
+  }
+
+  device_description device() const override { return {"cuda", m_gpu.name, std::nullopt, m_gpu.pci_bus_id}; }
+  decoder& engine() override { return *m_engine; }
+  memory_use memory() const override {
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    PROFGATE_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+    return {m_need.weight_bytes, m_need.kv_cache_bytes, m_need.scratch_bytes, signed_bytes(total_bytes - free_bytes)};
+  }
+  std::vector<graph_map> graph_maps() const override {
+    if (auto map = m_engine->decode_map()) return {std::move(*map)};
+    return {};
+  }
+  ceilings measure_ceilings() override {
+    m_engine.reset();
+    m_scratch_memory = {};
+    m_cache_memory = {};
+    m_weight_memory = {};
+    return cuda::measure_ceilings<T>(m_gpu.to);
+  }
+
+ private:
+  void bring_weights(const workload_config& config, const model_shape& shape) {
+    // Weights are read by kernels that do not wait for the ones before: all must be there first.
+    queue one_by_one = m_gpu.to;
+    one_by_one.overlap = false;
+    const stopwatch watch;
+    if (config.checkpoint)
+      load_weights(one_by_one, shape, *config.checkpoint, m_weights);
+    else
+      fill_weights(one_by_one, shape, m_weights);
+    PROFGATE_CUDA(cudaStreamSynchronize(m_gpu.to.stream));
+    std::printf("weights: %.2f GB %s in %.3f s\n", static_cast<double>(m_need.weight_bytes) * 1e-9,
+                config.checkpoint ? "loaded" : "made by formula on the GPU", watch.elapsed_s());
+  }
+
+  gpu m_gpu;
+  memory_need m_need;
+  device_memory m_weight_memory, m_cache_memory, m_scratch_memory;
+  device_weights<T> m_weights;
+  std::unique_ptr<cuda_decoder<T>> m_engine;
+};
+
+}  // namespace
+}  // namespace profgate::llm::cuda
+
+namespace profgate::llm {
+
+std::unique_ptr<backend> make_cuda_backend(const workload_config& config, const model_shape& shape,
+                                           decoder_capacity capacity, const stage_ranges& ranges) {
+  if (config.dtype == "float32")
+    return std::make_unique<cuda::cuda_backend<float>>(config, shape, capacity, ranges);
+  return std::make_unique<cuda::cuda_backend<__nv_bfloat16>>(config, shape, capacity, ranges);
+}
+
+}  // namespace profgate::llm

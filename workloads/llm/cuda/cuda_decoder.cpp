@@ -1,0 +1,187 @@
+#include "cuda_decoder.h"
+
+#include <cuda_bf16.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "llm/failure.h"
+#include "llm/rope.h"
+
+namespace profgate::llm::cuda {
+namespace {
+
+/// [positions, head_dim / 2] each, in the CPU's arithmetic.
+void upload_angles(const model_shape& shape, std::int64_t positions, float* cosines, float* sines) {
+  const auto frequencies = rope_frequencies(shape);
+  std::vector<float> cosine_values;
+  std::vector<float> sine_values;
+  for (std::int64_t position = 0; position < positions; ++position) {
+    for (const float frequency : frequencies) {
+      const float angle = static_cast<float>(position) * frequency;
+      cosine_values.push_back(std::cos(angle));
+      sine_values.push_back(std::sin(angle));
+    }
+  }
+  const std::size_t bytes = cosine_values.size() * sizeof(float);
+  PROFGATE_CUDA(cudaMemcpy(cosines, cosine_values.data(), bytes, cudaMemcpyHostToDevice));
+  PROFGATE_CUDA(cudaMemcpy(sines, sine_values.data(), bytes, cudaMemcpyHostToDevice));
+}
+
+}  // namespace
+
+template <typename T>
+cuda_decoder<T>::cuda_decoder(const model_shape& shape, const device_weights<T>& weights,
+                              const decoder_plan& plan, const kv_cache<T>& cache,
+                              const decoder_buffers<T>& buffers, const queue& to, const stage_ranges& ranges,
+                              bool graphs)
+    : m_shape(shape),
+      m_weights(weights),
+      m_plan(plan),
+      m_cache(cache),
+      m_at(buffers),
+      m_queue(to),
+      m_ranges(ranges),
+      m_graphs(graphs),
+      m_experts{.experts = static_cast<int>(shape.num_experts),
+                .top_k = static_cast<int>(shape.num_experts_per_tok),
+                .hidden = static_cast<int>(shape.hidden_size),
+                .width = static_cast<int>(shape.moe_intermediate_size),
+                .renormalise = shape.norm_topk_prob},
+      m_gemm(buffers.workspace) {
+  upload_angles(shape, plan.positions, buffers.cosines, buffers.sines);
+}
+
+template <typename T>
+cuda_decoder<T>::~cuda_decoder() {
+  cudaStreamSynchronize(m_queue.stream);
+  for (auto& event : m_marks) cudaEventDestroy(event);
+  cudaFreeHost(m_host_prompt);
+}
+
+template <typename T>
+void cuda_decoder<T>::reset() {
+  m_position = 0;
+  m_calls = 0;
+  const auto bytes = static_cast<std::size_t>(m_plan.batch) * sizeof(int);
+  PROFGATE_CUDA(cudaMemsetAsync(m_at.state.position, 0, bytes, m_queue.stream));
+  PROFGATE_CUDA(cudaMemsetAsync(m_at.state.choice_count, 0, bytes, m_queue.stream));
+}
+
+template <typename T>
+void cuda_decoder<T>::check_room(std::size_t tokens) const {
+  if (m_position + static_cast<std::int64_t>(tokens) > m_plan.positions)
+    throw bad_input("position " + std::to_string(m_position + static_cast<std::int64_t>(tokens)) +
+                        " is beyond the KV cache of " + std::to_string(m_plan.positions),
+                    "make the decoder with a larger capacity");
+}
+
+template <typename T>
+void cuda_decoder<T>::prefill(std::span<const token_id> prompts) {
+  const auto batch = static_cast<std::size_t>(m_plan.batch);
+  const std::size_t length = prompts.size() / batch;
+  if (length == 0 || length * batch != prompts.size())
+    throw bad_input("a prefill of " + std::to_string(prompts.size()) + " tokens for " + std::to_string(batch) +
+                        " sequences",
+                    "give each sequence the same number of tokens, at least one");
+  check_room(length);
+  for (const token_id token : prompts)
+    if (token < 0 || token >= m_shape.vocab_size)
+      throw bad_input("token " + std::to_string(token) + " is outside the vocabulary of " +
+                          std::to_string(m_shape.vocab_size),
+                      "give token ids of this model");
+  if (m_host_prompt_size < prompts.size()) {
+    finish();
+    PROFGATE_CUDA(cudaFreeHost(m_host_prompt));
+    PROFGATE_CUDA(cudaMallocHost(&m_host_prompt, prompts.size_bytes()));
+    m_host_prompt_size = prompts.size();
+  }
+  std::copy(prompts.begin(), prompts.end(), m_host_prompt);
+  const std::span<const token_id> pinned(m_host_prompt, prompts.size());
+  const auto chunk_tokens = static_cast<std::size_t>(m_plan.chunk_tokens);
+  for (std::size_t sequence = 0; sequence < batch; ++sequence)
+    for (std::size_t first = 0; first < length; first += chunk_tokens)
+      prefill_chunk(pinned.subspan(sequence * length + first, std::min(chunk_tokens, length - first)),
+                    static_cast<int>(sequence), m_position + static_cast<std::int64_t>(first));
+  lm_head_and_choice(m_at.last_hidden, static_cast<int>(length));
+  m_position += static_cast<std::int64_t>(length);
+  ++m_calls;
+}
+
+template <typename T>
+void cuda_decoder<T>::decode_step() {
+  if (m_calls == 0) throw bad_input("a decode step without a token", "prefill first");
+  check_room(1);
+  if (m_decode_graph) {
+    m_decode_graph->replay(m_queue.stream);
+  } else {
+    step();
+    // Captured after a first real step: by then every kernel is loaded and every product planned.
+    if (m_graphs) {
+      m_decode_graph.emplace("decode_step", m_queue.stream, [this](operator_recorder& recorder) {
+        m_recorder = &recorder;
+        step();
+        m_recorder = nullptr;
+      });
+    }
+  }
+  ++m_position;
+  ++m_calls;
+}
+
+template <typename T>
+void cuda_decoder<T>::choose(std::span<const token_id> tokens) {
+  finish();
+  const auto batch = static_cast<std::size_t>(m_plan.batch);
+  const std::size_t bytes = batch * sizeof(token_id);
+  PROFGATE_CUDA(cudaMemcpy(m_at.state.next_token, tokens.data(), bytes, cudaMemcpyHostToDevice));
+  if (m_calls > 0)
+    PROFGATE_CUDA(cudaMemcpy(m_at.state.choices + (m_calls - 1) * batch, tokens.data(), bytes,
+                             cudaMemcpyHostToDevice));
+}
+
+template <typename T>
+void cuda_decoder<T>::mark(std::size_t index) {
+  while (m_marks.size() <= index) PROFGATE_CUDA(cudaEventCreate(&m_marks.emplace_back()));
+  PROFGATE_CUDA(cudaEventRecord(m_marks[index], m_queue.stream));
+}
+
+template <typename T>
+void cuda_decoder<T>::finish() {
+  PROFGATE_CUDA(cudaStreamSynchronize(m_queue.stream));
+}
+
+template <typename T>
+std::int64_t cuda_decoder<T>::elapsed_ns(std::size_t from_mark, std::size_t to_mark) const {
+  float milliseconds = 0;
+  PROFGATE_CUDA(cudaEventElapsedTime(&milliseconds, m_marks.at(from_mark), m_marks.at(to_mark)));
+  return std::llround(static_cast<double>(milliseconds) * 1e6);
+}
+
+template <typename T>
+std::span<const float> cuda_decoder<T>::logits() {
+  m_host_logits.resize(static_cast<std::size_t>(m_plan.batch * m_shape.vocab_size));
+  PROFGATE_CUDA(cudaMemcpy(m_host_logits.data(), m_at.logits, m_host_logits.size() * sizeof(float),
+                           cudaMemcpyDeviceToHost));
+  return m_host_logits;
+}
+
+template <typename T>
+std::vector<token_id> cuda_decoder<T>::choices() {
+  std::vector<token_id> tokens(m_calls * static_cast<std::size_t>(m_plan.batch));
+  PROFGATE_CUDA(cudaMemcpy(tokens.data(), m_at.state.choices, tokens.size() * sizeof(token_id),
+                           cudaMemcpyDeviceToHost));
+  return tokens;
+}
+
+template <typename T>
+std::optional<graph_map> cuda_decoder<T>::decode_map() const {
+  if (!m_decode_graph) return std::nullopt;
+  return m_decode_graph->map();
+}
+
+template class cuda_decoder<float>;
+template class cuda_decoder<__nv_bfloat16>;
+
+}  // namespace profgate::llm::cuda

@@ -1,0 +1,255 @@
+// What the decoder queues: the layers of a chunk of a prompt or of a decode step.
+#include <cuda_bf16.h>
+
+#include <type_traits>
+
+#include "cuda_decoder.h"
+
+namespace profgate::llm::cuda {
+
+using enum range_name;
+
+/// Queues an operator under its range; a capture notes it instead.
+template <typename T>
+template <typename Body>
+void cuda_decoder<T>::as(range_name name, Body&& body) {
+  {
+    const auto range = m_ranges.open(name);
+    body();
+  }
+  if (m_recorder != nullptr) m_recorder->operator_ends(text_of(name));
+}
+
+template <typename T>
+const T* cuda_decoder<T>::normed(int tokens, const input& from) {
+  if (from.norm_weight == nullptr) return from.x;
+  as(from.norm_name, [&] {
+    rms_norm(m_queue, from.x, from.norm_weight, static_cast<float>(m_shape.rms_norm_eps), tokens,
+             static_cast<int>(m_shape.hidden_size), m_at.normed);
+  });
+  return m_at.normed;
+}
+
+/// out = end(x [tokens, depth] times by [rows, depth] transposed), in the way that suits the tokens.
+template <typename T>
+void cuda_decoder<T>::multiply(range_name name, int tokens, input from, const matrix& by, product_end end,
+                               T* out, range_name act_name) {
+  thin_product<T> product{.weight = by.weight,
+                          .bias = by.bias,
+                          .x = from.x,
+                          .norm_weight = from.norm_weight,
+                          .epsilon = static_cast<float>(m_shape.rms_norm_eps),
+                          .out = out,
+                          .out_float = m_at.logits,
+                          .out_stride = by.rows,
+                          .rows = static_cast<int>(by.rows),
+                          .depth = static_cast<int>(by.depth),
+                          .batch = tokens};
+  if (tokens == 1) return as(name, [&] { multiply_vector(m_queue, product, end); });
+  product.x = normed(tokens, from);
+  product.norm_weight = nullptr;
+  if constexpr (!std::is_same_v<T, float>)
+    if (tokens <= largest_skinny_batch) return as(name, [&] { multiply_skinny(m_queue, product, end); });
+  multiply_wide(name, tokens, product.x, by, end, out, act_name);
+}
+
+template <typename T>
+void cuda_decoder<T>::multiply_wide(range_name name, int tokens, const T* x, const matrix& by,
+                                    product_end end, T* out, range_name act_name) {
+  wide_product<T> product{.weight = by.weight,
+                          .bias = by.bias,
+                          .x = x,
+                          .out = out,
+                          .out_float = nullptr,
+                          .tokens = tokens,
+                          .rows = by.rows,
+                          .depth = by.depth,
+                          .add_to_out = end == product_end::residual};
+  if (end == product_end::logits) product.out_float = m_at.logits;
+  if (end == product_end::swiglu) {
+    product.rows = 2 * by.rows;
+    product.out = m_at.gate_up;
+  }
+  as(name, [&] { m_gemm.multiply(m_queue, product); });
+  if (end == product_end::swiglu)
+    as(act_name, [&] { swiglu(m_queue, m_at.gate_up, tokens, static_cast<int>(by.rows), out); });
+}
+
+template <typename T>
+void cuda_decoder<T>::prefill_chunk(std::span<const token_id> tokens, int sequence, std::int64_t first) {
+  const int count = static_cast<int>(tokens.size());
+  as(embed, [&] {
+    PROFGATE_CUDA(cudaMemcpyAsync(m_at.prompt, tokens.data(), tokens.size_bytes(), cudaMemcpyHostToDevice,
+                                  m_queue.stream));
+    embed_tokens(m_queue, m_weights.embedding, m_at.prompt, count, m_experts.hidden, m_at.hidden);
+  });
+  layers({.tokens = count, .sequence = sequence, .first_position = static_cast<int>(first), .decoding = false});
+  // The last position goes on to the LM head; of an earlier chunk the next one overwrites it.
+  const auto hidden = static_cast<std::size_t>(m_shape.hidden_size);
+  as(lm_head, [&] {
+    PROFGATE_CUDA(cudaMemcpyAsync(m_at.last_hidden + static_cast<std::size_t>(sequence) * hidden,
+                                  m_at.hidden + (tokens.size() - 1) * hidden, hidden * sizeof(T),
+                                  cudaMemcpyDeviceToDevice, m_queue.stream));
+  });
+}
+
+template <typename T>
+void cuda_decoder<T>::step() {
+  as(embed, [&] {
+    embed_tokens(m_queue, m_weights.embedding, m_at.state.next_token, m_plan.batch, m_experts.hidden, m_at.hidden);
+  });
+  layers({.tokens = m_plan.batch, .sequence = 0, .first_position = 0, .decoding = true});
+  lm_head_and_choice(m_at.hidden, 1);
+}
+
+template <typename T>
+void cuda_decoder<T>::lm_head_and_choice(const T* hidden, int advance) {
+  multiply(lm_head, m_plan.batch, {hidden, m_weights.final_norm, lm_head},
+           {m_weights.lm_head, m_shape.vocab_size, m_shape.hidden_size}, product_end::logits, nullptr);
+  as(sample, [&] {
+    choose_tokens(m_queue, m_at.logits, static_cast<int>(m_shape.vocab_size), m_plan.batch, advance, m_at.state);
+  });
+}
+
+template <typename T>
+void cuda_decoder<T>::layers(const chunk& work) {
+  for (std::size_t index = 0; index < m_weights.layers.size(); ++index) {
+    attention(index, work);
+    const auto& layer = m_weights.layers[index];
+    if (layer.router != nullptr)
+      experts(layer, work.tokens);
+    else
+      mlp(layer, work.tokens);
+  }
+}
+
+template <typename T>
+void cuda_decoder<T>::attention(std::size_t index, const chunk& work) {
+  const auto& layer = m_weights.layers[index];
+  const auto hidden = m_shape.hidden_size;
+  const auto query = m_shape.query_width();
+  const auto cache_offset = static_cast<std::int64_t>(index) * m_plan.batch * m_plan.positions * m_shape.key_value_width();
+  const attention_inputs<T> in{.qkv = m_at.qkv,
+                               .q_norm = layer.q_norm,
+                               .k_norm = layer.k_norm,
+                               .epsilon = static_cast<float>(m_shape.rms_norm_eps),
+                               .cosines = m_at.cosines,
+                               .sines = m_at.sines,
+                               .keys = m_cache.keys + cache_offset,
+                               .values = m_cache.values + cache_offset,
+                               .capacity = m_plan.positions,
+                               .out = m_at.attended,
+                               .heads = static_cast<int>(m_shape.num_attention_heads),
+                               .kv_heads = static_cast<int>(m_shape.num_key_value_heads),
+                               .head_dim = static_cast<int>(m_shape.head_dim)};
+  multiply(attn_qkv, work.tokens, {m_at.hidden, layer.attn_norm, attn_norm},
+           {layer.qkv, query + 2 * m_shape.key_value_width(), hidden, layer.qkv_bias}, product_end::store, m_at.qkv);
+  if (work.decoding) {
+    as(attn_core, [&] { decode_attention(m_queue, in, m_at.state.position, m_plan.batch, m_at.split); });
+  } else {
+    as(attn_rope, [&] { rotate_and_cache(m_queue, in, work.sequence, work.first_position, work.tokens); });
+    as(attn_core, [&] { prefill_attention(m_queue, in, work.sequence, work.first_position, work.tokens); });
+  }
+  multiply(attn_out, work.tokens, {m_at.attended}, {layer.out, hidden, query}, product_end::residual, m_at.hidden);
+}
+
+template <typename T>
+void cuda_decoder<T>::mlp(const device_layer<T>& layer, int tokens) {
+  const auto hidden = m_shape.hidden_size;
+  const auto inner = m_shape.intermediate_size;
+  multiply(mlp_gate_up, tokens, {m_at.hidden, layer.mlp_norm, mlp_norm}, {layer.gate_up, inner, hidden},
+           product_end::swiglu, m_at.activated);
+  multiply(mlp_down, tokens, {m_at.activated}, {layer.down, hidden, inner}, product_end::residual, m_at.hidden);
+}
+
+template <typename T>
+void cuda_decoder<T>::experts(const device_layer<T>& layer, int tokens) {
+  if (tokens == 1)
+    experts_of_one_token(layer);
+  else
+    experts_of_many(layer, tokens);
+}
+
+/// Every product norms hidden for itself, so all that read it come before the first that adds to it.
+template <typename T>
+void cuda_decoder<T>::experts_of_one_token(const device_layer<T>& layer) {
+  const auto hidden = m_shape.hidden_size;
+  const auto epsilon = static_cast<float>(m_shape.rms_norm_eps);
+  const chosen_experts chosen{m_at.routed.ids, m_at.routed.shares, m_experts.top_k, m_experts.width};
+  as(moe_route, [&] {
+    route(m_queue, m_experts, m_at.hidden, layer.mlp_norm, epsilon, layer.router, 1, m_at.routed);
+  });
+  as(moe_experts, [&] {
+    multiply_expert_rows(m_queue,
+                         thin_product<T>{.weight = layer.expert_gate_up,
+                                         .x = m_at.hidden,
+                                         .norm_weight = layer.mlp_norm,
+                                         .epsilon = epsilon,
+                                         .out = m_at.expert_activated,
+                                         .depth = m_experts.hidden},
+                         chosen);
+  });
+  if (layer.shared_gate_up != nullptr) {
+    const auto shared = m_shape.shared_intermediate_size;
+    multiply(moe_shared, 1, {m_at.hidden, layer.mlp_norm}, {layer.shared_gate_up, shared, hidden},
+             product_end::swiglu, m_at.activated);
+    multiply(moe_shared, 1, {m_at.activated}, {layer.shared_down, hidden, shared}, product_end::residual, m_at.hidden);
+  }
+  as(moe_experts, [&] {
+    multiply_expert_depth(m_queue,
+                          thin_product<T>{.weight = layer.expert_down,
+                                          .x = m_at.expert_activated,
+                                          .out = m_at.hidden,
+                                          .rows = m_experts.hidden,
+                                          .depth = m_experts.top_k * m_experts.width},
+                          chosen);
+  });
+}
+
+template <typename T>
+void cuda_decoder<T>::experts_of_many(const device_layer<T>& layer, int tokens) {
+  const auto hidden = m_shape.hidden_size;
+  const int slots = tokens * m_experts.top_k;
+  const T* x = normed(tokens, {m_at.hidden, layer.mlp_norm, mlp_norm});
+  as(moe_route, [&] {
+    route(m_queue, m_experts, x, static_cast<const T*>(nullptr), 0.0F, layer.router, tokens, m_at.routed);
+    order_by_expert(m_queue, m_experts, m_at.routed.ids, tokens, m_at.order);
+  });
+  as(moe_experts, [&] {
+    grouped_product<T> product{.x = x,
+                               .weight = layer.expert_gate_up,
+                               .out = m_at.expert_gate_up,
+                               .rows = 2 * m_experts.width,
+                               .depth = m_experts.hidden,
+                               .gather_divisor = m_experts.top_k,
+                               .slots = slots,
+                               .experts = m_experts.experts};
+    multiply_grouped(m_queue, product, m_at.order);
+    swiglu(m_queue, m_at.expert_gate_up, slots, m_experts.width, m_at.expert_activated);
+    product.x = m_at.expert_activated;
+    product.weight = layer.expert_down;
+    product.out = m_at.expert_out;
+    product.rows = m_experts.hidden;
+    product.depth = m_experts.width;
+    product.gather_divisor = 0;
+    multiply_grouped(m_queue, product, m_at.order);
+    combine_experts(m_queue, m_experts, m_at.expert_out, m_at.routed.shares, m_at.order.row_of_slot, tokens,
+                    m_at.hidden);
+  });
+  if (layer.shared_gate_up != nullptr) {
+    const auto shared = m_shape.shared_intermediate_size;
+    multiply(moe_shared, tokens, {x}, {layer.shared_gate_up, shared, hidden}, product_end::swiglu, m_at.activated,
+             moe_shared);
+    multiply(moe_shared, tokens, {m_at.activated}, {layer.shared_down, hidden, shared}, product_end::residual,
+             m_at.hidden);
+  }
+}
+
+template void cuda_decoder<float>::prefill_chunk(std::span<const token_id>, int, std::int64_t);
+template void cuda_decoder<float>::step();
+template void cuda_decoder<float>::lm_head_and_choice(const float*, int);
+template void cuda_decoder<__nv_bfloat16>::prefill_chunk(std::span<const token_id>, int, std::int64_t);
+template void cuda_decoder<__nv_bfloat16>::step();
+template void cuda_decoder<__nv_bfloat16>::lm_head_and_choice(const __nv_bfloat16*, int);
+
+}  // namespace profgate::llm::cuda
