@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
+#include <string>
 
 #include "config/schema.h"
 #include "core/error.h"
@@ -42,6 +44,42 @@ void check_heads(const resolved& composed) {
   }
 }
 
+constexpr const char* experts_key = "model.shape.num_experts";
+constexpr const char* rope_type_key = "model.shape.rope_scaling.rope_type";
+
+/// The key whose value says whether `key` of the shape has a meaning; nothing: it always has.
+std::optional<const char*> governing_key(const std::string& key) {
+  if (key.starts_with("model.shape.rope_scaling.")) return rope_type_key;
+  for (const char* name : {"num_experts", "num_experts_per_tok", "moe_intermediate_size",
+                           "shared_intermediate_size", "first_dense_layers", "norm_topk_prob"}) {
+    if (key == std::string("model.shape.") + name) return experts_key;
+  }
+  return std::nullopt;
+}
+
+void check_shape(const resolved& composed) {
+  for (const schema_row& row : schema()) {
+    if (!row.key.starts_with("model.shape.")) continue;
+    const auto governing = governing_key(row.key);
+    if (!governing) {
+      require(composed, row.key, "synthetic weights need the whole shape");
+    } else if (!composed.is_null(*governing)) {
+      require(composed, row.key, fmt::format("'{}' is set, which needs it", *governing));
+    } else if (!composed.is_null(row.key)) {
+      refuse(composed, row.key, fmt::format("'{}' is set, but '{}' is not", row.key, *governing),
+             fmt::format("set {} too, or remove this key", *governing));
+    }
+  }
+  check_heads(composed);
+  if (!composed.is_null(experts_key) &&
+      composed.integer("model.shape.num_experts_per_tok") > composed.integer(experts_key)) {
+    refuse(composed, "model.shape.num_experts_per_tok",
+           fmt::format("a token cannot go to {} of {} experts",
+                       composed.integer("model.shape.num_experts_per_tok"), composed.integer(experts_key)),
+           "make model.shape.num_experts_per_tok at most model.shape.num_experts");
+  }
+}
+
 }  // namespace
 
 void check_combinations(const resolved& composed) {
@@ -76,11 +114,7 @@ void check_llm(const resolved& composed) {
     require(composed, "model.checkpoint", "model.weights is checkpoint");
     return;  // the shape comes with it
   }
-  for (const schema_row& row : schema()) {
-    if (row.key.starts_with("model.shape."))
-      require(composed, row.key, "synthetic weights need the whole shape");
-  }
-  check_heads(composed);
+  check_shape(composed);
 }
 
 }  // namespace profgate::config

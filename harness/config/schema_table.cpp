@@ -99,7 +99,6 @@ std::vector<schema_row> workload_rows() {
 }
 
 std::vector<schema_row> model_rows() {
-  constexpr double most = 1 << 24;
   return {
       text("model.name", "null", "for reports and provenance; null: the workload has no model", nullable),
       text("model.variant", "null", "such as 8B or instruct; null: none", nullable),
@@ -115,11 +114,17 @@ std::vector<schema_row> model_rows() {
            nullable),
       of_kind(value_kind::input_path,
               text("model.reference_file", "null", "JSON with reference outputs; null: none", nullable)),
-      choice("model.shape.architecture", "null", {"llama", "qwen2", "qwen3"},
+  };
+}
+
+std::vector<schema_row> shape_rows() {
+  constexpr double most = 1 << 24;
+  return {
+      choice("model.shape.architecture", "null", {"llama", "qwen2", "qwen3", "qwen3_moe", "deepseek_v2"},
              "null, here and below: from the checkpoint's config.json", nullable),
       integer("model.shape.vocab_size", "null", 1, most, "rows of the embedding", nullable),
       integer("model.shape.hidden_size", "null", 1, most, "width of the residual stream", nullable),
-      integer("model.shape.intermediate_size", "null", 1, most, "width of the SwiGLU", nullable),
+      integer("model.shape.intermediate_size", "null", 1, most, "width of a dense layer's SwiGLU", nullable),
       integer("model.shape.num_hidden_layers", "null", 1, 4096, "decoder layers", nullable),
       integer("model.shape.num_attention_heads", "null", 1, 65536, "query heads", nullable),
       integer("model.shape.num_key_value_heads", "null", 1, 65536, "key and value heads", nullable),
@@ -129,6 +134,28 @@ std::vector<schema_row> model_rows() {
       flag("model.shape.tie_word_embeddings", "null", "the LM head is the embedding", nullable),
       flag("model.shape.attention_bias", "null", "biases on q, k and v", nullable),
       flag("model.shape.qk_norm", "null", "RMSNorm on each head of q and k", nullable),
+      integer("model.shape.num_experts", "null", 1, 1024,
+              "routed experts of a layer; null: the model is dense, and the five keys below are null too",
+              nullable),
+      integer("model.shape.num_experts_per_tok", "null", 1, 1024, "experts that a token goes to", nullable),
+      integer("model.shape.moe_intermediate_size", "null", 1, most, "width of one routed expert", nullable),
+      integer("model.shape.shared_intermediate_size", "null", 0, most,
+              "width of the shared experts together; 0: there are none", nullable),
+      integer("model.shape.first_dense_layers", "null", 0, 4096, "layers before the first one with experts",
+              nullable),
+      flag("model.shape.norm_topk_prob", "null", "the chosen experts' weights are scaled to sum to 1",
+           nullable),
+      choice("model.shape.rope_scaling.rope_type", "null", {"llama3"},
+             "how the rotary frequencies are stretched; null: they are not, and the four keys below are null "
+             "too",
+             nullable),
+      number("model.shape.rope_scaling.factor", 1, 1e6, "what the slow frequencies are divided by"),
+      number("model.shape.rope_scaling.low_freq_factor", 0, 1e6,
+             "a frequency with fewer turns in the original window is slow"),
+      number("model.shape.rope_scaling.high_freq_factor", 0, 1e6,
+             "one with more turns is fast and stays as it is"),
+      number("model.shape.rope_scaling.original_max_position_embeddings", 1, most,
+             "the original window, in positions"),
   };
 }
 
@@ -172,7 +199,7 @@ std::vector<schema_row> hardware_rows() {
 const std::vector<schema_row>& schema() {
   static const std::vector<schema_row> rows = [] {
     std::vector<schema_row> all;
-    for (auto part : {runner_rows, workload_rows, model_rows, profiler_rows, hardware_rows}) {
+    for (auto part : {runner_rows, workload_rows, model_rows, shape_rows, profiler_rows, hardware_rows}) {
       for (schema_row& row : part()) all.push_back(std::move(row));
     }
     return all;

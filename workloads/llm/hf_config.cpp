@@ -80,6 +80,7 @@ void refuse_unsupported(const config_fields& config) {
   // use_sliding_window false makes Qwen's sliding_window a number without effect.
   if (config.find("sliding_window") != nullptr && config.find("use_sliding_window") == nullptr)
     throw config.unsupported("sliding_window");
+  if (config.find("sliding_window_size") != nullptr) throw config.unsupported("sliding_window_size");
   config.only("partial_rotary_factor", 1.0);
   if (const json* types = config.find("layer_types"); types != nullptr)
     for (const auto& type : *types)
@@ -148,11 +149,11 @@ model_shape read_hf_config(const std::string& path) {
   const config_fields whole(document, path);
   const bool nested = whole.find("language_config") != nullptr;  // a decoder behind a vision encoder
   const config_fields config = nested ? whole.child("language_config") : whole;
-  if (nested && whole.find("quantization_config") != nullptr) throw whole.unsupported("quantization_config");
 
   model_shape shape;
   shape.architecture = read_architecture(config);
   refuse_unsupported(config);
+  if (nested) refuse_unsupported(whole);
   if (shape.architecture == "deepseek_v2") {
     // Its config.json leaves these out where they have the values of its class.
     shape.rms_norm_eps = 1e-6;

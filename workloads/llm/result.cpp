@@ -87,10 +87,10 @@ void write_result(const std::string& path, const workload_config& config, const 
       {"prompt", config.prompt_tokens}, {"decode", config.decode_tokens}, {"batch", config.batch}};
   document["samples_ns"] = {{"prefill", result.prefill_ns}, {"decode_all", result.decode_all_ns}};
   document["decode_step_ns"] = result.decode_step_ns;
-  document["work"] = {
-      {"prefill", work_json(prefill_work(shape, config.prompt_tokens))},
-      {"decode_all", work_json(decode_work(shape, config.prompt_tokens, config.decode_tokens))}};
-  document["work_assumptions"] = work_assumptions();
+  const auto size = size_of(config);
+  document["work"] = {{"prefill", work_json(prefill_work(shape, size))},
+                      {"decode_all", work_json(decode_work(shape, size))}};
+  document["work_assumptions"] = work_assumptions(shape, size);
   document["ceilings"] = ceilings_json(result.attainable);
   document["memory"] = {{"weight_bytes", result.memory.weight_bytes},
                         {"kv_cache_bytes", result.memory.kv_cache_bytes},

@@ -64,14 +64,14 @@ double median_s(std::vector<std::int64_t> samples_ns) {
 void print_against_ceilings(const workload_config& config, const model_shape& shape,
                             const run_result& result) {
   const double decode_s = median_s(result.decode_all_ns);
-  const auto decode = decode_work(shape, config.prompt_tokens, config.decode_tokens);
+  const auto decode = decode_work(shape, size_of(config));
   const double bandwidth = static_cast<double>(decode.bytes) / decode_s;
   std::printf("decode: %.3f ms a step, %.1f GB/s of %.1f GB/s measured memory bandwidth = %.2f\n",
               decode_s * 1e3 / static_cast<double>(config.decode_tokens), bandwidth / bytes_per_gb,
               result.attainable->memory_bytes_per_s / bytes_per_gb,
               bandwidth / result.attainable->memory_bytes_per_s);
   const double prefill_s = median_s(result.prefill_ns);
-  const double rate = static_cast<double>(prefill_work(shape, config.prompt_tokens).flops) / prefill_s;
+  const double rate = static_cast<double>(prefill_work(shape, size_of(config)).flops) / prefill_s;
   std::printf("prefill: %.2f ms, %.2f TFLOP/s of %.2f TFLOP/s measured = %.2f\n", prefill_s * 1e3,
               rate * 1e-12, result.attainable->flops_per_s * 1e-12, rate / result.attainable->flops_per_s);
 }

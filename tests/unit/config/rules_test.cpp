@@ -82,6 +82,28 @@ TEST_F(rules, llm_refuses_shapes_that_cannot_be) {
   EXPECT_THAT(refusal_with("model.shape.head_dim=3").what, HasSubstr("is odd"));
 }
 
+TEST_F(rules, experts_and_a_rope_scaling_are_whole_or_absent) {
+  write_llm();
+  EXPECT_EQ(refusal_with("model.shape.moe_intermediate_size=8").what,
+            "command line: 'model.shape.moe_intermediate_size' is set, but 'model.shape.num_experts' is not");
+  EXPECT_THAT(refusal_with("model.shape.rope_scaling.factor=8").what,
+              HasSubstr("is set, but 'model.shape.rope_scaling.rope_type' is not"));
+  EXPECT_EQ(
+      refusal_with("model.shape.num_experts=8").what,
+      "default: 'model.shape.num_experts_per_tok' is not set, but 'model.shape.num_experts' is set, which "
+      "needs it");
+  EXPECT_THAT(refusal_with("model.shape.rope_scaling.rope_type=llama3").what,
+              HasSubstr("'model.shape.rope_scaling.factor' is not set, but"));
+  m_request.command_line_overrides = {
+      "model.shape.architecture=qwen3_moe",     "model.shape.num_experts=8",
+      "model.shape.num_experts_per_tok=8",      "model.shape.moe_intermediate_size=8",
+      "model.shape.shared_intermediate_size=0", "model.shape.first_dense_layers=0",
+      "model.shape.norm_topk_prob=true"};
+  EXPECT_NO_THROW(compose(m_request));
+  m_request.command_line_overrides.push_back("model.shape.num_experts_per_tok=9");
+  EXPECT_EQ(compose_failure().what, "command line: a token cannot go to 9 of 8 experts");
+}
+
 TEST_F(rules, a_reference_needs_its_file) {
   write_llm();
   EXPECT_THAT(refusal_with("model.reference=m").what,

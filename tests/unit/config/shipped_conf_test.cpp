@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
 
 #include "config/config.h"
 
@@ -9,8 +12,10 @@ namespace profgate::config {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 const std::vector<std::filesystem::path> conf_dirs = {PROFGATE_CONF_DIR};
 
@@ -53,6 +58,20 @@ TEST(shipped_conf, the_pair_of_the_ci_is_checked_against_its_reference) {
   EXPECT_EQ(composed.integer("workload.decode_tokens"), 24);
   EXPECT_EQ(composed.text("hardware.kind"), "cpu");
   EXPECT_TRUE(std::filesystem::is_regular_file(composed.text("model.reference_file")));
+}
+
+TEST(shipped_conf, every_reference_that_a_model_names_is_there) {
+  std::set<std::string> checked;
+  for (const std::string& model : choices(conf_dirs, "model")) {
+    const resolved composed = shipped(model, "smoke");
+    if (composed.is_null("model.reference")) continue;
+    std::stringstream content;
+    content << std::ifstream(composed.text("model.reference_file")).rdbuf();
+    EXPECT_THAT(content.str(), HasSubstr("\"" + composed.text("model.reference") + "\": {")) << model;
+    checked.insert(model);
+  }
+  EXPECT_THAT(checked, UnorderedElementsAre("llm/deepseek-moe-tiny", "llm/deepseek-ocr-decoder",
+                                            "llm/llama-3.1-8b", "llm/llama-tiny"));
 }
 
 TEST(shipped_conf, light_mode_takes_the_light_counters) {

@@ -155,6 +155,7 @@ TEST(hf_config, refuses_experts_it_does_not_compute) {
   expect_refused("topk_method", "group_limited_greedy", deepseek);
   expect_refused("routed_scaling_factor", 2.5, deepseek);
   expect_refused("n_shared_experts", std::int64_t{1} << 60, deepseek);
+  expect_refused("sliding_window_size", 128, deepseek_ocr());
   auto quantised = deepseek_ocr();
   quantised["quantization_config"] = {{"bits", 4}};
   expect_bad_input("quantization_config", [&] { read(quantised); });

@@ -5,22 +5,33 @@
 #include <vector>
 
 #include "llm/model_shape.h"
+#include "llm/workload_config.h"
 
 namespace profgate::llm {
 
-/// What a stage has to do, from the architecture alone.
+/// How much a run asks of a model.
+struct workload_size {
+  std::int64_t prompt_tokens = 0;  ///< of each sequence
+  std::int64_t decode_tokens = 0;  ///< single-token steps after it
+  std::int64_t batch = 1;          ///< sequences side by side
+  std::int64_t element_bytes = 4;  ///< of a weight, a key and a value
+};
+
+workload_size size_of(const workload_config& config);
+
+/// What a stage has to do for the whole batch, from the architecture alone.
 struct work {
   std::int64_t flops = 0;
   std::int64_t bytes = 0;  ///< to and from memory
 };
 
-/// Prefill of prompt_tokens into an empty cache.
-work prefill_work(const model_shape& shape, std::int64_t prompt_tokens);
+/// The prompts into empty caches, in one pass.
+work prefill_work(const model_shape& shape, const workload_size& size);
 
-/// decode_tokens single-token steps after that prompt.
-work decode_work(const model_shape& shape, std::int64_t prompt_tokens, std::int64_t decode_tokens);
+/// All decode steps after them.
+work decode_work(const model_shape& shape, const workload_size& size);
 
 /// What the counts take for granted, in sentences for a report.
-std::vector<std::string> work_assumptions();
+std::vector<std::string> work_assumptions(const model_shape& shape, const workload_size& size);
 
 }  // namespace profgate::llm
