@@ -7,7 +7,8 @@ target_compile_features(profgate_build_settings INTERFACE cxx_std_20)
 target_compile_options(profgate_build_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Wold-style-cast;-Wcast-qual;-Wconversion>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PROFGATE_WARNINGS_AS_ERRORS}>>:-Werror>
-  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
+  # CMake 3.25 does not know that nvcc has C++20.
+  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xcompiler=-Wall,-Wextra>
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PROFGATE_WARNINGS_AS_ERRORS}>>:SHELL:-Werror all-warnings>")
 if(PROFGATE_SANITIZE OR PROFGATE_FUZZ)
   set(sanitizers "-fsanitize=address,undefined")
