@@ -200,12 +200,12 @@ void telemetry::sample_now() {
 void telemetry::sample_until_stopped() {
   // The beat runs on between windows: stages shorter than the interval get their samples too, at whatever
   // place inside them the beat falls.
-  const auto start = std::chrono::steady_clock::now();
+  const std::int64_t beat_ns = std::chrono::nanoseconds(m_options.interval).count();
   std::unique_lock lock(m_mutex);
   while (!m_stopping) {
     m_changed.wait(lock, [this] { return m_stopping || m_open != nullptr; });
-    const auto beats = (std::chrono::steady_clock::now() - start) / m_options.interval + 1;
-    m_changed.wait_until(lock, start + beats * m_options.interval, [this] { return m_stopping; });
+    const std::chrono::nanoseconds until_beat(beat_ns - m_options.clock_ns() % beat_ns);
+    m_changed.wait_for(lock, until_beat, [this] { return m_stopping; });
     if (m_stopping) return;
     lock.unlock();
     sample_now();

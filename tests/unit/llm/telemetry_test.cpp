@@ -147,31 +147,47 @@ TEST_F(telemetry_of_a_fake_gpu, counts_only_samples_that_lie_inside_a_window) {
   EXPECT_EQ(prefill.throttle_reasons.reason(), "no sample fell into the stage's windows");
 }
 
+/// Lets a test wait until another thread has come by a number of times.
+class turnstile {
+ public:
+  void pass() {
+    const std::lock_guard lock(m_mutex);
+    ++m_passed;
+    m_changed.notify_all();
+  }
+  void wait_for(int count) {
+    std::unique_lock lock(m_mutex);
+    m_changed.wait(lock, [&] { return m_passed >= count; });
+  }
+
+ private:
+  std::mutex m_mutex;
+  std::condition_variable m_changed;
+  int m_passed = 0;
+};
+
 TEST_F(telemetry_of_a_fake_gpu, samples_from_its_own_thread_while_a_window_is_open) {
-  struct counter {
-    std::mutex mutex;
-    std::condition_variable changed;
-    int readings = 0;
-  } counted;
-  m_gpu->context = &counted;
-  m_gpu->on_last_reading = [](void* context) {
-    auto& to = *static_cast<counter*>(context);
-    const std::lock_guard lock(to.mutex);
-    ++to.readings;
-    to.changed.notify_all();
-  };
+  turnstile readings;
+  m_gpu->context = &readings;
+  m_gpu->on_last_reading = [](void* context) { static_cast<turnstile*>(context)->pass(); };
   telemetry watched(m_pci_bus_id, {PROFGATE_FAKE_NVML, std::chrono::milliseconds(1), {}});
   {
     const telemetry::window window(watched, "decode_all");
-    std::unique_lock lock(counted.mutex);
-    counted.changed.wait(lock, [&] { return counted.readings == 3; });
+    readings.wait_for(3);
   }
   EXPECT_GE(watched.report().stages.at("decode_all").samples_count, 2);  // the third may have been cut off
 }
 
 TEST_F(telemetry_of_a_fake_gpu, stops_without_waiting_for_its_next_sample) {
-  telemetry watched(m_pci_bus_id, {PROFGATE_FAKE_NVML, std::chrono::hours(24), {}});
+  turnstile clock_read;
+  const auto test_thread = std::this_thread::get_id();
+  const auto clock_ns = [&]() -> std::int64_t {
+    if (std::this_thread::get_id() != test_thread) clock_read.pass();
+    return 0;
+  };
+  telemetry watched(m_pci_bus_id, {PROFGATE_FAKE_NVML, std::chrono::hours(24), clock_ns});
   const telemetry::window window(watched, "decode_all");
+  clock_read.wait_for(1);  // the thread has begun to wait for a beat that comes in a day
 }
 
 TEST_F(telemetry_of_a_fake_gpu, says_why_there_is_none) {
