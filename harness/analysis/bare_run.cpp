@@ -139,6 +139,8 @@ std::optional<std::int64_t> token_count(const bare_facts& facts, const char* kin
 
 void set_token_figures(const bare_facts& facts, bare_figures& result) {
   result.ttft_ns = stage_time(facts, "prefill");
+  result.ttft_percentiles_ns = result.ttft_ns ? describe_distribution(result.ttft_ns->samples, "")
+                                              : measured<distribution>::absent(result.ttft_ns.reason());
   const measured<sample_statistics> decode = stage_time(facts, "decode_all");
   const std::optional<std::int64_t> tokens = token_count(facts, "decode");
   const auto batch = static_cast<double>(token_count(facts, "batch").value_or(1));
@@ -162,6 +164,24 @@ void set_token_figures(const bare_facts& facts, bare_figures& result) {
       has_steps ? to_doubles(facts.bench->decode_step_ns) : std::move(quotients_ns), no_tokens);
 }
 
+void set_memory(const bare_facts& facts, bare_figures& result) {
+  const core::workload_result bench = facts.bench.value_or(core::workload_result{});
+  result.memory_peak_bytes =
+      or_absent(bench.memory_peak_bytes ? bench.memory_peak_bytes : facts.peak_rss_bytes,
+                "neither the workload nor the process runner reported it");
+  const std::string missing = facts.bench ? "the workload does not report it" : facts.bench_absent_reason;
+  result.weight_bytes = or_absent(bench.weight_bytes, missing);
+  result.kv_cache_bytes = or_absent(bench.kv_cache_bytes, missing);
+  result.scratch_bytes = or_absent(bench.scratch_bytes, missing);
+}
+
+void set_energy(const bare_facts& facts, bare_figures& result) {
+  const measured<telemetry_figures> decode = stage_telemetry(facts, "decode_all");
+  result.energy_per_decoded_token_j = energy_per_decoded_token_j(facts, decode);
+  result.energy_uncertainty_ratio =
+      decode ? decode->energy_uncertainty_ratio : measured<double>::absent(decode.reason());
+}
+
 }  // namespace
 
 bare_figures analyze_bare(const bare_facts& facts) {
@@ -172,7 +192,7 @@ bare_figures analyze_bare(const bare_facts& facts) {
   std::vector<measured<double>> flops;
   std::vector<measured<double>> bytes;
   for (const std::string& name : stage_names(facts)) {
-    bare_stage stage{name, stage_time(facts, name), {}, {}};
+    bare_stage stage{name, stage_time(facts, name), {}, {}, stage_telemetry(facts, name)};
     stage.use = stage_utilisation(facts, result, stage);
     means_ns.push_back(mean_of(stage.time_ns));
     flops.push_back(stage.use.flops);
@@ -190,9 +210,8 @@ bare_figures analyze_bare(const bare_facts& facts) {
                          ? stage_time(facts, vision_stage)
                          : measured<sample_statistics>::absent("the workload reports no vision time");
   set_token_figures(facts, result);
-  const std::optional<std::int64_t> own_peak = facts.bench ? facts.bench->memory_peak_bytes : std::nullopt;
-  result.memory_peak_bytes = or_absent(own_peak ? own_peak : facts.peak_rss_bytes,
-                                       "neither the workload nor the process runner reported it");
+  set_memory(facts, result);
+  set_energy(facts, result);
   return result;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/escape.h"
 #include "core/units.h"
+#include "findings_measurement.h"
 #include "summary.h"
 #include "wording.h"
 
@@ -48,12 +49,6 @@ recommendation saving(const run_figures& figures, const stage_figures& stage, do
   const measured<double> saved_ns = mean_ns ? measured<double>(*mean_ns * saved_ratio) : mean_ns;
   return {stage.bare.name, std::move(text), std::move(evidence), saved_ns,
           quotient(saved_ns, figures.bare.total_mean_ns)};
-}
-
-/// A recommendation about the measurement: following it makes figures better, not the workload faster.
-recommendation about_measuring(const std::string& stage, std::string text, std::string evidence) {
-  const auto nothing = measured<double>::absent("it concerns the measurement, not the workload");
-  return {stage, std::move(text), std::move(evidence), nothing, nothing};
 }
 
 std::string count_of_calls(std::int64_t calls) {
@@ -194,7 +189,9 @@ findings find(const run_facts& facts, const run_figures& figures) {
   result.summary = summarize_run(facts, figures);
   for (const stage_figures& stage : figures.stages) {
     judge_roof(figures, stage, result);
+    judge_ceilings(stage, result);
     judge_spread(stage, result);
+    judge_clocks(stage, result);
     judge_overhead(stage, result);
     if (!stage.traced) continue;
     judge_operators(figures, stage, result);

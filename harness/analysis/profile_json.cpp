@@ -67,6 +67,7 @@ json correctness_json(const run_facts& facts, const run_figures& figures) {
   object.put("logits_hash", or_absent(bench.logits_hash, missing));
   object.put("reference_name", or_absent(bench.reference_name, missing));
   object.put("reference_distance_ratio", or_absent(bench.reference_distance, missing));
+  object.put("reference_cosine_ratio", or_absent(bench.reference_cosine, missing));
   object.put("traced_logits_agree", figures.traced_logits_agree);
   return object.take();
 }

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "profile_parts.h"
+#include "telemetry_json.h"
 
 namespace profgate::analysis {
 namespace {
@@ -12,15 +13,14 @@ json samples_json(const std::vector<double>& samples_ns) {
   return values;
 }
 
-json bare_json(const measured<sample_statistics>& time_ns) {
-  json_object object;
+void put_bare(const measured<sample_statistics>& time_ns, json_object& object) {
   if (!time_ns) {
     for (const char* key : {"mean_ns", "std_ns", "cv_ratio", "median_ns", "min_ns", "max_ns"}) {
       object.put_null(key, time_ns.reason());
     }
     object.put("samples_count", 0);
     object.put("samples_ns", json::array());
-    return object.take();
+    return;
   }
   object.put("mean_ns", time_ns->mean);
   object.put("std_ns", time_ns->std);
@@ -30,6 +30,37 @@ json bare_json(const measured<sample_statistics>& time_ns) {
   object.put("max_ns", time_ns->max);
   object.put("samples_count", time_ns->samples.size());
   object.put("samples_ns", samples_json(time_ns->samples));
+}
+
+json bare_json(const measured<sample_statistics>& time_ns) {
+  json_object object;
+  put_bare(time_ns, object);
+  return object.take();
+}
+
+void put_percentiles(const measured<distribution>& times_ns, json_object& object) {
+  const auto part = [&](double distribution::*member) {
+    return times_ns ? measured<double>((*times_ns).*member) : measured<double>::absent(times_ns.reason());
+  };
+  object.put("p50_ns", part(&distribution::p50));
+  object.put("p90_ns", part(&distribution::p90));
+  object.put("p99_ns", part(&distribution::p99));
+}
+
+json first_token_json(const bare_figures& figures) {
+  json_object object;
+  put_bare(figures.ttft_ns, object);
+  put_percentiles(figures.ttft_percentiles_ns, object);
+  return object.take();
+}
+
+json further_token_json(const bare_figures& figures) {
+  const measured<distribution>& tpot = figures.tpot_ns;
+  json_object object;
+  object.put("mean_ns", tpot ? measured<double>(tpot->mean) : measured<double>::absent(tpot.reason()));
+  put_percentiles(tpot, object);
+  object.put("samples_count", tpot ? tpot->count : 0);
+  object.put("method", figures.tpot_method);
   return object.take();
 }
 
@@ -112,6 +143,11 @@ json stage_json(const stage_figures& stage) {
   object.put("bare", bare_json(stage.bare.time_ns));
   object.put("share_ratio", stage.bare.share_ratio);
   object.put("utilisation", utilisation_json(stage.bare.use));
+  if (stage.bare.telemetry) {
+    object.put("telemetry", telemetry_json(*stage.bare.telemetry));
+  } else {
+    object.put_null("telemetry", stage.bare.telemetry.reason());
+  }
   if (stage.traced) {
     object.put("traced", traced_json(*stage.traced));
   } else {
@@ -152,20 +188,14 @@ json throughput_json(const run_facts& facts, const bare_figures& figures) {
   object.put("tokens_std_per_s", figures.tokens_per_s
                                      ? figures.tokens_per_s->std
                                      : measured<double>::absent(figures.tokens_per_s.reason()));
-  object.put("ttft", bare_json(figures.ttft_ns));
-  json_object tpot;
-  const auto token_time = [&](double distribution::*member) {
-    return figures.tpot_ns ? measured<double>((*figures.tpot_ns).*member)
-                           : measured<double>::absent(figures.tpot_ns.reason());
-  };
-  tpot.put("mean_ns", token_time(&distribution::mean));
-  tpot.put("p50_ns", token_time(&distribution::p50));
-  tpot.put("p90_ns", token_time(&distribution::p90));
-  tpot.put("p99_ns", token_time(&distribution::p99));
-  tpot.put("samples_count", figures.tpot_ns ? figures.tpot_ns->count : 0);
-  tpot.put("method", figures.tpot_method);
-  object.put("tpot", tpot.take());
+  object.put("ttft", first_token_json(figures));
+  object.put("tpot", further_token_json(figures));
   object.put("memory_peak_bytes", figures.memory_peak_bytes);
+  object.put("weight_bytes", figures.weight_bytes);
+  object.put("kv_cache_bytes", figures.kv_cache_bytes);
+  object.put("scratch_bytes", figures.scratch_bytes);
+  object.put("energy_per_decoded_token_j", figures.energy_per_decoded_token_j);
+  object.put("energy_uncertainty_ratio", figures.energy_uncertainty_ratio);
   object.put("utilisation", utilisation_json(figures.model_use));
   if (figures.vision_ns) {
     object.put("vision", bare_json(figures.vision_ns));

@@ -24,6 +24,7 @@ std::vector<bare_stage> all_stages(const bare_facts& facts, const bare_figures& 
       *figure = measured<double>::absent(reason);
     }
     stage.use.roof = measured<std::string>::absent(reason);
+    stage.telemetry = measured<telemetry_figures>::absent(reason);
     stages.push_back(std::move(stage));
   }
   return stages;

@@ -1,6 +1,7 @@
 #include "analysis/bare_run.h"
 #include "core/units.h"
 #include "json_object.h"
+#include "telemetry_json.h"
 
 namespace profgate::analysis {
 namespace {
@@ -80,20 +81,61 @@ json bandwidth_utilisation(const utilisation& use) {
   return object.take();
 }
 
-json token_time_ms(const bare_figures& figures) {
-  json_object object;
-  const measured<distribution>& tpot = figures.tpot_ns;
+void put_percentiles_ms(const measured<distribution>& times_ns, json_object& object) {
   const auto part = [&](double distribution::*member) {
-    return tpot ? measured<double>((*tpot).*member / core::ns_per_ms)
-                : measured<double>::absent(tpot.reason());
+    return times_ns ? measured<double>((*times_ns).*member / core::ns_per_ms)
+                    : measured<double>::absent(times_ns.reason());
   };
-  object.put("mean", part(&distribution::mean));
   object.put("p50", part(&distribution::p50));
   object.put("p90", part(&distribution::p90));
   object.put("p99", part(&distribution::p99));
+}
+
+json first_token_time_ms(const bare_figures& figures) {
+  json_object object;
+  const measured<sample_statistics>& ttft = figures.ttft_ns;
+  object.put("mean",
+             ttft ? measured<double>(ttft->mean / core::ns_per_ms) : measured<double>::absent(ttft.reason()));
+  object.put("std", ttft ? quotient(ttft->std, core::ns_per_ms) : measured<double>::absent(ttft.reason()));
+  put_percentiles_ms(figures.ttft_percentiles_ns, object);
+  object.put("n", ttft ? ttft->samples.size() : 0);
+  return object.take();
+}
+
+json token_time_ms(const bare_figures& figures) {
+  json_object object;
+  const measured<distribution>& tpot = figures.tpot_ns;
+  object.put("mean",
+             tpot ? measured<double>(tpot->mean / core::ns_per_ms) : measured<double>::absent(tpot.reason()));
+  put_percentiles_ms(tpot, object);
   object.put("n", tpot ? tpot->count : 0);
   object.put("method", figures.tpot_method);
   return object.take();
+}
+
+void put_ceilings(const bare_facts& facts, const bare_figures& figures, json_object& document) {
+  document.put("peak_tflops", quotient(figures.vendor_flops_per_s, flops_per_tflop));
+  document.put("peak_bytes_per_s", figures.vendor_bytes_per_s);
+  document.put_text("peak_source", facts.peaks ? facts.peaks->source : "",
+                    "no vendor peak is configured for this hardware");
+  document.put("measured_ceiling_tflops", quotient(figures.ceiling_flops_per_s, flops_per_tflop));
+  document.put("measured_ceiling_bytes_per_s", figures.ceiling_bytes_per_s);
+  document.put_text("measured_ceiling_method", facts.bench ? facts.bench->ceiling_method : "",
+                    facts.bench ? "the workload measured no ceiling" : facts.bench_absent_reason);
+}
+
+void put_telemetry(const bare_figures& figures, json_object& document) {
+  json_object stages;
+  for (const bare_stage& stage : figures.stages) {
+    if (stage.telemetry) {
+      stages.put(stage.name, telemetry_json(*stage.telemetry));
+    } else {
+      stages.put_null(stage.name, stage.telemetry.reason());
+    }
+  }
+  document.put("telemetry", stages.take());
+  document.put("energy_per_decoded_token_j", figures.energy_per_decoded_token_j);
+  document.put("energy_uncertainty_ratio", figures.energy_uncertainty_ratio);
 }
 
 void put_model(const bare_facts& facts, json_object& document) {
@@ -112,6 +154,7 @@ void put_correctness(const bare_facts& facts, json_object& document) {
   document.put("logits_hash", or_absent(bench.logits_hash, missing));
   document.put("reference_name", or_absent(bench.reference_name, missing));
   document.put("reference_distance_ratio", or_absent(bench.reference_distance, missing));
+  document.put("reference_cosine_ratio", or_absent(bench.reference_cosine, missing));
 }
 
 json samples_ms(const bare_figures& figures) {
@@ -131,9 +174,9 @@ json samples_ms(const bare_figures& figures) {
 std::string stage1_metrics_json(const bare_facts& facts) {
   const bare_figures figures = analyze_bare(facts);
   json_object document;
-  document.put("schema_version", "1.0");
+  document.put("schema_version", "1.1");
   document.put("aggregates", aggregates(facts, figures));
-  document.put("ttft_ms", mean_and_std_ms(figures.ttft_ns));
+  document.put("ttft_ms", first_token_time_ms(figures));
   document.put("tpot_ms", token_time_ms(figures));
   document.put("mfu_model_level", flops_utilisation(figures.model_use));
   document.put("mbu_model_level", bandwidth_utilisation(figures.model_use));
@@ -146,10 +189,12 @@ std::string stage1_metrics_json(const bare_facts& facts) {
   document.put("mfu_per_stage", std::move(mfu));
   document.put("mbu_per_stage", std::move(mbu));
   put_model(facts, document);
-  document.put("peak_tflops", quotient(figures.vendor_flops_per_s, flops_per_tflop));
-  document.put("measured_ceiling_tflops", quotient(figures.ceiling_flops_per_s, flops_per_tflop));
-  document.put("measured_ceiling_bytes_per_s", figures.ceiling_bytes_per_s);
+  put_ceilings(facts, figures, document);
   document.put("memory_peak_bytes", figures.memory_peak_bytes);
+  document.put("weight_bytes", figures.weight_bytes);
+  document.put("kv_cache_bytes", figures.kv_cache_bytes);
+  document.put("scratch_bytes", figures.scratch_bytes);
+  put_telemetry(figures, document);
   put_correctness(facts, document);
   document.put("samples_ms", samples_ms(figures));
   return to_text(document.take());

@@ -1,6 +1,7 @@
 #include "summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -50,6 +51,27 @@ void add_speed(const bare_figures& bare, std::vector<std::string>& summary) {
                         core::format_duration(bare.tpot_ns->p99));
   }
   summary.push_back(text + ".");
+}
+
+void add_energy(const bare_figures& bare, std::vector<std::string>& summary) {
+  if (!bare.energy_per_decoded_token_j) return;
+  const std::string uncertainty =
+      bare.energy_uncertainty_ratio
+          ? fmt::format(", give or take {}", percent(*bare.energy_uncertainty_ratio))
+          : "";
+  summary.push_back(fmt::format("A decoded token takes {}{}.",
+                                core::format_energy(*bare.energy_per_decoded_token_j), uncertainty));
+}
+
+void add_throttling(const run_figures& figures, std::vector<std::string>& summary) {
+  std::vector<std::string> stages;
+  for (const stage_figures& stage : figures.stages) {
+    const bool is_known = stage.bare.telemetry && stage.bare.telemetry->throttle_reasons;
+    if (is_known && !throttling_among(*stage.bare.telemetry->throttle_reasons).empty())
+      stages.push_back(stage.bare.name);
+  }
+  if (stages.empty()) return;
+  summary.push_back(fmt::format("The GPU was throttled while {} was timed.", fmt::join(stages, " and ")));
 }
 
 void add_confidence(const run_figures& figures, std::vector<std::string>& summary) {
@@ -122,7 +144,9 @@ std::vector<std::string> summarize_run(const run_facts& facts, const run_figures
   add_failed_steps(facts, summary);
   summary.push_back(name_dominating_stage(figures));
   add_speed(figures.bare, summary);
+  add_energy(figures.bare, summary);
   add_confidence(figures, summary);
+  add_throttling(figures, summary);
   add_correctness(facts, figures, summary);
   add_skipped_steps(facts, summary);
   return summary;

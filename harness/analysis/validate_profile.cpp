@@ -45,6 +45,10 @@ constexpr std::array<required_field, 22> required_fields{{
     {"/environment", object_type},
 }};
 
+/// Figures that may be null, but never missing: reports show them or the reason.
+constexpr std::array<const char*, 5> required_throughput{"energy_per_decoded_token_j", "memory_peak_bytes",
+                                                         "weight_bytes", "kv_cache_bytes", "scratch_bytes"};
+
 const char* const remedy = "make it again from the run directory with `profgate analyze <run>`";
 
 [[noreturn]] void reject(const std::string& file, const std::string& pointer, const std::string& what) {
@@ -112,6 +116,22 @@ void check_nulls(const json& value, const std::string& pointer, const std::strin
   }
 }
 
+void check_figures(const json& document, const std::string& file) {
+  for (const char* key : required_throughput) {
+    if (!document["throughput"].contains(key)) reject(file, fmt::format("/throughput/{}", key), "is missing");
+  }
+  std::size_t index = 0;
+  for (const json& stage : document["stages"]) {
+    const std::string here = fmt::format("/stages/{}", index++);
+    if (!stage.is_object()) reject(file, here, fmt::format("is {} instead of object", stage.type_name()));
+    const auto telemetry = stage.find("telemetry");
+    if (telemetry == stage.end()) reject(file, here + "/telemetry", "is missing");
+    if (!telemetry->is_object() && !telemetry->is_null())
+      reject(file, here + "/telemetry",
+             fmt::format("is {} instead of object or null", telemetry->type_name()));
+  }
+}
+
 }  // namespace
 
 void validate_profile(std::string_view text, const std::string& file) {
@@ -126,6 +146,7 @@ void validate_profile(std::string_view text, const std::string& file) {
              fmt::format("is {} instead of {}", document[pointer].type_name(), json(field.type).type_name()));
     }
   }
+  check_figures(document, file);
   check_nulls(document, "", file);
 }
 

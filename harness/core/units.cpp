@@ -40,6 +40,11 @@ std::string format_bytes(double bytes) {
   return format_scaled(bytes, units);
 }
 
+std::string format_energy(double joules) {
+  static constexpr std::array<unit, 4> units{{{1e3, "kJ"}, {1.0, "J"}, {1e-3, "mJ"}, {1e-6, "µJ"}}};
+  return format_scaled(joules, units);
+}
+
 std::string format_ms_exact(std::int64_t duration_ns) {
   const bool negative = duration_ns < 0;
   const std::uint64_t magnitude =

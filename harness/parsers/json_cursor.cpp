@@ -84,6 +84,13 @@ bool json_cursor::boolean() const {
   return m_value->get<bool>();
 }
 
+double json_cursor::number() const {
+  if (!m_value->is_number()) fail_type("a number");
+  const double value = m_value->get<double>();
+  if (!std::isfinite(value)) fail(fmt::format("is {}, but must be finite", value));
+  return value;
+}
+
 double json_cursor::quantity() const {
   if (!m_value->is_number()) fail_type("a number");
   const double value = m_value->get<double>();

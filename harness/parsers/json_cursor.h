@@ -25,6 +25,8 @@ class json_cursor {
   bool boolean() const;
   /// 0 or more, rounded to a whole number where it is written as a fraction.
   std::int64_t count() const;
+  /// Finite, of any sign.
+  double number() const;
   /// 0 or more, finite.
   double quantity() const;
   /// A number, text or truth value as it would be written, for what is only shown.

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "json_cursor.h"
+#include "result_parts.h"
 #include "whole_file.h"
 
 namespace profgate::parsers {
@@ -75,6 +76,16 @@ void read_correctness(const json_cursor& root, core::workload_result& result) {
   if (const auto reference = root.find("reference")) {
     if (const auto name = reference->find("name")) result.reference_name = name->text();
     read_quantity(*reference, "distance", result.reference_distance);
+    if (const auto cosine = reference->find("cosine")) result.reference_cosine = cosine->number();
+  }
+}
+
+void read_memory(const json_cursor& root, core::workload_result& result) {
+  read_count(root, "memory_peak_bytes", result.memory_peak_bytes);
+  if (const auto memory = root.find("memory")) {
+    read_count(*memory, "weight_bytes", result.weight_bytes);
+    read_count(*memory, "kv_cache_bytes", result.kv_cache_bytes);
+    read_count(*memory, "scratch_bytes", result.scratch_bytes);
   }
 }
 
@@ -107,8 +118,11 @@ core::workload_result parse_workload_result(const std::string& text, const std::
   }
   if (const auto model = root.find("model")) read_model(*model, result);
   read_work(root, result);
-  read_count(root, "memory_peak_bytes", result.memory_peak_bytes);
+  read_memory(root, result);
+  if (const auto telemetry = root.find("telemetry")) result.telemetry = read_telemetry(*telemetry);
+  read_text(root, "telemetry_reason", result.telemetry_reason);
   read_correctness(root, result);
+  if (const auto maps = root.find("graph_maps")) result.graph_maps = read_graph_maps(*maps);
   return result;
 }
 

@@ -41,6 +41,8 @@ void add_callbacks(inja::Environment& environment) {
   });
   environment.add_callback("column", 2,
                            [](inja::Arguments& a) { return column(*a.at(0), text_argument(a, 1)); });
+  environment.add_callback("having", 2,
+                           [](inja::Arguments& a) { return having(*a.at(0), text_argument(a, 1)); });
   environment.add_callback("reasons", 2, [](inja::Arguments& a) { return reasons(*a.at(0), *a.at(1)); });
   environment.add_callback("fact", 3, [](inja::Arguments& a) {
     return json(fact(*a.at(0), text_argument(a, 1), text_argument(a, 2)));

@@ -50,6 +50,12 @@ std::string text(const json& value) {
   return core::escape_markdown(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
+std::string texts(const json& list) {
+  std::string joined;
+  for (const json& element : list) joined += (joined.empty() ? "" : ", ") + text(element);
+  return joined.empty() ? "none" : joined;
+}
+
 using formatter = std::string (*)(const json&);
 
 const std::map<std::string, formatter>& formatters() {
@@ -64,6 +70,12 @@ const std::map<std::string, formatter>& formatters() {
       {"bytes_per_s", [](const json& v) { return scaled(v.get<double>(), "B/s"); }},
       {"per_s", [](const json& v) { return fmt::format("{:.2f}", v.get<double>()); }},
       {"scientific", [](const json& v) { return fmt::format("{:.2e}", v.get<double>()); }},
+      {"energy", [](const json& v) { return core::format_energy(v.get<double>()); }},
+      {"whole", [](const json& v) { return fmt::format("{:.0f}", v.get<double>()); }},
+      {"mhz", [](const json& v) { return fmt::format("{:.0f} MHz", v.get<double>()); }},
+      {"watts", [](const json& v) { return fmt::format("{:.0f} W", v.get<double>()); }},
+      {"cosine", [](const json& v) { return fmt::format("{:.6f}", v.get<double>()); }},
+      {"texts", texts},
       {"text", text},
       {"name", [](const json& v) { return markdown_name(v.get<std::string>()); }},
   };
@@ -120,6 +132,14 @@ json column(const json& rows, const std::string& key) {
   json values = json::array();
   for (const json& row : rows) values.push_back(member(row, key));
   return values;
+}
+
+json having(const json& rows, const std::string& key) {
+  json measured = json::array();
+  for (const json& row : rows) {
+    if (!member(row, key).is_null()) measured.push_back(row);
+  }
+  return measured;
 }
 
 json reasons(const json& rows, const json& keys) {

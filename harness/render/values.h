@@ -11,8 +11,8 @@ namespace profgate::render {
 inline constexpr const char* empty_cell = "–";
 
 /// `object[key]` in the given format, escaped for Markdown, or empty_cell where it is null.
-/// Formats: ms, duration, bytes, percent, count, flops, flops_per_s, bytes_per_s, per_s, scientific, text,
-/// name.
+/// Formats: ms, duration, bytes, percent, count, flops, flops_per_s, bytes_per_s, per_s, scientific, energy,
+/// whole, mhz, watts, cosine, texts (a list), text, name.
 std::string cell(const nlohmann::json& object, const std::string& key, const std::string& format);
 
 /// The same in prose: "not measured: <reason>" where it is null.
@@ -26,6 +26,9 @@ std::string link_target(const std::string& path);
 
 /// The field `key` of every row.
 nlohmann::json column(const nlohmann::json& rows, const std::string& key);
+
+/// The rows whose field `key` was measured.
+nlohmann::json having(const nlohmann::json& rows, const std::string& key);
 
 /// Why the empty cells of a table are empty: [{fields, reason}], each reason once with all fields it
 /// explains. `rows` is one object or an array of them.

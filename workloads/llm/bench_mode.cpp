@@ -38,7 +38,7 @@ void register_stage([[maybe_unused]] const char* name, [[maybe_unused]] int repe
 }  // namespace
 
 void run_bench(generator& rounds, const workload_config& config, const std::string& benchmark_json_path,
-               run_result& result) {
+               telemetry& gpu, run_result& result) {
   bool same_tokens = true;
   const auto batch = static_cast<std::ptrdiff_t>(config.batch);
   const std::vector<token_id> first_tokens(result.greedy.begin(), result.greedy.begin() + batch);
@@ -47,13 +47,19 @@ void run_bench(generator& rounds, const workload_config& config, const std::stri
     rounds.decode_all();
   }
   register_stage("prefill", config.repetitions, [&] {
-    result.prefill_ns.push_back(rounds.prefill());
+    {
+      const telemetry::window window(gpu, "prefill");
+      result.prefill_ns.push_back(rounds.prefill());
+    }
     same_tokens = same_tokens && rounds.greedy() == first_tokens;
     return result.prefill_ns.back();
   });
   register_stage("decode_all", config.repetitions, [&] {
     rounds.prefill();
-    result.decode_all_ns.push_back(rounds.decode_all());
+    {
+      const telemetry::window window(gpu, "decode_all");
+      result.decode_all_ns.push_back(rounds.decode_all());
+    }
     const auto& steps = rounds.decode_step_ns();
     result.decode_step_ns.insert(result.decode_step_ns.end(), steps.begin(), steps.end());
     same_tokens = same_tokens && rounds.greedy() == result.greedy;

@@ -6,6 +6,7 @@
 
 #include "llm/json_file.h"
 #include "llm/work_count.h"
+#include "telemetry_json.h"
 
 namespace profgate::llm {
 namespace {
@@ -96,6 +97,7 @@ void write_result(const std::string& path, const workload_config& config, const 
                         {"kv_cache_bytes", result.memory.kv_cache_bytes},
                         {"scratch_bytes", result.memory.scratch_bytes}};
   document["memory_peak_bytes"] = or_null(result.memory.peak_bytes);
+  put_telemetry(result.telemetry, document);
   document["logits_hash"] = hash_text(result.logits_hash);
   document["greedy"] = result.greedy;
   document["reference"] = nullptr;

@@ -12,6 +12,7 @@
 #include "llm/reference.h"
 #include "llm/stopwatch.h"
 #include "llm/synthetic_weights.h"
+#include "llm/telemetry.h"
 #include "llm/work_count.h"
 
 namespace profgate::llm {
@@ -118,7 +119,9 @@ void run_workload(const command_line& command) {
 
   if (command.mode == run_mode::bench) {
     const auto beside_result = std::filesystem::path(command.result_path).parent_path() / "benchmark.json";
-    run_bench(rounds, config, beside_result.string(), result);
+    telemetry gpu(result.device.pci_bus_id);
+    run_bench(rounds, config, beside_result.string(), gpu, result);
+    result.telemetry = gpu.report();
   } else {
     run_profile(rounds, ranges, result);
   }

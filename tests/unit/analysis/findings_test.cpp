@@ -126,5 +126,68 @@ TEST(findings, do_not_invent_a_bound_without_ceilings) {
   EXPECT_FALSE(recommendation_with(found, "faster"));
 }
 
+std::vector<std::string> takeaways_of(const findings& found, const std::string& stage) {
+  std::vector<std::string> texts;
+  for (const takeaway& item : found.takeaways) {
+    if (item.stage == stage) texts.push_back(item.text + " " + item.evidence);
+  }
+  return texts;
+}
+
+/// The example with decode_all sampled on a GPU.
+run_facts sampled_run(core::value_spread sm_clock_mhz, std::vector<std::string> throttle_reasons) {
+  run_facts facts = example_run();
+  core::stage_telemetry& decode = facts.bare.bench->telemetry["decode_all"];
+  decode.windows_count = 2;
+  decode.samples_count = 7;
+  decode.sm_clock_mhz = sm_clock_mhz;
+  decode.throttle_reasons = std::move(throttle_reasons);
+  return facts;
+}
+
+TEST(findings, say_when_the_gpu_was_throttled) {
+  const findings found = find_in(sampled_run({1900, 1950, 1980}, {"gpu_idle", "software_power_cap"}));
+  EXPECT_THAT(takeaways_of(found, "decode_all"),
+              Contains("Its samples were taken while the GPU was throttled: software_power_cap. "
+                       "7 samples with an SM clock of 1900 to 1980 MHz, median 1950"));
+  EXPECT_THAT(found.summary, Contains("The GPU was throttled while decode_all was timed."));
+  EXPECT_TRUE(recommendation_with(found, "Lock the clocks"));
+}
+
+TEST(findings, say_when_the_clock_was_not_steady) {
+  const findings found = find_in(sampled_run({1880, 1980, 1980}, {"gpu_idle"}));  // 5.05 %
+  EXPECT_THAT(takeaways_of(found, "decode_all"),
+              Contains(HasSubstr("Its samples were taken at SM clocks that differ by 5.1 %.")));
+  EXPECT_TRUE(recommendation_with(found, "Lock the clocks"));
+  EXPECT_THAT(found.summary, ::testing::Not(Contains(HasSubstr("throttled"))));
+}
+
+TEST(findings, say_nothing_of_steady_clocks) {
+  const findings found = find_in(sampled_run({1890, 1980, 1980}, {"gpu_idle"}));  // 4.5 %
+  EXPECT_FALSE(recommendation_with(found, "Lock the clocks"));
+  EXPECT_THAT(takeaways_of(found, "decode_all"), ::testing::Not(Contains(HasSubstr("samples"))));
+}
+
+TEST(findings, name_the_energy_of_a_token) {
+  run_facts facts = sampled_run({1980, 1980, 1980}, {});
+  facts.bare.bench->telemetry["decode_all"].energy_j = 4;  // two repetitions of four tokens
+  facts.bare.bench->telemetry["decode_all"].energy_uncertainty_ratio = 0.2;
+  EXPECT_THAT(find_in(facts).summary, Contains("A decoded token takes 500 mJ, give or take 20 %."));
+}
+
+TEST(findings, doubt_a_utilisation_above_one) {
+  run_facts facts = example_run();
+  facts.bare.bench->model_dtype = "float32";
+  facts.bare.bench->work["decode_all"].bytes = 4.2e9;  // in 40 ms at 100 GB/s
+  facts.bare.peaks = {{"x", {{"float32", 0.4}}, 1e12, "a data sheet"}};
+  const findings found = find_in(facts);
+  EXPECT_THAT(takeaways_of(found, "decode_all"),
+              Contains(::testing::AllOf(HasSubstr("more than the machine can"),
+                                        HasSubstr("MBU over the measured ceiling is 105 %"))));
+  EXPECT_THAT(takeaways_of(found, "prefill"), Contains(HasSubstr("MFU over the vendor's peak is 125 %")));
+  EXPECT_TRUE(recommendation_with(found, "Check what the workload counts"));
+  EXPECT_FALSE(recommendation_with(find_in(example_run()), "Check what the workload counts"));
+}
+
 }  // namespace
 }  // namespace profgate::analysis

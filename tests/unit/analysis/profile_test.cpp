@@ -29,7 +29,8 @@ std::string complaint_after(const std::function<void(json&)>& change) {
 
 /// Numbers say their unit in their own name, or in the name of the list that holds them.
 void expect_units(const json& value, const std::string& name) {
-  static const std::vector<std::string> units{"_ns", "_bytes", "_ratio", "_count", "_flops", "_per_s"};
+  static const std::vector<std::string> units{"_ns",    "_bytes", "_ratio", "_count", "_flops",
+                                              "_per_s", "_mhz",   "_w",     "_c",     "_j"};
   if (value.is_object()) {
     for (const auto& [key, element] : value.items()) expect_units(element, key);
   } else if (value.is_array()) {
@@ -46,6 +47,34 @@ TEST(profile_json, is_valid_stable_and_has_a_unit_in_every_name) {
   EXPECT_NO_THROW(validate_profile(text, "profile.json"));
   EXPECT_EQ(text, profile_json(example_run()));
   expect_units(json::parse(text), "");
+}
+
+TEST(profile_json, holds_what_the_gpu_did) {
+  run_facts facts = example_run();
+  core::stage_telemetry& decode = facts.bare.bench->telemetry["decode_all"];
+  decode.windows_count = 2;
+  decode.samples_count = 9;
+  decode.sm_clock_mhz = {1200, 1500, 1980};
+  decode.power_w = {300, 400.5, 500};
+  decode.throttle_reasons = {"software_power_cap"};
+  decode.energy_j = 32;
+  facts.bare.bench->weight_bytes = 77;
+  facts.bare.bench->reference_cosine = 0.5;
+  const std::string text = profile_json(facts);
+  EXPECT_NO_THROW(validate_profile(text, "profile.json"));
+  const json profile = json::parse(text);
+  expect_units(profile, "");
+  const json& telemetry = profile["stages"][1]["telemetry"];
+  EXPECT_EQ(telemetry["sm_clock_min_mhz"], 1200.0);
+  EXPECT_EQ(telemetry["power_median_w"], 400.5);
+  EXPECT_EQ(telemetry["throttle_reasons"], json{"software_power_cap"});
+  EXPECT_EQ(telemetry["energy_mean_j"], 16.0);
+  EXPECT_EQ(telemetry["not_measured"]["temperature_max_c"], "the workload does not report it");
+  EXPECT_EQ(profile["throughput"]["energy_per_decoded_token_j"], 4.0);
+  EXPECT_EQ(profile["throughput"]["weight_bytes"], 77);
+  EXPECT_EQ(profile["throughput"]["ttft"]["p99_ns"], 10e6);
+  EXPECT_EQ(profile["correctness"]["reference_cosine_ratio"], 0.5);
+  EXPECT_EQ(profile["stages"][0]["not_measured"]["telemetry"], "the workload does not report it");
 }
 
 TEST(profile_json, is_valid_where_nothing_was_measured) {
@@ -86,12 +115,20 @@ TEST(profile_json, refuses_an_environment_that_is_no_object) {
 TEST(validate_profile, names_the_place_of_the_fault) {
   EXPECT_EQ(complaint_after([](json&) {}), "");
   EXPECT_EQ(complaint_after([](json& d) { d["schema_version"] = "9.0"; }),
-            "profile.json: /schema_version: is \"9.0\", and this program reads 1.0");
+            "profile.json: /schema_version: is \"9.0\", and this program reads 1.1");
   EXPECT_EQ(complaint_after([](json& d) { d.erase("schema_version"); }),
             "profile.json: /schema_version: is missing, so this is no profile.json");
   EXPECT_EQ(complaint_after([](json& d) { d["run"].erase("pair"); }), "profile.json: /run/pair: is missing");
   EXPECT_EQ(complaint_after([](json& d) { d["stages"] = 7; }),
             "profile.json: /stages: is number instead of array");
+  EXPECT_EQ(complaint_after([](json& d) { d["stages"][1].erase("telemetry"); }),
+            "profile.json: /stages/1/telemetry: is missing");
+  EXPECT_EQ(complaint_after([](json& d) { d["stages"][1]["telemetry"] = 7; }),
+            "profile.json: /stages/1/telemetry: is number instead of object or null");
+  EXPECT_EQ(complaint_after([](json& d) { d["stages"][0] = 7; }),
+            "profile.json: /stages/0: is number instead of object");
+  EXPECT_EQ(complaint_after([](json& d) { d["throughput"].erase("energy_per_decoded_token_j"); }),
+            "profile.json: /throughput/energy_per_decoded_token_j: is missing");
   EXPECT_EQ(complaint_after([](json& d) { d["stages"][0]["bare"]["mean_ns"] = nullptr; }),
             "profile.json: /stages/0/bare/mean_ns: is null without a reason in /stages/0/bare/not_measured");
   EXPECT_EQ(complaint_after([](json& d) { d["stages"][0]["bare"]["samples_ns"][1] = nullptr; }),

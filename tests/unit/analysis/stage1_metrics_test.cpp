@@ -35,6 +35,47 @@ TEST(stage1_metrics, has_the_figures_in_milliseconds) {
   EXPECT_EQ(metrics["samples_ms"]["prefill"], (json{9.0, 11.0}));
 }
 
+TEST(stage1_metrics, says_where_each_ceiling_comes_from) {
+  bare_facts facts = example_run().bare;
+  facts.bench->model_dtype = "float32";
+  facts.peaks = {{"x", {{"float32", 2.0}}, 2e11, "a data sheet"}};
+  const json metrics = json::parse(stage1_metrics_json(facts));
+  EXPECT_EQ(metrics["peak_tflops"], 2.0);
+  EXPECT_EQ(metrics["peak_bytes_per_s"], 2e11);
+  EXPECT_EQ(metrics["peak_source"], "a data sheet");
+  EXPECT_EQ(metrics["measured_ceiling_tflops"], 1.0);
+  EXPECT_EQ(metrics["measured_ceiling_method"], "by hand");
+  EXPECT_DOUBLE_EQ(metrics["mfu_per_stage"]["prefill"]["over_vendor_peak_ratio"], 0.25);
+  EXPECT_DOUBLE_EQ(metrics["mbu_per_stage"]["decode_all"]["over_vendor_peak_ratio"], 0.375);
+}
+
+TEST(stage1_metrics, has_percentiles_of_the_first_and_of_further_tokens) {
+  bare_facts facts = example_run().bare;
+  facts.bench->samples_ns["prefill"] = {10000000, 11000000, 12000000, 13000000, 20000000};
+  const json metrics = json::parse(stage1_metrics_json(facts));
+  EXPECT_DOUBLE_EQ(metrics["ttft_ms"]["p50"], 12.0);
+  EXPECT_DOUBLE_EQ(metrics["ttft_ms"]["p90"], 17.2);   // 13 + 0.6 · 7
+  EXPECT_DOUBLE_EQ(metrics["ttft_ms"]["p99"], 19.72);  // 13 + 0.96 · 7
+  EXPECT_EQ(metrics["ttft_ms"]["n"], 5);
+  for (const char* key : {"p50", "p90", "p99"}) EXPECT_DOUBLE_EQ(metrics["tpot_ms"][key], 10.0) << key;
+}
+
+TEST(stage1_metrics, has_what_the_gpu_did) {
+  bare_facts facts = example_run().bare;
+  facts.bench->telemetry["decode_all"].windows_count = 2;
+  facts.bench->telemetry["decode_all"].sm_clock_mhz = {1200, 1500, 1980};
+  facts.bench->telemetry["decode_all"].energy_j = 32;
+  facts.bench->kv_cache_bytes = 55;
+  const json metrics = json::parse(stage1_metrics_json(facts));
+  EXPECT_EQ(metrics["telemetry"]["decode_all"]["sm_clock_median_mhz"], 1500.0);
+  EXPECT_EQ(metrics["telemetry"]["decode_all"]["energy_mean_j"], 16.0);
+  EXPECT_TRUE(metrics["telemetry"]["prefill"].is_null());
+  EXPECT_EQ(metrics["telemetry"]["not_measured"]["prefill"], "the workload does not report it");
+  EXPECT_EQ(metrics["energy_per_decoded_token_j"], 4.0);
+  EXPECT_EQ(metrics["kv_cache_bytes"], 55);
+  EXPECT_EQ(metrics["not_measured"]["weight_bytes"], "the workload does not report it");
+}
+
 TEST(stage1_metrics, is_null_with_a_reason_where_nothing_was_measured) {
   bare_facts facts;
   facts.stages = {"prefill", "decode_all"};

@@ -81,8 +81,19 @@ TEST(shipped_conf, light_mode_takes_the_light_counters) {
   EXPECT_THAT(light.list("ncu.metrics"), Contains("gpu__time_duration.sum"));
 }
 
-TEST(shipped_conf, knows_the_h200_by_its_drivers_name) {
+TEST(shipped_conf, knows_gpus_by_their_drivers_names) {
   EXPECT_EQ(hardware_for_device(conf_dirs, "NVIDIA H200"), "h200-sxm");
+  EXPECT_EQ(hardware_for_device(conf_dirs, "NVIDIA H100 80GB HBM3"), "h100-sxm");
+  EXPECT_EQ(hardware_for_device(conf_dirs, "NVIDIA A100-SXM4-80GB"), "a100-sxm-80gb");
+}
+
+TEST(shipped_conf, says_where_every_vendor_peak_was_read) {
+  for (const std::string& choice : choices(conf_dirs, "hardware")) {
+    const resolved composed = shipped("llm/llama-tiny", "smoke", {"hardware=" + choice});
+    if (!composed.is_null("hardware.peak_tflops.bfloat16")) {
+      EXPECT_FALSE(composed.is_null("hardware.source")) << choice;
+    }
+  }
 }
 
 }  // namespace

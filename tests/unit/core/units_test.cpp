@@ -19,6 +19,13 @@ TEST(format_bytes, counts_in_thousands) {
   EXPECT_EQ(format_bytes(2.1e9), "2.10 GB");
 }
 
+TEST(format_energy, picks_the_unit) {
+  EXPECT_EQ(format_energy(0.7134), "713 mJ");
+  EXPECT_EQ(format_energy(1.25), "1.25 J");
+  EXPECT_EQ(format_energy(4.2e-5), "42.0 µJ");
+  EXPECT_EQ(format_energy(0), "0.00 µJ");
+}
+
 TEST(format_ms_exact, keeps_the_nanosecond) {
   EXPECT_EQ(format_ms_exact(19258171), "19.258171");
   EXPECT_EQ(format_ms_exact(1), "0.000001");

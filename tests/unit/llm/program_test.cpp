@@ -93,6 +93,8 @@ TEST_F(program, bench_writes_the_result_and_google_benchmarks_report) {
   EXPECT_EQ(result.at("greedy").size(), 1U + decode_tokens);
   EXPECT_EQ(result.at("reference").at("name"), "llama");
   EXPECT_LT(result.at("reference_distance"), 1e-3);
+  EXPECT_TRUE(result.at("telemetry").is_null());
+  EXPECT_EQ(result.at("telemetry_reason"), "the device is not an NVIDIA GPU");
 
   std::map<std::string, int> repetitions;
   const auto report = read_json_file(m_directory.file("benchmark.json"));
@@ -115,6 +117,8 @@ TEST_F(program, profile_opens_each_stage_once_and_every_operator_inside) {
   EXPECT_EQ(result.at("samples_ns").at("prefill").size(), 1U);
   EXPECT_EQ(result.at("decode_step_ns").size(), std::size_t{decode_tokens});
   EXPECT_TRUE(result.at("ceilings").is_null());
+  EXPECT_TRUE(result.at("telemetry").is_null());
+  EXPECT_EQ(result.at("telemetry_reason"), "it is recorded only in --mode bench");
 }
 
 TEST_F(program, layers_with_experts_open_ranges_of_their_own) {

@@ -55,9 +55,14 @@ core::workload_result tiny_llama_result() {
   result.parameters = 123456;
   result.active_parameters = 123456;
   result.memory_peak_bytes = 64000000;
+  result.weight_bytes = 493824;
+  result.kv_cache_bytes = 92160;
+  result.scratch_bytes = 0;
+  result.telemetry_reason = "the device is not an NVIDIA GPU";
   result.logits_hash = "9e3779b97f4a7c15";
   result.reference_name = "llama-tiny";
   result.reference_distance = 3.1e-7;
+  result.reference_cosine = 0.9999998;
   return result;
 }
 
@@ -180,6 +185,7 @@ run_facts incomplete_trace() {
   bench.ceiling_bytes_per_s.reset();
   bench.ceiling_method.clear();
   bench.reference_distance.reset();
+  bench.reference_cosine.reset();
   bench.reference_name.reset();
   bench.logits_hash = "0000000000000000";
   core::timeline& timeline = facts.captures[0].timeline;
@@ -212,6 +218,34 @@ core::timeline gpu_timeline() {
   return timeline;
 }
 
+/// A prefill too short for the driver's counters, and a decode that ran into the power limit.
+std::map<std::string, core::stage_telemetry> gpu_telemetry() {
+  core::stage_telemetry prefill;
+  prefill.windows_count = 3;
+  prefill.windows_ns = 120 * ms;
+  prefill.samples_count = 6;
+  prefill.sm_clock_mhz = {1965, 1980, 1980};
+  prefill.memory_clock_mhz = {3201, 3201, 3201};
+  prefill.temperature_c = {39, 40, 41};
+  prefill.throttle_reasons = {"gpu_idle"};
+  prefill.power_method = "the driver's instant power";
+  prefill.not_measured = {
+      {"power_w", "no sample fell 100 ms or more into a window"},
+      {"energy_j", "one run of the stage takes 40 ms, too short | for the counter"},
+      {"energy_uncertainty_ratio", "one run of the stage takes 40 ms, too short | for the counter"}};
+  core::stage_telemetry decode = prefill;
+  decode.windows_ns = 1500 * ms;
+  decode.samples_count = 72;
+  decode.sm_clock_mhz = {1245, 1470, 1980};
+  decode.power_w = {558.6, 716.7, 767.5};
+  decode.temperature_c = {41, 47, 52};
+  decode.throttle_reasons = {"gpu_idle", "software_power_cap"};
+  decode.energy_j = 1050;
+  decode.energy_uncertainty_ratio = 0.2;
+  decode.not_measured.clear();
+  return {{"prefill", prefill}, {"decode_all", decode}};
+}
+
 run_facts gpu_kernels() {
   run_facts facts = cpu_embedded();
   facts.run_id = "20250102-030405-deepseek-ocr.decode-b1";
@@ -233,6 +267,12 @@ run_facts gpu_kernels() {
   bench.work = {{"prefill", {1.5e13, 8.0e9}}, {"decode_all", {1.0e11, 2.0e11}}};
   bench.ceiling_flops_per_s = 7.71e14;
   bench.ceiling_bytes_per_s = 4.29e12;
+  bench.memory_peak_bytes = 8500000000;
+  bench.weight_bytes = 5869468160;
+  bench.kv_cache_bytes = 1200000000;
+  bench.scratch_bytes = 350000000;
+  bench.telemetry_reason.clear();
+  bench.telemetry = gpu_telemetry();
   facts.profiled = {bench};
   facts.bare.peaks = {{"h200-sxm", {{"bfloat16", 989.0}}, 4.8e12, "the vendor's data sheet, dense"}};
   facts.captures = {{"nsys/run.sqlite", std::nullopt, gpu_timeline()}};

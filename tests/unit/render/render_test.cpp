@@ -44,7 +44,20 @@ TEST(templates, show_a_value_in_each_format) {
   EXPECT_EQ(value_shown("7.71e14", "flops_per_s"), "771 TFLOP/s\n");
   EXPECT_EQ(value_shown("4.29e12", "bytes_per_s"), "4.29 TB/s\n");
   EXPECT_EQ(value_shown("0.00000031", "scientific"), "3.10e-07\n");
+  EXPECT_EQ(value_shown("0.7134", "energy"), "713 mJ\n");
+  EXPECT_EQ(value_shown("1979.5", "mhz"), "1980 MHz\n");
+  EXPECT_EQ(value_shown("716.7", "watts"), "717 W\n");
+  EXPECT_EQ(value_shown("41.4", "whole"), "41\n");
+  EXPECT_EQ(value_shown("0.9999998", "cosine"), "1.000000\n");
+  EXPECT_EQ(value_shown("[\"a|b\", \"c\"]", "texts"), "a\\|b, c\n");
+  EXPECT_EQ(value_shown("[]", "texts"), "none\n");
   EXPECT_EQ(value_shown("\"a|b\"", "text"), "a\\|b\n");
+}
+
+TEST(templates, pick_the_rows_that_were_measured) {
+  EXPECT_EQ(show(R"({"rows": [{"n": "a", "x": 1}, {"n": "b", "x": null}, {"n": "c", "x": 0}]})",
+                 "{% for r in having(rows, \"x\") %}{{ r.n }}{% endfor %}\n"),
+            "ac\n");
 }
 
 TEST(templates, show_why_a_value_is_missing) {

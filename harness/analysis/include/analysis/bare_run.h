@@ -6,6 +6,7 @@
 #include "analysis/facts.h"
 #include "analysis/measured.h"
 #include "analysis/statistics.h"
+#include "analysis/telemetry.h"
 
 /// Figures of the bare run: how long, how fast, and how near to what the machine can do.
 namespace profgate::analysis {
@@ -30,13 +31,15 @@ struct bare_stage {
   measured<sample_statistics> time_ns;
   measured<double> share_ratio;  ///< of the sum of all stages' means
   utilisation use;
+  measured<telemetry_figures> telemetry;
 };
 
 struct bare_figures {
   std::vector<bare_stage> stages;
-  measured<sample_statistics> vision_ns;     ///< a part of prefill, so never one of `stages`
-  measured<double> total_mean_ns;            ///< all stages
-  measured<sample_statistics> ttft_ns;       ///< time to the first token
+  measured<sample_statistics> vision_ns;  ///< a part of prefill, so never one of `stages`
+  measured<double> total_mean_ns;         ///< all stages
+  measured<sample_statistics> ttft_ns;    ///< time to the first token
+  measured<distribution> ttft_percentiles_ns;
   measured<distribution> tpot_ns;            ///< time of each further token
   std::string tpot_method;                   ///< how tpot_ns was obtained
   measured<sample_statistics> tokens_per_s;  ///< decoded tokens of the batch over decode time
@@ -46,6 +49,11 @@ struct bare_figures {
   measured<double> ceiling_flops_per_s;
   measured<double> ceiling_bytes_per_s;
   measured<std::int64_t> memory_peak_bytes;
+  measured<std::int64_t> weight_bytes;
+  measured<std::int64_t> kv_cache_bytes;
+  measured<std::int64_t> scratch_bytes;
+  measured<double> energy_per_decoded_token_j;
+  measured<double> energy_uncertainty_ratio;  ///< of the figure above
 };
 
 bare_figures analyze_bare(const bare_facts& facts);

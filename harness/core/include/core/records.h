@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -69,6 +70,42 @@ struct stage_work {
   std::optional<double> bytes;
 };
 
+/// Of the samples of one quantity.
+struct value_spread {
+  double min = 0;
+  double median = 0;
+  double max = 0;
+};
+
+/// What a GPU did while the repetitions of one stage were timed.
+struct stage_telemetry {
+  std::int64_t windows_count = 0;  ///< timed runs of the stage
+  std::int64_t windows_ns = 0;     ///< all of them together
+  std::int64_t samples_count = 0;
+  std::optional<value_spread> sm_clock_mhz;
+  std::optional<value_spread> memory_clock_mhz;
+  std::optional<value_spread> power_w;
+  std::optional<value_spread> temperature_c;
+  std::optional<std::vector<std::string>> throttle_reasons;  ///< in any of the samples
+  std::optional<double> energy_j;                            ///< of all windows together
+  std::optional<double> energy_uncertainty_ratio;
+  std::string power_method;
+  std::map<std::string, std::string> not_measured;  ///< why a value is absent, by its key
+};
+
+/// What a replayed CUDA graph launches, in its order.
+struct graph_map {
+  struct node {
+    std::string op;                   ///< the range it would run under
+    std::string kernel;               ///< mangled name
+    std::array<unsigned, 3> grid{};   ///< blocks
+    std::array<unsigned, 3> block{};  ///< threads
+  };
+
+  std::string graph;
+  std::vector<node> nodes;
+};
+
 /// What the workload's result JSON says (the contract is in workloads/README.md).
 struct workload_result {
   std::string mode;  ///< "bench" or "profile"
@@ -89,10 +126,17 @@ struct workload_result {
   std::map<std::string, double> model_dims;
   std::optional<std::int64_t> parameters;
   std::optional<std::int64_t> active_parameters;
-  std::optional<std::int64_t> memory_peak_bytes;
+  std::optional<std::int64_t> memory_peak_bytes;  ///< of the whole process on its device
+  std::optional<std::int64_t> weight_bytes;
+  std::optional<std::int64_t> kv_cache_bytes;
+  std::optional<std::int64_t> scratch_bytes;
+  std::map<std::string, stage_telemetry> telemetry;  ///< by stage
+  std::string telemetry_reason;                      ///< why there is none
   std::optional<std::string> logits_hash;
   std::optional<double> reference_distance;
+  std::optional<double> reference_cosine;
   std::optional<std::string> reference_name;
+  std::vector<graph_map> graph_maps;
 };
 
 enum class step_state { ok, skipped, failed };

@@ -15,6 +15,9 @@ std::string format_duration(double duration_ns);
 /// "793 kB", "2.1 GB": powers of 1000.
 std::string format_bytes(double bytes);
 
+/// "713 mJ", "1.25 J".
+std::string format_energy(double joules);
+
 /// Milliseconds with the whole nanosecond in it, "19.258171": what tables use, so that two tables can be
 /// compared digit by digit.
 std::string format_ms_exact(std::int64_t duration_ns);

@@ -4,13 +4,14 @@
 
 #include "llm/generator.h"
 #include "llm/result.h"
+#include "llm/telemetry.h"
 
 namespace profgate::llm {
 
 /// Stage 1: after `warmup` untimed rounds, times each stage `repetitions` times through Google Benchmark,
-/// which writes its own report to benchmark_json_path. Fills the samples of result. Throws judged_bad when a
-/// timed round generates other tokens than result.greedy.
+/// which writes its own report to benchmark_json_path. Opens a window of gpu around each. Fills the samples
+/// of result. Throws judged_bad when a timed round generates other tokens than result.greedy.
 void run_bench(generator& rounds, const workload_config& config, const std::string& benchmark_json_path,
-               run_result& result);
+               telemetry& gpu, run_result& result);
 
 }  // namespace profgate::llm

@@ -10,6 +10,7 @@
 #include "llm/decoder.h"
 #include "llm/model_shape.h"
 #include "llm/reference.h"
+#include "llm/telemetry.h"
 #include "llm/workload_config.h"
 
 namespace profgate::llm {
@@ -27,6 +28,7 @@ struct run_result {
   std::vector<token_id> greedy;
   std::optional<reference_match> reference;
   std::vector<graph_map> graph_maps;
+  telemetry_report telemetry;
 };
 
 /// "0x" and 16 hexadecimal digits.

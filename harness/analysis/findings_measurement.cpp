@@ -1,0 +1,85 @@
+#include "findings_measurement.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+
+#include "wording.h"
+
+namespace profgate::analysis {
+namespace {
+
+std::string clocks_in_words(const telemetry_figures& telemetry) {
+  if (!telemetry.sm_clock_mhz)
+    return fmt::format("{} samples; the SM clock is unknown: {}", telemetry.samples_count,
+                       telemetry.sm_clock_mhz.reason());
+  const core::value_spread& mhz = *telemetry.sm_clock_mhz;
+  return fmt::format("{} samples with an SM clock of {:.0f} to {:.0f} MHz, median {:.0f}",
+                     telemetry.samples_count, mhz.min, mhz.max, mhz.median);
+}
+
+}  // namespace
+
+recommendation about_measuring(const std::string& stage, std::string text, std::string evidence) {
+  const auto nothing = measured<double>::absent("it concerns the measurement, not the workload");
+  return {stage, std::move(text), std::move(evidence), nothing, nothing};
+}
+
+void judge_clocks(const stage_figures& stage, findings& result) {
+  if (!stage.bare.telemetry) return;
+  const telemetry_figures& telemetry = *stage.bare.telemetry;
+  const std::vector<std::string> throttling =
+      telemetry.throttle_reasons ? throttling_among(*telemetry.throttle_reasons) : std::vector<std::string>{};
+  const bool is_unsteady =
+      telemetry.sm_clock_spread_ratio && *telemetry.sm_clock_spread_ratio > unsteady_clock_ratio;
+  if (throttling.empty() && !is_unsteady) return;
+  const std::string evidence = clocks_in_words(telemetry);
+  if (!throttling.empty()) {
+    result.takeaways.push_back(
+        {stage.bare.name,
+         fmt::format("Its samples were taken while the GPU was throttled: {}.", fmt::join(throttling, ", ")),
+         evidence});
+  }
+  if (is_unsteady) {
+    result.takeaways.push_back({stage.bare.name,
+                                fmt::format("Its samples were taken at SM clocks that differ by {}.",
+                                            percent(*telemetry.sm_clock_spread_ratio)),
+                                evidence});
+  }
+  result.recommendations.push_back(about_measuring(
+      stage.bare.name,
+      "Lock the clocks (nvidia-smi --lock-gpu-clocks) at what the GPU can hold before comparing this stage.",
+      evidence));
+}
+
+void judge_ceilings(const stage_figures& stage, findings& result) {
+  struct named_ratio {
+    const char* name;
+    const measured<double>& ratio;
+  };
+  const utilisation& use = stage.bare.use;
+  const std::array<named_ratio, 4> ratios{{{"MFU over the measured ceiling", use.mfu_over_measured_ratio},
+                                           {"MFU over the vendor's peak", use.mfu_over_vendor_ratio},
+                                           {"MBU over the measured ceiling", use.mbu_over_measured_ratio},
+                                           {"MBU over the vendor's peak", use.mbu_over_vendor_ratio}}};
+  std::vector<std::string> impossible;
+  for (const named_ratio& entry : ratios) {
+    if (entry.ratio && *entry.ratio > 1.0)
+      impossible.push_back(fmt::format("{} is {}", entry.name, percent(*entry.ratio)));
+  }
+  if (impossible.empty()) return;
+  const std::string evidence = fmt::format("{}", fmt::join(impossible, ", "));
+  result.takeaways.push_back(
+      {stage.bare.name,
+       "It seems to do more than the machine can: its work is counted too high, the ceiling is too low, or "
+       "what counts as memory traffic stays in a cache.",
+       evidence});
+  result.recommendations.push_back(about_measuring(
+      stage.bare.name,
+      "Check what the workload counts (work_assumptions) and how its ceilings were measured before using "
+      "this stage's MFU and MBU.",
+      evidence));
+}
+
+}  // namespace profgate::analysis
