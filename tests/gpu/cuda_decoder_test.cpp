@@ -2,6 +2,8 @@
 // length takes.
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -75,10 +77,16 @@ reference as_reference(std::span<const float> logits) {
   return expected;
 }
 
+struct closeness {
+  double largest_distance = 0;
+  double least_cosine = 1;
+  double mean_cosine = 0;
+};
+
 /// Prefill of every sequence, then steps that are given their tokens: the logits after each, against the
 /// CPU's, a sequence at a time.
-void expect_like_the_cpu(decoder& on_gpu, decoder& on_cpu, std::int64_t length, int steps,
-                         const model_shape& shape, double largest_distance, double least_cosine) {
+closeness compare(decoder& on_gpu, decoder& on_cpu, std::int64_t length, int steps,
+                  const model_shape& shape) {
   const auto batch = on_gpu.batch();
   const auto vocab = static_cast<std::size_t>(shape.vocab_size);
   const auto tokens = prompts(batch, length + steps, shape.vocab_size);
@@ -100,6 +108,7 @@ void expect_like_the_cpu(decoder& on_gpu, decoder& on_cpu, std::int64_t length, 
     on_gpu.decode_step();
     gpu_logits.push_back(logits_of(on_gpu));
   }
+  closeness found;
   for (std::int64_t sequence = 0; sequence < batch; ++sequence) {
     on_cpu.reset();
     for (int step = 0; step <= steps; ++step) {
@@ -114,11 +123,14 @@ void expect_like_the_cpu(decoder& on_gpu, decoder& on_cpu, std::int64_t length, 
       const auto expected = as_reference(on_cpu.logits());
       const auto actual = std::span(gpu_logits[static_cast<std::size_t>(step)])
                               .subspan(static_cast<std::size_t>(sequence) * vocab, vocab);
-      ASSERT_LE(relative_distance(actual, expected), largest_distance)
-          << "sequence " << sequence << ", step " << step;
-      ASSERT_GE(cosine(actual, expected), least_cosine) << "sequence " << sequence << ", step " << step;
+      // fmax and fmin forget a NaN, so it is looked for.
+      const double angle = cosine(actual, expected);
+      found.largest_distance = std::fmax(found.largest_distance, relative_distance(actual, expected));
+      found.least_cosine = std::isnan(angle) ? -1 : std::fmin(found.least_cosine, angle);
+      found.mean_cosine += angle / static_cast<double>(batch * (steps + 1));
     }
   }
+  return found;
 }
 
 struct agreement_case {
@@ -178,27 +190,30 @@ class cuda_decoder_agrees : public cuda_decoder, public ::testing::WithParamInte
 TEST_P(cuda_decoder_agrees, with_the_cpu_in_float32) {
   const auto& shape = GetParam().shape;
   for (const std::int64_t batch : {1, 3, 20}) {
-    for (const std::int64_t length : {1, 5, 150}) {
+    for (const std::int64_t length : {1, 5, 150, 1100}) {
+      if (length > 1000 && batch > 1) continue;
       SCOPED_TRACE("batch " + std::to_string(batch) + ", length " + std::to_string(length));
       const auto on_gpu = make("cuda", shape, {batch, length + 3, length}, "float32");
       const auto on_cpu = make("cpu", shape, {1, length + 3, length}, "float32");
-      ASSERT_NO_FATAL_FAILURE(
-          expect_like_the_cpu(on_gpu->engine(), on_cpu->engine(), length, 3, shape, 1e-4, 0.9999));
+      const auto found = compare(on_gpu->engine(), on_cpu->engine(), length, 3, shape);
+      EXPECT_LE(found.largest_distance, 1e-4);
+      EXPECT_GE(found.least_cosine, 0.9999);
     }
   }
 }
 
 TEST_P(cuda_decoder_agrees, with_the_cpu_in_bfloat16) {
   const auto& shape = GetParam().shape;
-  // Random experts have near-ties everywhere; a flipped choice moves the logits of so small a model far.
-  const double least_cosine = shape.has_experts() ? 0.9 : 0.998;
   for (const std::int64_t batch : {1, 2, 9, 16, 33}) {
-    for (const std::int64_t length : {2, 20, 300}) {
+    for (const std::int64_t length : {2, 20, 300, 1100}) {
+      if (length > 1000 && batch > 2) continue;
       SCOPED_TRACE("batch " + std::to_string(batch) + ", length " + std::to_string(length));
       const auto on_gpu = make("cuda", shape, {batch, length + 3, length}, "bfloat16");
       const auto on_cpu = make("cpu", shape, {1, length + 3, length}, "float32");
-      ASSERT_NO_FATAL_FAILURE(
-          expect_like_the_cpu(on_gpu->engine(), on_cpu->engine(), length, 3, shape, 1.0, least_cosine));
+      const auto found = compare(on_gpu->engine(), on_cpu->engine(), length, 3, shape);
+      // Random experts have near-ties everywhere; a flipped choice moves the logits of so small a model far.
+      EXPECT_GE(found.least_cosine, shape.has_experts() ? 0.5 : 0.998);
+      EXPECT_GE(found.mean_cosine, shape.has_experts() ? 0.97 : 0.999);
     }
   }
 }

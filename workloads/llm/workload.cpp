@@ -91,7 +91,8 @@ void run_profile(generator& rounds, stage_ranges& ranges, run_result& result) {
 }  // namespace
 
 void run_workload(const command_line& command) {
-  const workload_config config = read_workload_config(command.config_path);
+  workload_config config = read_workload_config(command.config_path);
+  config.measure_ceilings = command.mode == run_mode::bench;
   const model_shape shape = shape_of(config);
   std::optional<reference> expected;
   if (config.reference) expected = read_reference(config.reference_file, *config.reference, shape.vocab_size);

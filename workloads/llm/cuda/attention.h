@@ -26,10 +26,13 @@ constexpr int supported_head_dims[] = {8, 16, 32, 64, 128};
 
 /// Scratch of the split attention: partial results, and counters that are zero between kernels.
 struct split_scratch {
-  float* partials = nullptr;     ///< [batch, heads, splits, head_dim + 2]
+  float* sums = nullptr;         ///< [batch, heads, splits, head_dim]
+  float2* stats = nullptr;       ///< [batch, heads, splits]: largest score, sum of shares
   unsigned* counters = nullptr;  ///< [batch, heads]
   int splits = 1;
 };
+
+constexpr int largest_split_count = 64;
 
 /// How many blocks share one sequence's context, so that all multiprocessors have work.
 int splits_for(int multiprocessors, int batch, int heads, int kv_heads, std::int64_t capacity);

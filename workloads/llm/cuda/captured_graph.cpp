@@ -13,9 +13,9 @@ template <typename Function>
 Function driver_function(const char* name) {
   void* entry = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  PROFGATE_CUDA(cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found));
+  PROFGATE_CUDA(cudaGetDriverEntryPointByVersion(name, &entry, 12030, cudaEnableDefault, &found));
   if (found != cudaDriverEntryPointSuccess)
-    throw judged_bad(std::string("the driver has no ") + name, "install a driver for CUDA 12 or newer");
+    throw judged_bad(std::string("the driver has no ") + name, "install a driver for CUDA 12.3 or newer");
   return reinterpret_cast<Function>(entry);
 }
 
@@ -29,7 +29,8 @@ std::string kernel_name(const CUDA_KERNEL_NODE_PARAMS& launch) {
 }
 
 graph_map::node describe(cudaGraphNode_t node) {
-  static const auto read = driver_function<decltype(&cuGraphKernelNodeGetParams)>("cuGraphKernelNodeGetParams");
+  static const auto read =
+      driver_function<decltype(&cuGraphKernelNodeGetParams)>("cuGraphKernelNodeGetParams");
   cudaGraphNodeType type{};
   PROFGATE_CUDA(cudaGraphNodeGetType(node, &type));
   if (type != cudaGraphNodeTypeKernel) return {};
@@ -58,8 +59,7 @@ std::vector<cudaGraphNode_t> chain_of(cudaGraph_t graph) {
     std::size_t successors = 0;
     PROFGATE_CUDA(cudaGraphNodeGetDependentNodes(node, nullptr, nullptr, &successors));
     if (successors == 0) break;
-    if (successors > 1)
-      throw judged_bad("the captured graph is no chain", "capture work of one stream only");
+    if (successors > 1) throw judged_bad("the captured graph is no chain", "capture work of one stream only");
     // Asked with room for the edge's kind: overlapping launches have edges that are not plain.
     cudaGraphEdgeData edge{};
     PROFGATE_CUDA(cudaGraphNodeGetDependentNodes(node, &node, &edge, &successors));

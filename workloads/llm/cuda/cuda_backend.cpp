@@ -29,8 +29,9 @@ struct gpu {
     cudaDeviceProp properties{};
     PROFGATE_CUDA(cudaGetDeviceProperties(&properties, 0));
     if (properties.major < 8)
-      throw not_possible(std::string(properties.name) + " has compute capability " + std::to_string(properties.major) +
-                         "." + std::to_string(properties.minor) + ", the CUDA engine needs 8.0: no CUDA device for it");
+      throw not_possible(std::string(properties.name) + " has compute capability " +
+                         std::to_string(properties.major) + "." + std::to_string(properties.minor) +
+                         ", the CUDA engine needs 8.0: no CUDA device for it");
     PROFGATE_CUDA(cudaSetDevice(0));
     char bus_id[32];
     PROFGATE_CUDA(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, 0));
@@ -56,6 +57,8 @@ class cuda_backend : public backend {
   cuda_backend(const workload_config& config, const model_shape& shape, decoder_capacity capacity,
                const stage_ranges& ranges) {
     require_supported(shape, m_gpu.shared_bytes);
+    // Before the model: a copy's speed depends on where in memory its buffers come to lie.
+    if (config.measure_ceilings) m_ceilings = cuda::measure_ceilings<T>(m_gpu.to);
     const decoder_plan plan = make_plan(shape, capacity, m_gpu.to.multiprocessors);
     memory_layout weights_need;
     place_weights<T>(shape, weights_need);
@@ -82,9 +85,9 @@ class cuda_backend : public backend {
     memory_layout scratch_at(m_scratch_memory.bytes());
     m_weights = place_weights<T>(shape, weights_at);
     bring_weights(config, shape);
-    m_engine = std::make_unique<cuda_decoder<T>>(shape, m_weights, plan, place_cache<T>(shape, plan, cache_at),
-                                                 place_buffers<T>(shape, plan, scratch_at), m_gpu.to, ranges,
-                                                 config.cuda_graphs);
+    m_engine = std::make_unique<cuda_decoder<T>>(
+        shape, m_weights, plan, place_cache<T>(shape, plan, cache_at),
+        place_buffers<T>(shape, plan, scratch_at), m_gpu.to, ranges, config.cuda_graphs);
   }
 
   device_description device() const override { return {"cuda", m_gpu.name, std::nullopt, m_gpu.pci_bus_id}; }
@@ -93,19 +96,14 @@ class cuda_backend : public backend {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     PROFGATE_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
-    return {m_need.weight_bytes, m_need.kv_cache_bytes, m_need.scratch_bytes, signed_bytes(total_bytes - free_bytes)};
+    return {m_need.weight_bytes, m_need.kv_cache_bytes, m_need.scratch_bytes,
+            signed_bytes(total_bytes - free_bytes)};
   }
   std::vector<graph_map> graph_maps() const override {
     if (auto map = m_engine->decode_map()) return {std::move(*map)};
     return {};
   }
-  ceilings measure_ceilings() override {
-    m_engine.reset();
-    m_scratch_memory = {};
-    m_cache_memory = {};
-    m_weight_memory = {};
-    return cuda::measure_ceilings<T>(m_gpu.to);
-  }
+  ceilings measure_ceilings() override { return m_ceilings; }
 
  private:
   void bring_weights(const workload_config& config, const model_shape& shape) {
@@ -123,6 +121,7 @@ class cuda_backend : public backend {
   }
 
   gpu m_gpu;
+  ceilings m_ceilings;
   memory_need m_need;
   device_memory m_weight_memory, m_cache_memory, m_scratch_memory;
   device_weights<T> m_weights;

@@ -1,14 +1,13 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "attention.h"
+#include "position_walk.cuh"
 #include "rope.cuh"
 
 namespace profgate::llm::cuda {
-namespace {
+inline namespace attention_decode {  // named: a kernel keeps its name from build to build
 
-constexpr int block_warps = 4;
-constexpr int block_threads = block_warps * warp_size;
-constexpr float lowest = -1e30F;  // finite, so that lowest - lowest is 0
 constexpr float log2_e = 1.4426950408889634F;
 
 /// Where a block's token stands.
@@ -18,102 +17,72 @@ struct token_place {
   int first_position = 0;
 };
 
-/// A running softmax over some positions, for Heads query heads: lane holds Width of head_dim elements.
-template <int Heads, int Width>
-struct running_attention {
-  float largest[Heads];
-  float total[Heads];
-  float sums[Heads][Width];
-};
-
-/// The softmax of several parts is the sum of their parts, each times 2^(its largest - the largest).
-__device__ inline float part_weight(float largest_of_part, float largest) {
-  return exp2f(largest_of_part - largest);
-}
-
-/// Attends from q (scaled by log2 e) over positions first, first + stride, … below end. The lanes of a group
-/// share a position: each has Width elements of it.
-template <typename T, int HeadDim, int Heads>
-__device__ inline void attend(const T* keys, const T* values, const float (&q)[Heads][vector_width<T>],
-                              int first, int stride, int end, running_attention<Heads, vector_width<T>>& state) {
-  constexpr int width = vector_width<T>;
-  constexpr int group_lanes = HeadDim / width;
-  constexpr int unroll = 4;
-  const int offset = static_cast<int>(threadIdx.x) % group_lanes * width;
+/// The last block of a token's head group adds up what all splits left. A thread has four neighbouring
+/// elements of a head; stats and sums are loaded side by side.
+template <typename T, int HeadDim, int Heads, int Warps>
+__device__ inline void merge_splits(const attention_inputs<T>& in, const split_scratch& scratch, int token,
+                                    int first_head, int head_count) {
+  for (int i = static_cast<int>(threadIdx.x) * 4; i < head_count * HeadDim; i += Warps * warp_size * 4) {
+    const std::int64_t head = static_cast<std::int64_t>(token) * in.heads + first_head + i / HeadDim;
+    const float2* stats = scratch.stats + head * scratch.splits;
+    const float* sums = scratch.sums + head * scratch.splits * HeadDim + i % HeadDim;
+    float largest = lowest;
+    float total = 0;
+    float4 sum = {0, 0, 0, 0};
+    constexpr int at_once = 16;
+    for (int first = 0; first < scratch.splits; first += at_once) {
+      float2 stat[at_once];
+      float4 value[at_once];
 #pragma unroll
-  for (int h = 0; h < Heads; ++h) {
-    state.largest[h] = lowest;
-    state.total[h] = 0;
+      for (int s = 0; s < at_once; ++s) {
+        stat[s] = {lowest, 0};
+        value[s] = {0, 0, 0, 0};
+        if (first + s < scratch.splits) {
+          stat[s] = __ldcg(stats + first + s);
+          value[s] =
+              __ldcg(reinterpret_cast<const float4*>(sums + static_cast<std::int64_t>(first + s) * HeadDim));
+        }
+      }
+      float new_largest = largest;
 #pragma unroll
-    for (int i = 0; i < width; ++i) state.sums[h][i] = 0;
-  }
-  // Every lane of a warp goes through the same rounds: shuffles need them all.
-  const int rounds_end = (end + stride - 1) / stride * stride;
-  for (int base = first; base < rounds_end; base += stride * unroll) {
-    uint4 key[unroll];
-    uint4 value[unroll];
+      for (int s = 0; s < at_once; ++s) new_largest = fmaxf(new_largest, stat[s].x);
+      const float old = part_weight(largest, new_largest);
+      largest = new_largest;
+      total *= old;
+      sum = {sum.x * old, sum.y * old, sum.z * old, sum.w * old};
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      const int position = base + u * stride;
-      key[u] = value[u] = {0, 0, 0, 0};
-      if (position < end) {
-        key[u] = *reinterpret_cast<const uint4*>(keys + static_cast<std::int64_t>(position) * HeadDim + offset);
-        value[u] = *reinterpret_cast<const uint4*>(values + static_cast<std::int64_t>(position) * HeadDim + offset);
+      for (int s = 0; s < at_once; ++s) {
+        const float weight = part_weight(stat[s].x, largest);
+        total += weight * stat[s].y;
+        sum.x += weight * value[s].x;
+        sum.y += weight * value[s].y;
+        sum.z += weight * value[s].z;
+        sum.w += weight * value[s].w;
       }
     }
-    float score[unroll][Heads];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      float k[width];
-      unpack<T>(key[u], k);
-#pragma unroll
-      for (int h = 0; h < Heads; ++h) {
-        float sum = 0;
-#pragma unroll
-        for (int i = 0; i < width; ++i) sum += q[h][i] * k[i];
-#pragma unroll
-        for (int lanes = group_lanes / 2; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(all_lanes, sum, lanes);
-        score[u][h] = base + u * stride < end ? sum : 2 * lowest;
-      }
-    }
-#pragma unroll
-    for (int h = 0; h < Heads; ++h) {
-      float largest = state.largest[h];
-#pragma unroll
-      for (int u = 0; u < unroll; ++u) largest = fmaxf(largest, score[u][h]);
-      const float old = part_weight(state.largest[h], largest);
-      state.largest[h] = largest;
-      state.total[h] *= old;
-#pragma unroll
-      for (int i = 0; i < width; ++i) state.sums[h][i] *= old;
-    }
-#pragma unroll
-    for (int u = 0; u < unroll; ++u) {
-      float v[width];
-      unpack<T>(value[u], v);
-#pragma unroll
-      for (int h = 0; h < Heads; ++h) {
-        const float share = exp2f(score[u][h] - state.largest[h]);
-        state.total[h] += share;
-#pragma unroll
-        for (int i = 0; i < width; ++i) state.sums[h][i] += share * v[i];
-      }
-    }
+    T* out = in.out + (static_cast<std::int64_t>(token) * in.heads + first_head) * HeadDim + i;
+    store_pair(out, {sum.x / total, sum.y / total});
+    store_pair(out + 2, {sum.z / total, sum.w / total});
   }
 }
 
 /// Grid: (splits, kv_heads * head groups, tokens).
-template <typename T, int HeadDim, int Heads>
-__global__ __launch_bounds__(block_threads) void split_attention(attention_inputs<T> in, token_place place,
-                                                                 split_scratch scratch) {
-  constexpr int width = vector_width<T>;
-  constexpr int group_lanes = HeadDim / width;
-  constexpr int warp_groups = warp_size / group_lanes;
-  constexpr int groups = block_warps * warp_groups;  // positions at once
-  __shared__ float q_shared[Heads][HeadDim];
-  __shared__ float largest_shared[groups][Heads];
-  __shared__ float total_shared[groups][Heads];
-  __shared__ float sums_shared[groups][Heads][HeadDim];
+template <typename T, int HeadDim, int Heads, int Warps>
+__global__ __launch_bounds__(Warps* warp_size,
+                             Warps == 4 ? 3 : 1) void split_attention(attention_inputs<T> in,
+                                                                      token_place place,
+                                                                      split_scratch scratch) {
+  // Large blocks have the registers to load all of a few thousand positions at once.
+  using walk_type = position_walk<T, HeadDim, Heads, Warps == 8 ? 9 : 4, Warps == 4>;
+  constexpr int width = walk_type::width;
+  constexpr int warp_groups = warp_size / walk_type::group_lanes;
+  constexpr int groups = Warps * warp_groups;  // positions at once
+  __shared__ __align__(16) float q_shared[Heads][HeadDim];
+  __shared__ __align__(16) T k_shared[HeadDim];
+  __shared__ __align__(16) T v_shared[HeadDim];
+  __shared__ float2 stats_shared[groups][Heads];
+  __shared__ __align__(16) float sums_shared[groups][Heads][HeadDim];
+  __shared__ float2 part_shared[Heads];  // of the whole block
 
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
@@ -130,134 +99,151 @@ __global__ __launch_bounds__(block_threads) void split_attention(attention_input
   wait_for_previous_kernel();
   const bool decoding = place.positions != nullptr;
   const int sequence = decoding ? token : place.sequence;
-  const int position = decoding ? place.positions[token] : place.first_position + token;
-  const int context = position + 1;
-  const int share = (context + scratch.splits * groups - 1) / (scratch.splits * groups) * groups;
+  // A split's share is one of the capacity, not of the context: it can be read before the position is known.
+  const int capacity = static_cast<int>(in.capacity);
+  const int share = (capacity + scratch.splits * groups - 1) / (scratch.splits * groups) * groups;
   const int begin = split * share;
-  const int end = min(context, begin + share);
-
-  const std::int64_t cache_offset = (static_cast<std::int64_t>(sequence) * in.kv_heads + kv_head) * in.capacity * HeadDim;
+  const std::int64_t cache_offset =
+      (static_cast<std::int64_t>(sequence) * in.kv_heads + kv_head) * in.capacity * HeadDim;
   T* keys = in.keys + cache_offset;
   T* values = in.values + cache_offset;
+  const int group = warp * warp_groups + lane / walk_type::group_lanes;
+  walk_type walk(keys + static_cast<std::int64_t>(begin) * HeadDim,
+                 values + static_cast<std::int64_t>(begin) * HeadDim, group, groups,
+                 min(share, capacity - begin));
+  walk.load();
+  const int position = decoding ? place.positions[token] : place.first_position + token;
+  const int cached = decoding ? position : position + 1;  // in decode the token's own position comes on top
+  walk.end_at(max(min(cached - begin, share), 0));
+
   const T* row = in.qkv + static_cast<std::int64_t>(token) * (in.heads + 2 * in.kv_heads) * HeadDim;
   const float* cosines = in.cosines + static_cast<std::int64_t>(position) * (HeadDim / 2);
   const float* sines = in.sines + static_cast<std::int64_t>(position) * (HeadDim / 2);
-
   const float scale = log2_e * rsqrtf(static_cast<float>(HeadDim));
-  for (int h = warp; h < Heads; h += block_warps) {
+  for (int h = warp; h < Heads; h += Warps) {
     const T* head = row + (first_head + min(h, head_count - 1)) * HeadDim;
-    const auto put = [&](int d, float value) { q_shared[h][d] = value * scale; };
+    const auto put = [&](int d, float2 two) { store_pair(&q_shared[h][d], {two.x * scale, two.y * scale}); };
     if (decoding)
       norm_and_rotate(head, HeadDim, in.q_norm, in.epsilon, cosines, sines, put);
     else
-      for (int d = lane; d < HeadDim; d += warp_size) put(d, to_float(head[d]));
+      for (int d = 2 * lane; d < HeadDim; d += 2 * warp_size) put(d, load_pair(head + d));
   }
-  // The block that attends to the token's own position brings it to the cache.
-  if (decoding && begin <= position && position < end) {
+  // The last split also takes the token's own position, and brings it to the cache.
+  const bool brings_position = decoding && split == scratch.splits - 1;
+  if (brings_position) {
     const std::int64_t at = static_cast<std::int64_t>(position) * HeadDim;
-    if (warp == block_warps - 1)
+    if (warp == Warps - 1)
       norm_and_rotate(row + (in.heads + kv_head) * HeadDim, HeadDim, in.k_norm, in.epsilon, cosines, sines,
-                      [&](int d, float value) { keys[at + d] = from_float<T>(value); });
-    if (warp == block_warps - 2)
+                      [&](int d, float2 two) {
+                        store_pair(k_shared + d, two);
+                        store_pair(keys + at + d, two);
+                      });
+    if (warp == Warps - 2)
       for (int d = lane; d < HeadDim; d += warp_size)
-        values[at + d] = row[(in.heads + in.kv_heads + kv_head) * HeadDim + d];
+        values[at + d] = v_shared[d] = row[(in.heads + in.kv_heads + kv_head) * HeadDim + d];
   }
   __syncthreads();
 
   float q[Heads][width];
-  const int offset = lane % group_lanes * width;
+  const int offset = lane % walk_type::group_lanes * width;
 #pragma unroll
   for (int h = 0; h < Heads; ++h)
 #pragma unroll
     for (int i = 0; i < width; ++i) q[h][i] = q_shared[h][offset + i];
-  const int group = warp * warp_groups + lane / group_lanes;
   running_attention<Heads, width> state;
-  // Relative to the split's begin, so that every lane sees the same number of rounds.
-  attend<T, HeadDim, Heads>(keys + static_cast<std::int64_t>(begin) * HeadDim,
-                            values + static_cast<std::int64_t>(begin) * HeadDim, q, group, groups,
-                            max(end - begin, 0), state);
+  walk.attend(q, state);
+  if (brings_position)
+    walk.attend_one(*reinterpret_cast<const uint4*>(k_shared + offset),
+                    *reinterpret_cast<const uint4*>(v_shared + offset), group == 0, q, state);
 #pragma unroll
   for (int h = 0; h < Heads; ++h) {
-    if (lane % group_lanes == 0) {
-      largest_shared[group][h] = state.largest[h];
-      total_shared[group][h] = state.total[h];
+    if (offset == 0) stats_shared[group][h] = {state.largest[h], state.total[h]};
+#pragma unroll
+    for (int i = 0; i < width; i += 4)
+      *reinterpret_cast<float4*>(&sums_shared[group][h][offset + i]) = {
+          state.sums[h][i], state.sums[h][i + 1], state.sums[h][i + 2], state.sums[h][i + 3]};
+  }
+  __syncthreads();
+  // One warp a head turns the groups' stats into their weights.
+  for (int h = warp; h < head_count; h += Warps) {
+    constexpr int most = (groups + warp_size - 1) / warp_size;
+    float2 stats[most];
+    float largest = lowest;
+#pragma unroll
+    for (int i = 0; i < most; ++i) {
+      const int g = i * warp_size + lane;
+      stats[i] = g < groups ? stats_shared[g][h] : float2{lowest, 0.0F};
+      largest = fmaxf(largest, stats[i].x);
     }
 #pragma unroll
-    for (int i = 0; i < width; ++i) sums_shared[group][h][offset + i] = state.sums[h][i];
+    for (int lanes = warp_size / 2; lanes > 0; lanes /= 2)
+      largest = fmaxf(largest, __shfl_xor_sync(all_lanes, largest, lanes));
+    float total = 0;
+#pragma unroll
+    for (int i = 0; i < most; ++i) {
+      const int g = i * warp_size + lane;
+      const float weight = part_weight(stats[i].x, largest);
+      total += weight * stats[i].y;
+      if (g < groups) stats_shared[g][h].x = weight;
+    }
+    total = warp_sum(total);
+    if (lane == 0) part_shared[h] = {largest, total};
   }
   __syncthreads();
 
-  const std::int64_t out_row = static_cast<std::int64_t>(token) * in.heads * HeadDim;
-  const auto partial_of = [&](int head, int of_split) {
-    return scratch.partials +
-           ((static_cast<std::int64_t>(token) * in.heads + head) * scratch.splits + of_split) * (HeadDim + 2);
-  };
-  for (int i = static_cast<int>(threadIdx.x); i < head_count * HeadDim; i += block_threads) {
+  for (int i = static_cast<int>(threadIdx.x); i < head_count * HeadDim; i += Warps * warp_size) {
     const int h = i / HeadDim;
     const int d = i % HeadDim;
-    float largest = lowest;
-#pragma unroll 8
-    for (int part = 0; part < groups; ++part) largest = fmaxf(largest, largest_shared[part][h]);
-    float total = 0;
     float sum = 0;
-#pragma unroll 8
-    for (int part = 0; part < groups; ++part) {
-      const float weight = part_weight(largest_shared[part][h], largest);
-      total += weight * total_shared[part][h];
-      sum += weight * sums_shared[part][h][d];
-    }
+#pragma unroll 16
+    for (int g = 0; g < groups; ++g) sum += stats_shared[g][h].x * sums_shared[g][h][d];
     if (scratch.splits == 1) {
-      in.out[out_row + (first_head + h) * HeadDim + d] = from_float<T>(sum / total);
+      in.out[(static_cast<std::int64_t>(token) * in.heads + first_head) * HeadDim + i] =
+          from_float<T>(sum / part_shared[h].y);
     } else {
-      float* partial = partial_of(first_head + h, split);
-      partial[d] = sum;
-      if (d == 0) {
-        partial[HeadDim] = largest;
-        partial[HeadDim + 1] = total;
-      }
+      const std::int64_t at =
+          (static_cast<std::int64_t>(token) * in.heads + first_head + h) * scratch.splits + split;
+      scratch.sums[at * HeadDim + d] = sum;
+      if (d == 0) scratch.stats[at] = part_shared[h];
     }
   }
   if (scratch.splits == 1) return;
   unsigned* counter = scratch.counters + token * static_cast<int>(gridDim.y) + static_cast<int>(blockIdx.y);
-  if (!last_block_here(counter, gridDim.x)) return;
-  for (int i = static_cast<int>(threadIdx.x); i < head_count * HeadDim; i += block_threads) {
-    const int head = first_head + i / HeadDim;
-    const int d = i % HeadDim;
-    float largest = lowest;
-#pragma unroll 8
-    for (int part = 0; part < scratch.splits; ++part)
-      largest = fmaxf(largest, __ldcg(partial_of(head, part) + HeadDim));
-    float total = 0;
-    float sum = 0;
-#pragma unroll 8
-    for (int part = 0; part < scratch.splits; ++part) {
-      const float* partial = partial_of(head, part);
-      const float weight = part_weight(__ldcg(partial + HeadDim), largest);
-      total += weight * __ldcg(partial + HeadDim + 1);
-      sum += weight * __ldcg(partial + d);
-    }
-    in.out[out_row + head * HeadDim + d] = from_float<T>(sum / total);
-  }
+  if (last_block_here(counter, gridDim.x))
+    merge_splits<T, HeadDim, Heads, Warps>(in, scratch, token, first_head, head_count);
 }
 
-template <typename T, int HeadDim, int Heads>
+template <typename T, int HeadDim, int Heads, int Warps>
 void start(const queue& to, const attention_inputs<T>& in, const token_place& place, int tokens,
            const split_scratch& scratch) {
   const int head_groups = static_cast<int>(ceil_div(in.heads / in.kv_heads, Heads));
   const dim3 grid(static_cast<unsigned>(scratch.splits), static_cast<unsigned>(in.kv_heads * head_groups),
                   static_cast<unsigned>(tokens));
-  launch(to, split_attention<T, HeadDim, Heads>, grid, dim3(block_threads), 0, in, place, scratch);
+  launch(to, split_attention<T, HeadDim, Heads, Warps>, grid, dim3(Warps * warp_size), 0, in, place, scratch);
 }
 
 template <typename T, int HeadDim>
 void start_for_heads(const queue& to, const attention_inputs<T>& in, const token_place& place, int tokens,
                      const split_scratch& scratch) {
-  const int heads_of_kv = in.heads / in.kv_heads;
-  if constexpr (HeadDim >= 64) {  // small heads are for tests: one variant serves them
-    if (heads_of_kv == 1) return start<T, HeadDim, 1>(to, in, place, tokens, scratch);
-    if (heads_of_kv == 2) return start<T, HeadDim, 2>(to, in, place, tokens, scratch);
+  if constexpr (HeadDim < 64 || sizeof(T) == 4) {  // for checking: one variant serves them
+    start<T, HeadDim, 4, 4>(to, in, place, tokens, scratch);
+  } else {
+    const int heads_of_kv = in.heads / in.kv_heads;
+    // Few sequences: a multiprocessor has one block, which is the larger for it.
+    const bool large_blocks = tokens * in.kv_heads * scratch.splits <= to.multiprocessors;
+    const auto with = [&](auto heads) {
+      if (large_blocks)
+        start<T, HeadDim, heads, 8>(to, in, place, tokens, scratch);
+      else
+        start<T, HeadDim, heads, 4>(to, in, place, tokens, scratch);
+    };
+    if (heads_of_kv == 1)
+      with(std::integral_constant<int, 1>{});
+    else if (heads_of_kv == 2)
+      with(std::integral_constant<int, 2>{});
+    else
+      with(std::integral_constant<int, 4>{});
   }
-  start<T, HeadDim, 4>(to, in, place, tokens, scratch);
 }
 
 template <typename T>
@@ -277,14 +263,16 @@ void start_for_width(const queue& to, const attention_inputs<T>& in, const token
   }
 }
 
-}  // namespace
+}  // namespace attention_decode
 
 int splits_for(int multiprocessors, int batch, int heads, int kv_heads, std::int64_t capacity) {
   const int blocks_without = batch * kv_heads * static_cast<int>(ceil_div(heads / kv_heads, 4));
-  const int wanted = static_cast<int>(ceil_div(2 * multiprocessors, blocks_without));
-  const int least_positions = 64;  // below that a block's start and end cost more than its reading
-  const int useful = std::max(1, static_cast<int>(capacity / least_positions));
-  return std::clamp(wanted, 1, std::min(useful, 64));
+  // Either one large block a multiprocessor, or three small ones.
+  const int splits = blocks_without * 16 <= 2 * multiprocessors ? multiprocessors / blocks_without
+                                                                : 3 * multiprocessors / blocks_without;
+  const int useful =
+      static_cast<int>(capacity / 64);  // below that a block's start and end cost more than its reading
+  return std::clamp(splits, 1, std::clamp(useful, 1, largest_split_count));
 }
 
 template <typename T>

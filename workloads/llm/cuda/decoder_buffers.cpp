@@ -12,8 +12,8 @@ decoder_plan make_plan(const model_shape& shape, decoder_capacity capacity, int 
   decoder_plan plan;
   plan.batch = static_cast<int>(capacity.batch);
   plan.positions = capacity.positions;
-  plan.chunk_tokens = static_cast<int>(
-      std::max(std::min(capacity.prefill_tokens, largest_chunk_tokens), capacity.batch));
+  plan.chunk_tokens =
+      static_cast<int>(std::max(std::min(capacity.prefill_tokens, largest_chunk_tokens), capacity.batch));
   plan.attention_splits = splits_for(multiprocessors, plan.batch, static_cast<int>(shape.num_attention_heads),
                                      static_cast<int>(shape.num_key_value_heads), plan.positions);
   return plan;
@@ -43,8 +43,9 @@ decoder_buffers<T> place_buffers(const model_shape& shape, const decoder_plan& p
   at.activated = memory.take<T>(rows * inner);
   at.logits = memory.take<float>(batch * shape.vocab_size);
   at.split.splits = plan.attention_splits;
-  at.split.partials =
-      memory.take<float>(batch * shape.num_attention_heads * plan.attention_splits * (shape.head_dim + 2));
+  const auto parts = batch * shape.num_attention_heads * plan.attention_splits;
+  at.split.sums = memory.take<float>(parts * shape.head_dim);
+  at.split.stats = memory.take<float2>(parts);
   at.split.counters = memory.take<unsigned>(batch * shape.num_attention_heads);
   at.state.next_token = memory.take<int>(batch);
   at.state.position = memory.take<int>(batch);
@@ -73,8 +74,8 @@ decoder_buffers<T> place_buffers(const model_shape& shape, const decoder_plan& p
   return at;
 }
 
-#define PROFGATE_INSTANTIATE(T)                                                                    \
-  template kv_cache<T> place_cache(const model_shape&, const decoder_plan&, memory_layout&);       \
+#define PROFGATE_INSTANTIATE(T)                                                              \
+  template kv_cache<T> place_cache(const model_shape&, const decoder_plan&, memory_layout&); \
   template decoder_buffers<T> place_buffers(const model_shape&, const decoder_plan&, memory_layout&)
 PROFGATE_INSTANTIATE(float);
 PROFGATE_INSTANTIATE(__nv_bfloat16);

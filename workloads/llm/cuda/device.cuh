@@ -58,6 +58,20 @@ __device__ inline T from_float(float value) {
     return value;
 }
 
+/// Two neighbouring elements at once; the address of the first is a multiple of two elements.
+__device__ inline float2 load_pair(const float* from) {
+  return *reinterpret_cast<const float2*>(from);
+}
+__device__ inline float2 load_pair(const bf16* from) {
+  return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(from));
+}
+__device__ inline void store_pair(float* to, float2 values) {
+  *reinterpret_cast<float2*>(to) = values;
+}
+__device__ inline void store_pair(bf16* to, float2 values) {
+  *reinterpret_cast<unsigned*>(to) = pack_pair(values.x, values.y);
+}
+
 /// A weight is read once a step: it leaves L1 to what is read again.
 __device__ inline uint4 load_once(const void* address) {
   uint4 v;
@@ -69,7 +83,8 @@ __device__ inline uint4 load_once(const void* address) {
 
 __device__ inline float warp_sum(float value) {
 #pragma unroll
-  for (int offset = warp_size / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(all_lanes, value, offset);
+  for (int offset = warp_size / 2; offset > 0; offset /= 2)
+    value += __shfl_xor_sync(all_lanes, value, offset);
   return value;
 }
 
@@ -100,13 +115,18 @@ __device__ inline void let_next_kernel_start() {
 #endif
 }
 
+/// Brings the 128 bytes around an address to the L2 cache, where a later load finds them.
+__device__ inline void fetch_line(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+
 /// True in all threads of the last of `blocks` blocks that come here with the same counter, which is zero
 /// again afterwards. What the others wrote before is visible to that block.
 __device__ inline bool last_block_here(unsigned* counter, unsigned blocks) {
   __shared__ bool last;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    __threadfence();  // carries what the other threads wrote before the barrier
     last = atomicAdd(counter, 1U) == blocks - 1;
     if (last) *counter = 0;
   }

@@ -2,7 +2,7 @@
 #include "experts.h"
 
 namespace profgate::llm::cuda {
-namespace {
+inline namespace expert_rows {  // named: a kernel keeps its name from build to build
 
 constexpr int block_threads = 1024;
 static_assert(block_threads >= largest_expert_count);
@@ -66,7 +66,8 @@ __global__ __launch_bounds__(256) void combine_kernel(expert_shape shape, const 
     for (int choice = 0; choice < shape.top_k; ++choice) {
       const std::int64_t slot = token * shape.top_k + choice;
       float values[width];
-      unpack<T>(*reinterpret_cast<const uint4*>(from + static_cast<std::int64_t>(row_of_slot[slot]) * shape.hidden + k),
+      unpack<T>(*reinterpret_cast<const uint4*>(
+                    from + static_cast<std::int64_t>(row_of_slot[slot]) * shape.hidden + k),
                 values);
 #pragma unroll
       for (int i = 0; i < width; ++i) sums[i] += shares[slot] * values[i];
@@ -75,7 +76,7 @@ __global__ __launch_bounds__(256) void combine_kernel(expert_shape shape, const 
   }
 }
 
-}  // namespace
+}  // namespace expert_rows
 
 void order_by_expert(const queue& to, const expert_shape& shape, const int* ids, int tokens,
                      const expert_order& out) {
@@ -85,11 +86,13 @@ void order_by_expert(const queue& to, const expert_shape& shape, const int* ids,
 template <typename T>
 void combine_experts(const queue& to, const expert_shape& shape, const T* from, const float* shares,
                      const int* row_of_slot, int tokens, T* hidden) {
-  launch(to, combine_kernel<T>, dim3(static_cast<unsigned>(tokens)), dim3(256), 0, shape, from, shares, row_of_slot,
-         hidden);
+  launch(to, combine_kernel<T>, dim3(static_cast<unsigned>(tokens)), dim3(256), 0, shape, from, shares,
+         row_of_slot, hidden);
 }
 
-template void combine_experts(const queue&, const expert_shape&, const float*, const float*, const int*, int, float*);
-template void combine_experts(const queue&, const expert_shape&, const bf16*, const float*, const int*, int, bf16*);
+template void combine_experts(const queue&, const expert_shape&, const float*, const float*, const int*, int,
+                              float*);
+template void combine_experts(const queue&, const expert_shape&, const bf16*, const float*, const int*, int,
+                              bf16*);
 
 }  // namespace profgate::llm::cuda

@@ -7,13 +7,13 @@
 #include "llm/synthetic_formula.h"
 
 namespace profgate::llm::cuda {
-namespace {
+inline namespace weights_fill {  // named: a kernel keeps its name from build to build
 
 constexpr int block_threads = 256;
 
 template <typename T>
-__global__ __launch_bounds__(block_threads) void synthetic_kernel(std::uint64_t name_hash, float offset, float scale,
-                                                                  std::int64_t count, T* out) {
+__global__ __launch_bounds__(block_threads) void synthetic_kernel(std::uint64_t name_hash, float offset,
+                                                                  float scale, std::int64_t count, T* out) {
   constexpr int width = vector_width<T>;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * block_threads * width;
   for (std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x) * width;
@@ -36,9 +36,11 @@ __global__ __launch_bounds__(block_threads) void synthetic_kernel(std::uint64_t 
 }
 
 template <typename T, typename From>
-__global__ __launch_bounds__(block_threads) void convert_kernel(const From* from, std::int64_t count, T* out) {
+__global__ __launch_bounds__(block_threads) void convert_kernel(const From* from, std::int64_t count,
+                                                                T* out) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * block_threads;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x; i < count; i += stride)
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x; i < count;
+       i += stride)
     out[i] = from_float<T>(static_cast<float>(from[i]));
 }
 
@@ -48,16 +50,17 @@ dim3 blocks_for(const queue& to, std::int64_t items) {
 
 template <typename T, typename From>
 void start_convert(const queue& to, const void* bytes, std::int64_t count, T* out) {
-  launch(to, convert_kernel<T, From>, blocks_for(to, count), dim3(block_threads), 0, static_cast<const From*>(bytes),
-         count, out);
+  launch(to, convert_kernel<T, From>, blocks_for(to, count), dim3(block_threads), 0,
+         static_cast<const From*>(bytes), count, out);
 }
 
-}  // namespace
+}  // namespace weights_fill
 
 template <typename T>
-void fill_synthetic(const queue& to, std::uint64_t name_hash, float offset, float scale, std::int64_t count, T* out) {
-  launch(to, synthetic_kernel<T>, blocks_for(to, (count + vector_width<T> - 1) / vector_width<T>), dim3(block_threads),
-         0, name_hash, offset, scale, count, out);
+void fill_synthetic(const queue& to, std::uint64_t name_hash, float offset, float scale, std::int64_t count,
+                    T* out) {
+  launch(to, synthetic_kernel<T>, blocks_for(to, (count + vector_width<T> - 1) / vector_width<T>),
+         dim3(block_threads), 0, name_hash, offset, scale, count, out);
 }
 
 template <typename T>
@@ -74,8 +77,8 @@ void convert(const queue& to, tensor_dtype from, const void* bytes, std::int64_t
   }
 }
 
-#define PROFGATE_INSTANTIATE(T)                                                                            \
-  template void fill_synthetic(const queue&, std::uint64_t, float, float, std::int64_t, T*);               \
+#define PROFGATE_INSTANTIATE(T)                                                              \
+  template void fill_synthetic(const queue&, std::uint64_t, float, float, std::int64_t, T*); \
   template void convert(const queue&, tensor_dtype, const void*, std::int64_t, T*)
 PROFGATE_INSTANTIATE(float);
 PROFGATE_INSTANTIATE(bf16);

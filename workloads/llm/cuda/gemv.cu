@@ -4,11 +4,11 @@
 #include "products.h"
 
 namespace profgate::llm::cuda {
-namespace {
+inline namespace vector_products {  // named: a kernel keeps its name from build to build
 
 constexpr int block_threads = 256;
 constexpr int block_warps = block_threads / warp_size;
-constexpr int blocks_per_multiprocessor = 4;
+constexpr int blocks_per_multiprocessor = 2;
 
 enum class weight_layout { dense, expert_rows, expert_depth };
 
@@ -46,7 +46,8 @@ __device__ inline int shared_index(int k, int depth) {
     return k;
 }
 
-/// Brings x to shared memory, times the norm's weight; returns the norm's factor, 1 without one.
+/// Brings x to shared memory, times the norm's weight; returns the norm's factor, 1 without one. scratch
+/// holds a float a warp.
 template <typename T, weight_layout Layout>
 __device__ inline float stage_x(const gemv_arguments<T>& a, float* x_shared, float* scratch) {
   constexpr int width = vector_width<T>;
@@ -70,26 +71,32 @@ __device__ inline float stage_x(const gemv_arguments<T>& a, float* x_shared, flo
       for (int i = 0; i < width; ++i) values[i] *= share;
     }
 #pragma unroll
-    for (int i = 0; i < width; ++i) x_shared[shared_index<T>(k + i, p.depth)] = values[i];
+    for (int i = 0; i < width; i += 4)
+      *reinterpret_cast<float4*>(x_shared + shared_index<T>(k + i, p.depth)) = {values[i], values[i + 1],
+                                                                                values[i + 2], values[i + 3]};
   }
-  if (p.norm_weight == nullptr) {
-    __syncthreads();
-    return 1.0F;
+  if (p.norm_weight != nullptr) {
+    squares = warp_sum(squares);
+    if (threadIdx.x % warp_size == 0) scratch[threadIdx.x / warp_size] = squares;
   }
-  return rsqrtf(block_sum(squares, scratch) / static_cast<float>(p.depth) + p.epsilon);
+  __syncthreads();
+  if (p.norm_weight == nullptr) return 1.0F;
+  float total = 0;
+#pragma unroll
+  for (int warp = 0; warp < block_warps; ++warp) total += scratch[warp];
+  return rsqrtf(total / static_cast<float>(p.depth) + p.epsilon);
 }
 
 template <typename T>
-__device__ inline float dot(const uint4& weights, const float* x_shared, int k, int depth) {
-  float w[vector_width<T>];
-  unpack<T>(weights, w);
-  const float4 low = *reinterpret_cast<const float4*>(x_shared + shared_index<T>(k, depth));
-  float sum = w[0] * low.x + w[1] * low.y + w[2] * low.z + w[3] * low.w;
-  if constexpr (sizeof(T) == 2) {
-    const float4 high = *reinterpret_cast<const float4*>(x_shared + shared_index<T>(k + 4, depth));
-    sum += w[4] * high.x + w[5] * high.y + w[6] * high.z + w[7] * high.w;
+__device__ inline void load_x(const float* x_shared, int k, int depth, float (&x)[vector_width<T>]) {
+#pragma unroll
+  for (int i = 0; i < vector_width<T>; i += 4) {
+    const float4 four = *reinterpret_cast<const float4*>(x_shared + shared_index<T>(k + i, depth));
+    x[i] = four.x;
+    x[i + 1] = four.y;
+    x[i + 2] = four.z;
+    x[i + 3] = four.w;
   }
-  return sum;
 }
 
 template <typename T, product_end End>
@@ -106,39 +113,57 @@ __device__ inline void finish_row(const thin_product<T>& p, int row, float sum, 
   }
 }
 
-/// A warp walks its rows as one stream of 16-byte vectors, a step ahead of the arithmetic, so that loads are
-/// always in flight; the first are on their way before the kernel before this one has ended.
-template <typename T, product_end End, weight_layout Layout>
-__global__ __launch_bounds__(block_threads, blocks_per_multiprocessor) void gemv(gemv_arguments<T> a) {
-  constexpr int streams = End == product_end::swiglu ? 2 : 1;  // gate's row, and up's
-  constexpr int unroll = 4 / streams;
+/// A warp takes Rows neighbouring rows at a time, and of each Vectors vectors a lane, loaded a round ahead of
+/// the arithmetic; the first are on their way before the kernel before this one has ended.
+template <typename T, product_end End, weight_layout Layout, int Rows, int Vectors>
+__global__ __launch_bounds__(block_threads) void gemv(gemv_arguments<T> a) {
+  constexpr int streams = End == product_end::swiglu ? 2 : 1;  // gate's rows, and up's
   constexpr int width = vector_width<T>;
-  constexpr int step = warp_size * width * unroll;
+  constexpr int step = warp_size * width * Vectors;
   extern __shared__ __align__(16) float x_shared[];
   __shared__ float scratch[block_warps];
   const auto& p = a.product;
   const int rows = Layout == weight_layout::expert_rows ? a.chosen.count * a.chosen.width : p.rows;
   const int lane_k = static_cast<int>(threadIdx.x) % warp_size * width;
-  const int row_stride = static_cast<int>(gridDim.x) * block_warps;
-  int row = static_cast<int>(blockIdx.x) * block_warps + static_cast<int>(threadIdx.x) / warp_size;
+  const int row_stride = static_cast<int>(gridDim.x) * block_warps * Rows;
+  int row = (static_cast<int>(blockIdx.x) * block_warps + static_cast<int>(threadIdx.x) / warp_size) * Rows;
 
-  uint4 next[streams][unroll];
-  const auto load = [&](int of_row, int first_k) {
+  uint4 next[streams][Rows][Vectors];
+  const auto load = [&](int first_row, int first_k) {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r)
+#pragma unroll
+      for (int s = 0; s < streams; ++s)
+#pragma unroll
+        for (int v = 0; v < Vectors; ++v) {
+          const int k = first_k + v * warp_size * width + lane_k;
+          next[s][r][v] = {0, 0, 0, 0};
+          if (first_row + r < rows && k < p.depth)
+            next[s][r][v] = load_once(weight_at<T, Layout>(a, first_row + r, k, s == 1));
+        }
+  };
+
+  // What the warp loads next after that, 128 bytes a lane, comes to the cache meanwhile: the rest of its
+  // rows, then the rows after them.
+  const auto fetch_after_first = [&](int first_row) {
+    const int row_bytes = p.depth * static_cast<int>(sizeof(T));
+    constexpr int loaded_bytes =
+        warp_size * 16 * Vectors;  // of each row; Rows > 1 are short and loaded as a whole
+    int at = min(loaded_bytes, row_bytes) * Rows + lane_k / width * 128;
+    while (at >= row_bytes * Rows) {
+      at -= row_bytes * Rows;
+      first_row += row_stride;
+    }
+    if (first_row + at / row_bytes >= rows) return;
 #pragma unroll
     for (int s = 0; s < streams; ++s)
-#pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        const int k = first_k + u * warp_size * width + lane_k;
-        if (of_row < rows && k < p.depth)
-          next[s][u] = load_once(weight_at<T, Layout>(a, of_row, k, s == 1));
-        else
-          next[s][u] = {0, 0, 0, 0};
-      }
+      fetch_line(reinterpret_cast<const char*>(weight_at<T, Layout>(a, first_row, 0, s == 1)) + at);
   };
 
   let_next_kernel_start();
   if constexpr (Layout == weight_layout::dense) {
     load(row, 0);
+    fetch_after_first(row);
     wait_for_previous_kernel();
   } else {  // the previous kernel chooses the experts
     wait_for_previous_kernel();
@@ -147,39 +172,71 @@ __global__ __launch_bounds__(block_threads, blocks_per_multiprocessor) void gemv
   const float factor = stage_x<T, Layout>(a, x_shared, scratch);
 
   for (; row < rows; row += row_stride) {
-    float sums[streams] = {};
+    float sums[streams][Rows] = {};
     for (int first_k = 0; first_k < p.depth; first_k += step) {
-      uint4 now[streams][unroll];
+      uint4 now[streams][Rows][Vectors];
 #pragma unroll
       for (int s = 0; s < streams; ++s)
 #pragma unroll
-        for (int u = 0; u < unroll; ++u) now[s][u] = next[s][u];
-      const bool row_ends = first_k + step >= p.depth;
-      load(row_ends ? row + row_stride : row, row_ends ? 0 : first_k + step);
+        for (int r = 0; r < Rows; ++r)
 #pragma unroll
-      for (int u = 0; u < unroll; ++u) {
-        const int k = first_k + u * warp_size * width + lane_k;
-        if (k < p.depth)
+          for (int v = 0; v < Vectors; ++v) now[s][r][v] = next[s][r][v];
+      const bool rows_end = first_k + step >= p.depth;
+      load(rows_end ? row + row_stride : row, rows_end ? 0 : first_k + step);
 #pragma unroll
-          for (int s = 0; s < streams; ++s) sums[s] += dot<T>(now[s][u], x_shared, k, p.depth);
+      for (int v = 0; v < Vectors; ++v) {
+        const int k = first_k + v * warp_size * width + lane_k;
+        if (k >= p.depth) continue;
+        float x[width];
+        load_x<T>(x_shared, k, p.depth, x);
+#pragma unroll
+        for (int r = 0; r < Rows; ++r)
+#pragma unroll
+          for (int s = 0; s < streams; ++s) {
+            float w[width];
+            unpack<T>(now[s][r][v], w);
+            float even = w[0] * x[0];  // two chains: a multiply-add waits for the one before it
+            float odd = w[1] * x[1];
+#pragma unroll
+            for (int i = 2; i < width; i += 2) {
+              even += w[i] * x[i];
+              odd += w[i + 1] * x[i + 1];
+            }
+            sums[s][r] += even + odd;
+          }
       }
     }
 #pragma unroll
-    for (int s = 0; s < streams; ++s) sums[s] = warp_sum(sums[s]) * factor;
-    if (lane_k == 0) finish_row<T, End>(p, row, sums[0], sums[streams - 1]);
+    for (int r = 0; r < Rows; ++r) {
+#pragma unroll
+      for (int s = 0; s < streams; ++s) sums[s][r] = warp_sum(sums[s][r]) * factor;
+      if (lane_k == 0 && row + r < rows) finish_row<T, End>(p, row + r, sums[0][r], sums[streams - 1][r]);
+    }
   }
+}
+
+template <typename T, product_end End, weight_layout Layout, int Rows, int Vectors>
+void start_as(const queue& to, const gemv_arguments<T>& a, int rows) {
+  const auto kernel = gemv<T, End, Layout, Rows, Vectors>;
+  const std::size_t shared_bytes = static_cast<std::size_t>(a.product.depth) * sizeof(float);
+  if (shared_bytes > 48U * 1024U) allow_shared_bytes(kernel, shared_bytes);
+  const unsigned blocks = std::min(ceil_div(rows, block_warps * Rows),
+                                   static_cast<unsigned>(to.multiprocessors * blocks_per_multiprocessor));
+  launch(to, kernel, dim3(blocks), dim3(block_threads), shared_bytes, a);
 }
 
 template <typename T, product_end End, weight_layout Layout>
 void start(const queue& to, const gemv_arguments<T>& a, int rows) {
-  const std::size_t shared_bytes = static_cast<std::size_t>(a.product.depth) * sizeof(float);
-  if (shared_bytes > 48U * 1024U) allow_shared_bytes(gemv<T, End, Layout>, shared_bytes);
-  const unsigned blocks =
-      std::min(ceil_div(rows, block_warps), static_cast<unsigned>(to.multiprocessors * blocks_per_multiprocessor));
-  launch(to, gemv<T, End, Layout>, dim3(blocks), dim3(block_threads), shared_bytes, a);
+  constexpr int streams = End == product_end::swiglu ? 2 : 1;
+  constexpr int in_flight = 8;  // vectors a lane; more leave no room for a second block
+  const bool short_rows = a.product.depth <= warp_size * vector_width<T> * in_flight / streams / 2;
+  if (short_rows)
+    start_as<T, End, Layout, 2, in_flight / streams / 2>(to, a, rows);
+  else
+    start_as<T, End, Layout, 1, in_flight / streams>(to, a, rows);
 }
 
-}  // namespace
+}  // namespace vector_products
 
 template <typename T>
 void multiply_vector(const queue& to, const thin_product<T>& product, product_end end) {
@@ -199,7 +256,8 @@ void multiply_vector(const queue& to, const thin_product<T>& product, product_en
 
 template <typename T>
 void multiply_expert_rows(const queue& to, const thin_product<T>& product, const chosen_experts& chosen) {
-  start<T, product_end::swiglu, weight_layout::expert_rows>(to, {product, chosen}, chosen.count * chosen.width);
+  start<T, product_end::swiglu, weight_layout::expert_rows>(to, {product, chosen},
+                                                            chosen.count * chosen.width);
 }
 
 template <typename T>
@@ -207,8 +265,8 @@ void multiply_expert_depth(const queue& to, const thin_product<T>& product, cons
   start<T, product_end::residual, weight_layout::expert_depth>(to, {product, chosen}, product.rows);
 }
 
-#define PROFGATE_INSTANTIATE(T)                                                              \
-  template void multiply_vector<T>(const queue&, const thin_product<T>&, product_end);       \
+#define PROFGATE_INSTANTIATE(T)                                                                       \
+  template void multiply_vector<T>(const queue&, const thin_product<T>&, product_end);                \
   template void multiply_expert_rows<T>(const queue&, const thin_product<T>&, const chosen_experts&); \
   template void multiply_expert_depth<T>(const queue&, const thin_product<T>&, const chosen_experts&)
 PROFGATE_INSTANTIATE(float);

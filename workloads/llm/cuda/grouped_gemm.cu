@@ -2,7 +2,7 @@
 #include "tensor_core.cuh"
 
 namespace profgate::llm::cuda {
-namespace {
+inline namespace grouped_products {  // named: a kernel keeps its name from build to build
 
 constexpr int block_warps = 4;
 constexpr int block_threads = block_warps * warp_size;
@@ -105,7 +105,8 @@ __global__ __launch_bounds__(block_threads) void grouped_gemm(grouped_product<bf
 }
 
 /// float32 is for checking: a warp an output row, over the tile's tokens one after the other.
-__global__ __launch_bounds__(block_threads) void grouped_gemm_float(grouped_product<float> p, expert_order order) {
+__global__ __launch_bounds__(block_threads) void grouped_gemm_float(grouped_product<float> p,
+                                                                    expert_order order) {
   let_next_kernel_start();
   wait_for_previous_kernel();
   const int tile = static_cast<int>(blockIdx.y);
@@ -113,7 +114,8 @@ __global__ __launch_bounds__(block_threads) void grouped_gemm_float(grouped_prod
   const int out_row = static_cast<int>(blockIdx.x) * block_warps + static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   if (out_row >= p.rows) return;
-  const float* weight = p.weight + (static_cast<std::int64_t>(order.tile_expert[tile]) * p.rows + out_row) * p.depth;
+  const float* weight =
+      p.weight + (static_cast<std::int64_t>(order.tile_expert[tile]) * p.rows + out_row) * p.depth;
   for (int row = order.tile_begin[tile]; row < order.tile_end[tile]; ++row) {
     const float* x = p.x + static_cast<std::int64_t>(source_row(p, order, row)) * p.depth;
     float sum = 0;
@@ -123,7 +125,7 @@ __global__ __launch_bounds__(block_threads) void grouped_gemm_float(grouped_prod
   }
 }
 
-}  // namespace
+}  // namespace grouped_products
 
 template <>
 void multiply_grouped(const queue& to, const grouped_product<bf16>& product, const expert_order& order) {

@@ -7,7 +7,7 @@ template <typename T>
 void attend_token_by_token(const queue& to, const attention_inputs<T>& in, int sequence, int first_position,
                            int tokens);  // decode_attention.cu
 
-namespace {
+inline namespace attention_prefill {  // named: a kernel keeps its name from build to build
 
 constexpr int block_warps = 4;
 constexpr int block_threads = block_warps * warp_size;
@@ -33,15 +33,16 @@ struct shared_tiles {
 /// Starts the copy of rows [first, first + Rows) of a matrix with `stride` elements a row; rows at or beyond
 /// `end` become zeros.
 template <int HeadDim, int Rows>
-__device__ inline void copy_rows(unsigned to_shared, const bf16* from, std::int64_t stride, int first, int end) {
+__device__ inline void copy_rows(unsigned to_shared, const bf16* from, std::int64_t stride, int first,
+                                 int end) {
   constexpr int row_chunks = HeadDim / 8;
 #pragma unroll
   for (int i = static_cast<int>(threadIdx.x); i < Rows * row_chunks; i += block_threads) {
     const int row = i / row_chunks;
     const int chunk = i % row_chunks;
     const bool valid = first + row < end;
-    copy_async(to_shared + swizzled<row_chunks>(row, chunk), from + (valid ? first + row : 0) * stride + chunk * 8,
-               valid);
+    copy_async(to_shared + swizzled<row_chunks>(row, chunk),
+               from + (valid ? first + row : 0) * stride + chunk * 8, valid);
   }
 }
 
@@ -55,7 +56,8 @@ __device__ inline void multiply_keys(unsigned queries, unsigned keys, int warp, 
     unsigned q[query_tiles][4];
 #pragma unroll
     for (int m = 0; m < query_tiles; ++m)  // matrices: rows 0-7, 8-15 at k, then the same at k + 8
-      load_matrices(q[m], queries + swizzled<row_chunks>(warp * warp_queries + m * 16 + lane % 16, 2 * k + lane / 16));
+      load_matrices(
+          q[m], queries + swizzled<row_chunks>(warp * warp_queries + m * 16 + lane % 16, 2 * k + lane / 16));
 #pragma unroll
     for (int n = 0; n < key_tiles; n += 2) {  // matrices: keys 0-7 at k and k + 8, then keys 8-15
       unsigned b[4];
@@ -112,7 +114,8 @@ __global__ __launch_bounds__(block_threads) void tiled_attention(attention_input
   const int first_query = static_cast<int>(gridDim.y - 1 - blockIdx.y) * block_queries;
   const int kv_head = head / (in.heads / in.kv_heads);
   const std::int64_t row_width = static_cast<std::int64_t>(in.heads + 2 * in.kv_heads) * HeadDim;
-  const std::int64_t cache_offset = (static_cast<std::int64_t>(sequence) * in.kv_heads + kv_head) * in.capacity * HeadDim;
+  const std::int64_t cache_offset =
+      (static_cast<std::int64_t>(sequence) * in.kv_heads + kv_head) * in.capacity * HeadDim;
   const bf16* keys = in.keys + cache_offset;
   const bf16* values = in.values + cache_offset;
 
@@ -135,8 +138,10 @@ __global__ __launch_bounds__(block_threads) void tiled_attention(attention_input
   for (int block = 0; block < key_blocks; ++block) {
     if (block + 1 < key_blocks) {
       const int stage = (block + 1) % 2;
-      copy_rows<HeadDim, block_keys>(tiles::keys(base, stage), keys, HeadDim, (block + 1) * block_keys, context);
-      copy_rows<HeadDim, block_keys>(tiles::values(base, stage), values, HeadDim, (block + 1) * block_keys, context);
+      copy_rows<HeadDim, block_keys>(tiles::keys(base, stage), keys, HeadDim, (block + 1) * block_keys,
+                                     context);
+      copy_rows<HeadDim, block_keys>(tiles::values(base, stage), values, HeadDim, (block + 1) * block_keys,
+                                     context);
     }
     close_copy_group();
     wait_for_copies<1>();
@@ -157,7 +162,8 @@ __global__ __launch_bounds__(block_threads) void tiled_attention(attention_input
         for (int n = 0; n < key_tiles; ++n)
 #pragma unroll
           for (int i = 2 * half; i < 2 * half + 2; ++i) {
-            if (crosses_diagonal && block * block_keys + n * 8 + 2 * t + i % 2 > position) scores[m][n][i] = 2 * lowest;
+            if (crosses_diagonal && block * block_keys + n * 8 + 2 * t + i % 2 > position)
+              scores[m][n][i] = 2 * lowest;
             row_largest = fmaxf(row_largest, scores[m][n][i]);
           }
         row_largest = fmaxf(row_largest, __shfl_xor_sync(all_lanes, row_largest, 1));
@@ -210,7 +216,7 @@ void start(const queue& to, const attention_inputs<bf16>& in, int sequence, int 
          first_position, tokens);
 }
 
-}  // namespace
+}  // namespace attention_prefill
 
 /// float32, and heads too small for a tensor core, are for checking.
 template <>

@@ -2,7 +2,7 @@
 #include "rope.cuh"
 
 namespace profgate::llm::cuda {
-namespace {
+inline namespace rotary {  // named: a kernel keeps its name from build to build
 
 constexpr int block_warps = 8;
 
@@ -21,22 +21,24 @@ __global__ __launch_bounds__(block_warps* warp_size) void rope(attention_inputs<
   const float* sines = in.sines + position * (in.head_dim / 2);
   T* from = qkv + (static_cast<std::int64_t>(token) * all_heads + head) * in.head_dim;
   const auto cached = [&](T* cache, int kv_head) {
-    return cache + ((static_cast<std::int64_t>(sequence) * in.kv_heads + kv_head) * in.capacity + position) * in.head_dim;
+    return cache + ((static_cast<std::int64_t>(sequence) * in.kv_heads + kv_head) * in.capacity + position) *
+                       in.head_dim;
   };
   if (head < in.heads) {
     norm_and_rotate(from, in.head_dim, in.q_norm, in.epsilon, cosines, sines,
-                    [&](int d, float value) { from[d] = from_float<T>(value); });
+                    [&](int d, float2 values) { store_pair(from + d, values); });
   } else if (head < in.heads + in.kv_heads) {
     T* key = cached(in.keys, head - in.heads);
     norm_and_rotate(from, in.head_dim, in.k_norm, in.epsilon, cosines, sines,
-                    [&](int d, float value) { key[d] = from_float<T>(value); });
+                    [&](int d, float2 values) { store_pair(key + d, values); });
   } else {
     T* value = cached(in.values, head - in.heads - in.kv_heads);
-    for (int d = static_cast<int>(threadIdx.x) % warp_size; d < in.head_dim; d += warp_size) value[d] = from[d];
+    for (int d = static_cast<int>(threadIdx.x) % warp_size * 2; d < in.head_dim; d += 2 * warp_size)
+      store_pair(value + d, load_pair(from + d));
   }
 }
 
-}  // namespace
+}  // namespace rotary
 
 template <typename T>
 void rotate_and_cache(const queue& to, const attention_inputs<T>& in, int sequence, int first_position,

@@ -2,7 +2,7 @@
 #include "experts.h"
 
 namespace profgate::llm::cuda {
-namespace {
+inline namespace routing_kernels {  // named: a kernel keeps its name from build to build
 
 constexpr int block_warps = 8;
 constexpr int block_threads = block_warps * warp_size;
@@ -22,7 +22,8 @@ __device__ inline void warp_largest(float& value, int& index) {
 }
 
 /// One warp turns a token's logits into its choice.
-__device__ inline void choose_experts(const expert_shape& shape, const float* logits, int* ids, float* shares) {
+__device__ inline void choose_experts(const expert_shape& shape, const float* logits, int* ids,
+                                      float* shares) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   float values[largest_per_lane];
   float largest = -INFINITY;
@@ -63,8 +64,9 @@ __device__ inline void choose_experts(const expert_shape& shape, const float* lo
 
 /// A warp a router row. Grid: (experts / block_warps, tokens); the last block of a token chooses.
 template <typename T>
-__global__ __launch_bounds__(block_threads) void route_kernel(expert_shape shape, const T* x, const T* norm_weight,
-                                                              float epsilon, const T* router, routing out) {
+__global__ __launch_bounds__(block_threads) void route_kernel(expert_shape shape, const T* x,
+                                                              const T* norm_weight, float epsilon,
+                                                              const T* router, routing out) {
   constexpr int width = vector_width<T>;
   let_next_kernel_start();
   wait_for_previous_kernel();
@@ -104,7 +106,7 @@ __global__ __launch_bounds__(block_threads) void route_kernel(expert_shape shape
                  out.shares + static_cast<std::int64_t>(token) * shape.top_k);
 }
 
-}  // namespace
+}  // namespace routing_kernels
 
 template <typename T>
 void route(const queue& to, const expert_shape& shape, const T* x, const T* norm_weight, float epsilon,

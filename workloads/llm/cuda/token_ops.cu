@@ -4,19 +4,20 @@
 #include "token_ops.h"
 
 namespace profgate::llm::cuda {
-namespace {
+inline namespace tokens {  // named: a kernel keeps its name from build to build
 
 constexpr int block_threads = 256;
 
 template <typename T>
-__global__ __launch_bounds__(block_threads) void embed_kernel(const T* embedding, const int* tokens, int width,
-                                                              T* out) {
+__global__ __launch_bounds__(block_threads) void embed_kernel(const T* embedding, const int* tokens,
+                                                              int width, T* out) {
   let_next_kernel_start();
   wait_for_previous_kernel();
   const std::int64_t token = tokens[blockIdx.x];
   const auto* from = reinterpret_cast<const uint4*>(embedding + token * width);
   auto* to = reinterpret_cast<uint4*>(out + static_cast<std::int64_t>(blockIdx.x) * width);
-  for (int i = static_cast<int>(threadIdx.x); i < width / vector_width<T>; i += block_threads) to[i] = from[i];
+  for (int i = static_cast<int>(threadIdx.x); i < width / vector_width<T>; i += block_threads)
+    to[i] = from[i];
 }
 
 /// A block a token. Rows of up to 4 vectors a thread stay in registers between the two passes.
@@ -66,25 +67,22 @@ __global__ __launch_bounds__(block_threads) void rms_norm_kernel(const T* x, con
     write(at, from[at]);
 }
 
+/// Grid: (parts of a row, tokens).
 template <typename T>
-__global__ __launch_bounds__(block_threads) void swiglu_kernel(const T* gate_up, std::int64_t vectors,
-                                                               int row_vectors, T* out) {
+__global__ __launch_bounds__(block_threads) void swiglu_kernel(const T* gate_up, int row_vectors, T* out) {
   let_next_kernel_start();
   wait_for_previous_kernel();
-  const auto* from = reinterpret_cast<const uint4*>(gate_up);
-  auto* to = reinterpret_cast<uint4*>(out);
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * block_threads;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x; i < vectors;
-       i += stride) {
-    const std::int64_t gate_at = i / row_vectors * 2 * row_vectors + i % row_vectors;
-    float gate[vector_width<T>];
-    float up[vector_width<T>];
-    unpack<T>(from[gate_at], gate);
-    unpack<T>(from[gate_at + row_vectors], up);
+  const std::int64_t token = blockIdx.y;
+  const int at = static_cast<int>(blockIdx.x * block_threads + threadIdx.x);
+  if (at >= row_vectors) return;
+  const auto* from = reinterpret_cast<const uint4*>(gate_up) + token * 2 * row_vectors + at;
+  float gate[vector_width<T>];
+  float up[vector_width<T>];
+  unpack<T>(from[0], gate);
+  unpack<T>(from[row_vectors], up);
 #pragma unroll
-    for (int j = 0; j < vector_width<T>; ++j) gate[j] = gate[j] / (1.0F + __expf(-gate[j])) * up[j];
-    to[i] = pack<T>(gate);
-  }
+  for (int i = 0; i < vector_width<T>; ++i) gate[i] = gate[i] / (1.0F + __expf(-gate[i])) * up[i];
+  reinterpret_cast<uint4*>(out)[token * row_vectors + at] = pack<T>(gate);
 }
 
 /// Larger for a larger value, and for equal values for the smaller index.
@@ -127,38 +125,39 @@ __global__ __launch_bounds__(block_threads) void choose_kernel(const float* logi
   state.position[sequence] += advance;
 }
 
-}  // namespace
+}  // namespace tokens
 
 template <typename T>
-void embed_tokens(const queue& to, const T* embedding, const int* tokens, int token_count, int width, T* out) {
-  launch(to, embed_kernel<T>, dim3(static_cast<unsigned>(token_count)), dim3(block_threads), 0, embedding, tokens, width,
-         out);
+void embed_tokens(const queue& to, const T* embedding, const int* tokens, int token_count, int width,
+                  T* out) {
+  launch(to, embed_kernel<T>, dim3(static_cast<unsigned>(token_count)), dim3(block_threads), 0, embedding,
+         tokens, width, out);
 }
 
 template <typename T>
-void rms_norm(const queue& to, const T* x, const T* weight, float epsilon, int token_count, int width, T* out) {
-  launch(to, rms_norm_kernel<T>, dim3(static_cast<unsigned>(token_count)), dim3(block_threads), 0, x, weight, epsilon,
-         width, out);
+void rms_norm(const queue& to, const T* x, const T* weight, float epsilon, int token_count, int width,
+              T* out) {
+  launch(to, rms_norm_kernel<T>, dim3(static_cast<unsigned>(token_count)), dim3(block_threads), 0, x, weight,
+         epsilon, width, out);
 }
 
 template <typename T>
 void swiglu(const queue& to, const T* gate_up, int token_count, int width, T* out) {
   const int row_vectors = width / vector_width<T>;
-  const std::int64_t vectors = static_cast<std::int64_t>(token_count) * row_vectors;
-  const unsigned blocks = std::min(ceil_div(vectors, block_threads), static_cast<unsigned>(to.multiprocessors * 16));
-  launch(to, swiglu_kernel<T>, dim3(blocks), dim3(block_threads), 0, gate_up, vectors, row_vectors, out);
+  const dim3 grid(ceil_div(row_vectors, block_threads), static_cast<unsigned>(token_count));
+  launch(to, swiglu_kernel<T>, grid, dim3(block_threads), 0, gate_up, row_vectors, out);
 }
 
 void choose_tokens(const queue& to, const float* logits, int vocab, int batch, int advance,
                    const sequence_state& state) {
   const unsigned parts = std::min(ceil_div(vocab, 4 * block_threads), 64U);
-  launch(to, choose_kernel, dim3(parts, static_cast<unsigned>(batch)), dim3(block_threads), 0, logits, vocab, advance,
-         state);
+  launch(to, choose_kernel, dim3(parts, static_cast<unsigned>(batch)), dim3(block_threads), 0, logits, vocab,
+         advance, state);
 }
 
-#define PROFGATE_INSTANTIATE(T)                                                             \
-  template void embed_tokens(const queue&, const T*, const int*, int, int, T*);                    \
-  template void rms_norm(const queue&, const T*, const T*, float, int, int, T*);            \
+#define PROFGATE_INSTANTIATE(T)                                                  \
+  template void embed_tokens(const queue&, const T*, const int*, int, int, T*);  \
+  template void rms_norm(const queue&, const T*, const T*, float, int, int, T*); \
   template void swiglu(const queue&, const T*, int, int, T*)
 PROFGATE_INSTANTIATE(float);
 PROFGATE_INSTANTIATE(bf16);

@@ -26,8 +26,9 @@ struct device_description {
 struct memory_use {
   std::int64_t weight_bytes = 0;
   std::int64_t kv_cache_bytes = 0;
-  std::int64_t scratch_bytes = 0;          ///< activations and workspaces
-  std::optional<std::int64_t> peak_bytes;  ///< of the whole process there, context and libraries included
+  std::int64_t scratch_bytes = 0;  ///< activations and workspaces
+  std::optional<std::int64_t>
+      peak_bytes;  ///< in use at most: on a GPU by all processes, with contexts and libraries
 };
 
 /// A model loaded on a device.
@@ -43,7 +44,7 @@ class backend {
   virtual memory_use memory() const = 0;
   /// Of the graphs that the engine has captured so far.
   virtual std::vector<graph_map> graph_maps() const { return {}; }
-  /// Frees the engine: nothing else may be asked afterwards.
+  /// What the device can do. Asked last: its buffers must not count as the model's.
   virtual ceilings measure_ceilings() = 0;
 };
 

@@ -19,6 +19,7 @@ struct workload_config {
   std::string nvtx_domain;
   bool decode_step_ranges = true;
   bool cuda_graphs = true;
+  bool measure_ceilings = false;  ///< set by --mode bench
 
   int repetitions = 1;
   int warmup = 0;
