@@ -1,11 +1,13 @@
 // The CUDA decoder against references, against the CPU's, and against itself: every path that a batch or a
 // length takes.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "llm/backend.h"
 #include "llm/failure.h"
@@ -18,24 +20,25 @@ namespace {
 
 const std::string reference_dir = PROFGATE_TEST_DATA "/reference";
 
-/// On a GPU, or nothing and the test is skipped.
+std::unique_ptr<backend> make_on(const std::string& device, const model_shape& shape,
+                                 const decoder_capacity& capacity, const std::string& dtype,
+                                 const std::string& checkpoint = "", bool graphs = true) {
+  static const stage_ranges ranges("test");
+  workload_config config;
+  config.device = device;
+  config.dtype = dtype;
+  config.cuda_graphs = graphs;
+  if (!checkpoint.empty()) config.checkpoint = checkpoint;
+  return device == "cuda" ? make_cuda_backend(config, shape, capacity, ranges)
+                          : make_cpu_backend(config, shape, capacity, ranges);
+}
+
+/// On a GPU, or the test is skipped.
 class cuda_decoder : public ::testing::Test {
  protected:
-  static std::unique_ptr<backend> make(const std::string& device, const model_shape& shape,
-                                       const decoder_capacity& capacity, const std::string& dtype,
-                                       const std::string& checkpoint = "", bool graphs = true) {
-    static const stage_ranges ranges("test");
-    workload_config config;
-    config.device = device;
-    config.dtype = dtype;
-    config.cuda_graphs = graphs;
-    if (!checkpoint.empty()) config.checkpoint = checkpoint;
-    return device == "cuda" ? make_cuda_backend(config, shape, capacity, ranges)
-                            : make_cpu_backend(config, shape, capacity, ranges);
-  }
   void SetUp() override {
     try {
-      make("cuda", small_shape(), {1, 8, 8}, "float32");
+      make_on("cuda", small_shape(), {1, 8, 8}, "float32");
     } catch (const failure& problem) {
       if (problem.code() != exit_code::not_possible) throw;
       GTEST_SKIP() << problem.what();
@@ -193,8 +196,8 @@ TEST_P(cuda_decoder_agrees, with_the_cpu_in_float32) {
     for (const std::int64_t length : {1, 5, 150, 1100}) {
       if (length > 1000 && batch > 1) continue;
       SCOPED_TRACE("batch " + std::to_string(batch) + ", length " + std::to_string(length));
-      const auto on_gpu = make("cuda", shape, {batch, length + 3, length}, "float32");
-      const auto on_cpu = make("cpu", shape, {1, length + 3, length}, "float32");
+      const auto on_gpu = make_on("cuda", shape, {batch, length + 3, length}, "float32");
+      const auto on_cpu = make_on("cpu", shape, {1, length + 3, length}, "float32");
       const auto found = compare(on_gpu->engine(), on_cpu->engine(), length, 3, shape);
       EXPECT_LE(found.largest_distance, 1e-4);
       EXPECT_GE(found.least_cosine, 0.9999);
@@ -208,8 +211,8 @@ TEST_P(cuda_decoder_agrees, with_the_cpu_in_bfloat16) {
     for (const std::int64_t length : {2, 20, 300, 1100}) {
       if (length > 1000 && batch > 2) continue;
       SCOPED_TRACE("batch " + std::to_string(batch) + ", length " + std::to_string(length));
-      const auto on_gpu = make("cuda", shape, {batch, length + 3, length}, "bfloat16");
-      const auto on_cpu = make("cpu", shape, {1, length + 3, length}, "float32");
+      const auto on_gpu = make_on("cuda", shape, {batch, length + 3, length}, "bfloat16");
+      const auto on_cpu = make_on("cpu", shape, {1, length + 3, length}, "float32");
       const auto found = compare(on_gpu->engine(), on_cpu->engine(), length, 3, shape);
       // Random experts have near-ties everywhere; a flipped choice moves the logits of so small a model far.
       EXPECT_GE(found.least_cosine, shape.has_experts() ? 0.5 : 0.998);
@@ -227,7 +230,7 @@ TEST_F(cuda_decoder, takes_long_prompts_in_chunks_and_continues_where_the_cache_
   const std::int64_t length = 4500;  // three chunks
   const auto tokens = synthetic_tokens("long", length, shape.vocab_size);
   for (const char* dtype : {"float32", "bfloat16"}) {
-    const auto on_gpu = make("cuda", shape, {1, length, length}, dtype);
+    const auto on_gpu = make_on("cuda", shape, {1, length, length}, dtype);
     on_gpu->engine().prefill(tokens);
     const auto at_once = logits_of(on_gpu->engine());
     on_gpu->engine().reset();
@@ -245,7 +248,7 @@ TEST_F(cuda_decoder, replays_from_a_graph_what_it_launches_without_one) {
       std::vector<std::vector<float>> logits;
       std::vector<std::vector<token_id>> choices;
       for (const bool graphs : {false, true}) {
-        const auto on_gpu = make("cuda", shape, {batch, 40, 30}, "bfloat16", "", graphs);
+        const auto on_gpu = make_on("cuda", shape, {batch, 40, 30}, "bfloat16", "", graphs);
         on_gpu->engine().prefill(tokens);
         for (int step = 0; step < 8; ++step) on_gpu->engine().decode_step();
         logits.push_back(logits_of(on_gpu->engine()));
@@ -259,7 +262,7 @@ TEST_F(cuda_decoder, replays_from_a_graph_what_it_launches_without_one) {
 }
 
 TEST_F(cuda_decoder, maps_every_node_of_its_graph_to_an_operator) {
-  const auto on_gpu = make("cuda", small_shape(), {1, 16, 4}, "bfloat16");
+  const auto on_gpu = make_on("cuda", small_shape(), {1, 16, 4}, "bfloat16");
   on_gpu->engine().prefill(prompts(1, 4, 1000));
   on_gpu->engine().decode_step();
   const auto map = on_gpu->graph_maps().at(0);
@@ -281,7 +284,7 @@ TEST_F(cuda_decoder, reproduces_the_checkpoints) {
     const auto expected = read_reference(directory + "/reference.json", name, shape.vocab_size);
     for (const char* dtype : {"float32", "bfloat16"}) {
       for (const std::int64_t batch : {1, 5}) {
-        const auto on_gpu = make("cuda", shape, {batch, 64, 40}, dtype, directory);
+        const auto on_gpu = make_on("cuda", shape, {batch, 64, 40}, dtype, directory);
         const auto match =
             check_against(on_gpu->engine(), expected, required_agreement(dtype, shape.has_experts()));
         std::printf("%s %s batch %d: distance %.2e, cosine %.6f\n", name, dtype, static_cast<int>(batch),
@@ -291,9 +294,49 @@ TEST_F(cuda_decoder, reproduces_the_checkpoints) {
   }
 }
 
+/// The shape in conf/model/llm/<name>.yaml, as the workload reads it.
+model_shape shipped_shape(const std::string& name) {
+  std::ifstream model(PROFGATE_CONF "/model/llm/" + name + ".yaml");
+  const std::string path =
+      ::testing::TempDir() + "profgate-gpu-" + name + "-" + std::to_string(getpid()) + ".yaml";
+  std::ofstream config(path);
+  config << "workload: {device: cuda, prompt_tokens: 1, decode_tokens: 1}\nstage1: {repetitions: 1, warmup: "
+            "0}\nmodel:\n";
+  for (std::string line; std::getline(model, line);) config << "  " << line << "\n";
+  config.close();
+  const auto shape = *read_workload_config(path).shape;
+  std::filesystem::remove(path);
+  return shape;
+}
+
+void reproduce(const std::string& name, const std::vector<std::int64_t>& batches) {
+  const auto shape = shipped_shape(name);
+  const auto expected = read_reference(PROFGATE_CONF "/model/llm/reference.json", name, shape.vocab_size);
+  const auto prompt = static_cast<std::int64_t>(expected.prompt.size());
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    for (const std::int64_t batch : batches) {
+      const auto on_gpu = make_on("cuda", shape, {batch, prompt + 32, prompt}, dtype);
+      const auto match =
+          check_against(on_gpu->engine(), expected, required_agreement(dtype, shape.has_experts()));
+      std::printf("%s %s batch %d: distance %.2e, cosine %.6f\n", name.c_str(), dtype,
+                  static_cast<int>(batch), match.distance, match.cosine);
+    }
+  }
+}
+
+TEST_F(cuda_decoder, reproduces_the_tiny_references) {
+  reproduce("llama-tiny", {1, 5});
+  reproduce("deepseek-moe-tiny", {1, 5});
+}
+
+TEST_F(cuda_decoder, reproduces_the_references_at_full_size) {
+  reproduce("llama-3.1-8b", {1, 3});
+  reproduce("deepseek-ocr-decoder", {1, 3});
+}
+
 TEST_F(cuda_decoder, refuses_what_does_not_fit_before_it_allocates) {
   try {
-    make("cuda", small_shape(), {64, 200'000'000, 32}, "bfloat16");
+    make_on("cuda", small_shape(), {64, 200'000'000, 32}, "bfloat16");
     FAIL() << "nothing was thrown";
   } catch (const failure& problem) {
     EXPECT_EQ(problem.code(), exit_code::bad_input);

@@ -95,7 +95,6 @@ __global__ __launch_bounds__(Warps* warp_size,
   const int token = static_cast<int>(blockIdx.z);
   const int split = static_cast<int>(blockIdx.x);
 
-  let_next_kernel_start();
   wait_for_previous_kernel();
   const bool decoding = place.positions != nullptr;
   const int sequence = decoding ? token : place.sequence;
@@ -143,6 +142,7 @@ __global__ __launch_bounds__(Warps* warp_size,
         values[at + d] = v_shared[d] = row[(in.heads + in.kv_heads + kv_head) * HeadDim + d];
   }
   __syncthreads();
+  let_next_kernel_start();
 
   float q[Heads][width];
   const int offset = lane % walk_type::group_lanes * width;

@@ -108,7 +108,8 @@ __device__ inline void wait_for_previous_kernel() {
 #endif
 }
 
-/// The next kernel's blocks may be scheduled as soon as this one's leave room.
+/// The next kernel's blocks may be scheduled as soon as this one's leave room. Called after the wait: kernels
+/// that start any earlier pile up behind a chain of waiting ones, and slow it down.
 __device__ inline void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

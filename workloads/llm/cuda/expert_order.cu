@@ -14,8 +14,8 @@ __global__ __launch_bounds__(block_threads) void order_kernel(expert_shape shape
   __shared__ int next_row[largest_expert_count];
   __shared__ int first_tile[largest_expert_count + 1];
   const int thread = static_cast<int>(threadIdx.x);
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   count[thread] = 0;
   __syncthreads();
   for (int slot = thread; slot < slots; slot += block_threads) atomicAdd(&count[ids[slot]], 1);
@@ -56,8 +56,8 @@ template <typename T>
 __global__ __launch_bounds__(256) void combine_kernel(expert_shape shape, const T* from, const float* shares,
                                                       const int* row_of_slot, T* hidden) {
   constexpr int width = vector_width<T>;
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t token = blockIdx.x;
   T* to = hidden + token * shape.hidden;
   for (int k = static_cast<int>(threadIdx.x) * width; k < shape.hidden; k += 256 * width) {

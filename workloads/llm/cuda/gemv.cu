@@ -46,19 +46,57 @@ __device__ inline int shared_index(int k, int depth) {
     return k;
 }
 
-/// Brings x to shared memory, times the norm's weight; returns the norm's factor, 1 without one. scratch
-/// holds a float a warp.
+/// Brings x to shared memory, times the norm's weight. The first vectors of that weight are loaded while the
+/// kernel before this one still runs.
 template <typename T, weight_layout Layout>
-__device__ inline float stage_x(const gemv_arguments<T>& a, float* x_shared, float* scratch) {
-  constexpr int width = vector_width<T>;
-  const auto& p = a.product;
-  float squares = 0;
-  for (int k = static_cast<int>(threadIdx.x) * width; k < p.depth; k += block_threads * width) {
+class x_stage {
+ public:
+  static constexpr int width = vector_width<T>;
+  static constexpr int step = block_threads * width;
+
+  __device__ explicit x_stage(const gemv_arguments<T>& a)
+      : m_arguments(a), m_first(static_cast<int>(threadIdx.x) * width) {
+    const auto& p = a.product;
+#pragma unroll
+    for (int i = 0; i < early; ++i)
+      if (p.norm_weight != nullptr && m_first + i * step < p.depth)
+        m_factors[i] = *reinterpret_cast<const uint4*>(p.norm_weight + m_first + i * step);
+  }
+
+  /// Returns the norm's factor, 1 without one. scratch holds a float a warp.
+  __device__ float bring(float* x_shared, float* scratch) const {
+    const auto& p = m_arguments.product;
+    float squares = 0;
+#pragma unroll
+    for (int i = 0; i < early; ++i)
+      if (m_first + i * step < p.depth) bring_vector(m_first + i * step, m_factors[i], x_shared, squares);
+    for (int k = m_first + early * step; k < p.depth; k += step) {
+      uint4 factors{};
+      if (p.norm_weight != nullptr) factors = *reinterpret_cast<const uint4*>(p.norm_weight + k);
+      bring_vector(k, factors, x_shared, squares);
+    }
+    if (p.norm_weight != nullptr) {
+      squares = warp_sum(squares);
+      if (threadIdx.x % warp_size == 0) scratch[threadIdx.x / warp_size] = squares;
+    }
+    __syncthreads();
+    if (p.norm_weight == nullptr) return 1.0F;
+    float total = 0;
+#pragma unroll
+    for (int warp = 0; warp < block_warps; ++warp) total += scratch[warp];
+    return rsqrtf(total / static_cast<float>(p.depth) + p.epsilon);
+  }
+
+ private:
+  static constexpr int early = 2;
+
+  __device__ void bring_vector(int k, const uint4& packed_factors, float* x_shared, float& squares) const {
+    const auto& p = m_arguments.product;
     float values[width];
     unpack<T>(*reinterpret_cast<const uint4*>(p.x + k), values);
     if (p.norm_weight != nullptr) {
       float factors[width];
-      unpack<T>(*reinterpret_cast<const uint4*>(p.norm_weight + k), factors);
+      unpack<T>(packed_factors, factors);
 #pragma unroll
       for (int i = 0; i < width; ++i) {
         squares += values[i] * values[i];
@@ -66,7 +104,7 @@ __device__ inline float stage_x(const gemv_arguments<T>& a, float* x_shared, flo
       }
     }
     if constexpr (Layout == weight_layout::expert_depth) {
-      const float share = a.chosen.shares[k / a.chosen.width];
+      const float share = m_arguments.chosen.shares[k / m_arguments.chosen.width];
 #pragma unroll
       for (int i = 0; i < width; ++i) values[i] *= share;
     }
@@ -75,17 +113,11 @@ __device__ inline float stage_x(const gemv_arguments<T>& a, float* x_shared, flo
       *reinterpret_cast<float4*>(x_shared + shared_index<T>(k + i, p.depth)) = {values[i], values[i + 1],
                                                                                 values[i + 2], values[i + 3]};
   }
-  if (p.norm_weight != nullptr) {
-    squares = warp_sum(squares);
-    if (threadIdx.x % warp_size == 0) scratch[threadIdx.x / warp_size] = squares;
-  }
-  __syncthreads();
-  if (p.norm_weight == nullptr) return 1.0F;
-  float total = 0;
-#pragma unroll
-  for (int warp = 0; warp < block_warps; ++warp) total += scratch[warp];
-  return rsqrtf(total / static_cast<float>(p.depth) + p.epsilon);
-}
+
+  const gemv_arguments<T>& m_arguments;
+  int m_first;
+  uint4 m_factors[early];
+};
 
 template <typename T>
 __device__ inline void load_x(const float* x_shared, int k, int depth, float (&x)[vector_width<T>]) {
@@ -100,12 +132,12 @@ __device__ inline void load_x(const float* x_shared, int k, int depth, float (&x
 }
 
 template <typename T, product_end End>
-__device__ inline void finish_row(const thin_product<T>& p, int row, float sum, float up_sum) {
+__device__ inline void finish_row(const thin_product<T>& p, int row, float sum, float up_sum, float before) {
   if constexpr (End == product_end::store) {
     const float bias = p.bias != nullptr ? to_float(p.bias[row]) : 0.0F;
     p.out[row] = from_float<T>(sum + bias);
   } else if constexpr (End == product_end::residual) {
-    p.out[row] = from_float<T>(to_float(p.out[row]) + sum);
+    p.out[row] = from_float<T>(before + sum);
   } else if constexpr (End == product_end::swiglu) {
     p.out[row] = from_float<T>(sum / (1.0F + __expf(-sum)) * up_sum);
   } else {
@@ -160,7 +192,7 @@ __global__ __launch_bounds__(block_threads) void gemv(gemv_arguments<T> a) {
       fetch_line(reinterpret_cast<const char*>(weight_at<T, Layout>(a, first_row, 0, s == 1)) + at);
   };
 
-  let_next_kernel_start();
+  const x_stage<T, Layout> stage(a);
   if constexpr (Layout == weight_layout::dense) {
     load(row, 0);
     fetch_after_first(row);
@@ -169,7 +201,16 @@ __global__ __launch_bounds__(block_threads) void gemv(gemv_arguments<T> a) {
     wait_for_previous_kernel();
     load(row, 0);
   }
-  const float factor = stage_x<T, Layout>(a, x_shared, scratch);
+  float before[Rows] = {};  // of the residual; read early, so that the row's end need not wait for it
+  const auto load_before = [&](int first_row) {
+    if constexpr (End == product_end::residual)
+#pragma unroll
+      for (int r = 0; r < Rows; ++r)
+        if (lane_k == 0 && first_row + r < rows) before[r] = to_float(p.out[first_row + r]);
+  };
+  load_before(row);
+  const float factor = stage.bring(x_shared, scratch);
+  let_next_kernel_start();
 
   for (; row < rows; row += row_stride) {
     float sums[streams][Rows] = {};
@@ -210,8 +251,10 @@ __global__ __launch_bounds__(block_threads) void gemv(gemv_arguments<T> a) {
     for (int r = 0; r < Rows; ++r) {
 #pragma unroll
       for (int s = 0; s < streams; ++s) sums[s][r] = warp_sum(sums[s][r]) * factor;
-      if (lane_k == 0 && row + r < rows) finish_row<T, End>(p, row + r, sums[0][r], sums[streams - 1][r]);
+      if (lane_k == 0 && row + r < rows)
+        finish_row<T, End>(p, row + r, sums[0][r], sums[streams - 1][r], before[r]);
     }
+    load_before(row + row_stride);
   }
 }
 

@@ -28,8 +28,8 @@ __global__ __launch_bounds__(block_threads) void grouped_gemm(grouped_product<bf
   const int thread = static_cast<int>(threadIdx.x);
   const int warp = thread / warp_size;
   const int lane = thread % warp_size;
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const int tile = static_cast<int>(blockIdx.y);
   if (tile >= *order.tile_count) return;
   const int begin = order.tile_begin[tile];
@@ -107,8 +107,8 @@ __global__ __launch_bounds__(block_threads) void grouped_gemm(grouped_product<bf
 /// float32 is for checking: a warp an output row, over the tile's tokens one after the other.
 __global__ __launch_bounds__(block_threads) void grouped_gemm_float(grouped_product<float> p,
                                                                     expert_order order) {
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const int tile = static_cast<int>(blockIdx.y);
   if (tile >= *order.tile_count) return;
   const int out_row = static_cast<int>(blockIdx.x) * block_warps + static_cast<int>(threadIdx.x) / warp_size;

@@ -119,8 +119,8 @@ __global__ __launch_bounds__(block_threads) void tiled_attention(attention_input
   const bf16* keys = in.keys + cache_offset;
   const bf16* values = in.values + cache_offset;
 
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const int context = first_position + min(tokens, first_query + block_queries);
   const int key_blocks = (context + block_keys - 1) / block_keys;
   copy_rows<HeadDim, block_queries>(base, in.qkv + head * HeadDim, row_width, first_query, tokens);

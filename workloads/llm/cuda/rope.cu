@@ -10,8 +10,8 @@ constexpr int block_warps = 8;
 template <typename T>
 __global__ __launch_bounds__(block_warps* warp_size) void rope(attention_inputs<T> in, T* qkv, int sequence,
                                                                int first_position) {
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const int head = static_cast<int>(blockIdx.y) * block_warps + static_cast<int>(threadIdx.x) / warp_size;
   const int all_heads = in.heads + 2 * in.kv_heads;
   if (head >= all_heads) return;

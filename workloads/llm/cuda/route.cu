@@ -68,8 +68,8 @@ __global__ __launch_bounds__(block_threads) void route_kernel(expert_shape shape
                                                               const T* norm_weight, float epsilon,
                                                               const T* router, routing out) {
   constexpr int width = vector_width<T>;
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const int token = static_cast<int>(blockIdx.y);
   const int expert = static_cast<int>(blockIdx.x) * block_warps + static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;

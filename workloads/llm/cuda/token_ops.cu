@@ -11,8 +11,8 @@ constexpr int block_threads = 256;
 template <typename T>
 __global__ __launch_bounds__(block_threads) void embed_kernel(const T* embedding, const int* tokens,
                                                               int width, T* out) {
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t token = tokens[blockIdx.x];
   const auto* from = reinterpret_cast<const uint4*>(embedding + token * width);
   auto* to = reinterpret_cast<uint4*>(out + static_cast<std::int64_t>(blockIdx.x) * width);
@@ -26,8 +26,8 @@ __global__ __launch_bounds__(block_threads) void rms_norm_kernel(const T* x, con
                                                                  int width, T* out) {
   constexpr int kept = 4;
   __shared__ float scratch[block_threads / warp_size];
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const int vectors = width / vector_width<T>;
   const auto* from = reinterpret_cast<const uint4*>(x + static_cast<std::int64_t>(blockIdx.x) * width);
   const auto* factors_from = reinterpret_cast<const uint4*>(weight);
@@ -70,8 +70,8 @@ __global__ __launch_bounds__(block_threads) void rms_norm_kernel(const T* x, con
 /// Grid: (parts of a row, tokens).
 template <typename T>
 __global__ __launch_bounds__(block_threads) void swiglu_kernel(const T* gate_up, int row_vectors, T* out) {
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const std::int64_t token = blockIdx.y;
   const int at = static_cast<int>(blockIdx.x * block_threads + threadIdx.x);
   if (at >= row_vectors) return;
@@ -96,8 +96,8 @@ __device__ inline unsigned long long order_key(float value, int index) {
 __global__ __launch_bounds__(block_threads) void choose_kernel(const float* logits, int vocab, int advance,
                                                                sequence_state state) {
   __shared__ unsigned long long of_warp[block_threads / warp_size];
-  let_next_kernel_start();
   wait_for_previous_kernel();
+  let_next_kernel_start();
   const int sequence = static_cast<int>(blockIdx.y);
   const float* row = logits + static_cast<std::int64_t>(sequence) * vocab;
   unsigned long long best = 0;

@@ -1,0 +1,74 @@
+// What the CUDA engine decides without a GPU: which operator a graph's node belongs to, and what it refuses.
+#include "cuda/cuda_limits.h"
+#include "llm/graph_map.h"
+#include "support.h"
+
+namespace profgate::llm {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+
+std::vector<std::string> operators_of(const graph_map& map) {
+  std::vector<std::string> ops;
+  for (const auto& node : map.nodes) ops.push_back(node.op);
+  return ops;
+}
+
+TEST(graph_map, gives_each_node_the_operator_that_queued_it) {
+  std::vector<graph_map::node> nodes(5);
+  nodes[3].kernel = "split_attention";
+  const auto map = assign_operators("decode_step", nodes,
+                                    {{"embed", 1}, {"attn.qkv", 3}, {"attn.rope", 3}, {"attn.core", 5}});
+  EXPECT_EQ(map.graph, "decode_step");
+  EXPECT_THAT(operators_of(map),
+              ::testing::ElementsAre("embed", "attn.qkv", "attn.qkv", "attn.core", "attn.core"));
+  EXPECT_EQ(map.nodes[3].kernel, "split_attention");
+}
+
+TEST(graph_map, a_node_without_an_operator_is_a_fault) {
+  const auto assign = [](std::vector<operator_end> ends) {
+    return failure_of([&] { assign_operators("g", std::vector<graph_map::node>(3), ends); });
+  };
+  EXPECT_STREQ(assign({{"embed", 2}}).what(), "graph 'g': 2 of 3 nodes have an operator");
+  EXPECT_EQ(assign({{"embed", 2}}).code(), exit_code::judged_bad);
+  EXPECT_THAT(assign({{"embed", 4}}).what(), HasSubstr("0 of 3 nodes"));
+  EXPECT_THAT(assign({{"embed", 2}, {"sample", 1}}).what(), HasSubstr("2 of 3 nodes"));
+  EXPECT_THAT(assign({}).what(), HasSubstr("0 of 3 nodes"));
+}
+
+constexpr std::int64_t hopper_shared_bytes = 227 * 1024;
+
+void expect_unsupported(const std::string& words, void (*change)(model_shape&)) {
+  model_shape shape = llama_tiny_shape();
+  change(shape);
+  expect_bad_input(words, [&] { cuda::require_supported(shape, hopper_shared_bytes); });
+}
+
+TEST(cuda_limits, names_the_field_that_has_no_code) {
+  cuda::require_supported(llama_tiny_shape(), hopper_shared_bytes);
+  expect_unsupported("model.shape.head_dim is 80; the CUDA engine needs 8, 16, 32, 64 or 128",
+                     [](model_shape& s) { s.head_dim = 80; });
+  expect_unsupported("model.shape.hidden_size is 60; the CUDA engine needs a multiple of 8",
+                     [](model_shape& s) { s.hidden_size = 60; });
+  expect_unsupported(
+      "model.shape.intermediate_size is 131072; the CUDA engine needs at most 58112 on this GPU",
+      [](model_shape& s) { s.intermediate_size = 131072; });
+  expect_unsupported("model.shape.num_experts is 2048", [](model_shape& s) { s.num_experts = 2048; });
+  expect_unsupported("model.shape.num_experts_per_tok is 40",
+                     [](model_shape& s) { s.num_experts_per_tok = 40; });
+  expect_unsupported("model.shape.moe_intermediate_size is 44",
+                     [](model_shape& s) { s.moe_intermediate_size = 44; });
+}
+
+TEST(cuda_limits, says_the_sum_of_what_does_not_fit) {
+  const cuda::memory_need need{16'000'000'000, 4'500'000'000, 300'000'000};
+  cuda::require_room(need, 20'800'000'000);
+  expect_bad_input(
+      "weights 16.00 GB + KV cache 4.50 GB + activations 0.30 GB = 20.80 GB do not fit the 20.70 GB that are "
+      "free",
+      [&] { cuda::require_room(need, 20'700'000'000); });
+}
+
+}  // namespace
+}  // namespace profgate::llm
