@@ -15,6 +15,7 @@ struct token_place {
   const int* positions = nullptr;  ///< decode: token z is sequence z's; null: all are of one sequence
   int sequence = 0;
   int first_position = 0;
+  bool next_starts_early = false;  ///< see let_next_kernel_start()
 };
 
 /// The last block of a token's head group adds up what all splits left. A thread has four neighbouring
@@ -95,6 +96,7 @@ __global__ __launch_bounds__(Warps* warp_size,
   const int token = static_cast<int>(blockIdx.z);
   const int split = static_cast<int>(blockIdx.x);
 
+  if (place.next_starts_early) let_next_kernel_start();
   wait_for_previous_kernel();
   const bool decoding = place.positions != nullptr;
   const int sequence = decoding ? token : place.sequence;
@@ -142,7 +144,7 @@ __global__ __launch_bounds__(Warps* warp_size,
         values[at + d] = v_shared[d] = row[(in.heads + in.kv_heads + kv_head) * HeadDim + d];
   }
   __syncthreads();
-  let_next_kernel_start();
+  if (!place.next_starts_early) let_next_kernel_start();
 
   float q[Heads][width];
   const int offset = lane % walk_type::group_lanes * width;
@@ -278,7 +280,7 @@ int splits_for(int multiprocessors, int batch, int heads, int kv_heads, std::int
 template <typename T>
 void decode_attention(const queue& to, const attention_inputs<T>& in, const int* positions, int batch,
                       const split_scratch& scratch) {
-  start_for_width(to, in, {positions, 0, 0}, batch, scratch);
+  start_for_width(to, in, {positions, 0, 0, batch > 1}, batch, scratch);
 }
 
 template <typename T>

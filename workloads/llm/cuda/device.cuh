@@ -108,8 +108,10 @@ __device__ inline void wait_for_previous_kernel() {
 #endif
 }
 
-/// The next kernel's blocks may be scheduled as soon as this one's leave room. Called after the wait: kernels
-/// that start any earlier pile up behind a chain of waiting ones, and slow it down.
+/// The next kernel's blocks may be scheduled as soon as this one's leave room. Where kernels are short, as
+/// with one sequence, it is called after the wait: kernels that start earlier pile up behind a chain of
+/// waiting ones, and slow it down (llama-3.1-8b on an H200: 4.16 ms a token instead of 4.06). Where a batch
+/// makes them longer, it is called first (batch 16: 5.79 ms a step instead of 5.91).
 __device__ inline void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -86,6 +86,7 @@ __global__ __launch_bounds__(block_threads, 2) void skinny_gemm(thin_product<bf1
   // Both run a round ahead: a register is loaded again as soon as it has been used.
   constexpr int round_depth = block_warps * chunk_depth;
   const int first_of_warp = warp * chunk_depth;
+  let_next_kernel_start();
 #pragma unroll
   for (int u = 0; u < unroll; ++u)
 #pragma unroll
@@ -101,7 +102,6 @@ __global__ __launch_bounds__(block_threads, 2) void skinny_gemm(thin_product<bf1
         fetch_line(rows_from[tile][half] - t * 8 + first_of_warp + round_depth + t * 64);
   wait_for_previous_kernel();
   load_x(first_of_warp);
-  let_next_kernel_start();
 
   float sums[row_tiles][ColumnTiles][4] = {};
   for (int first_k = first_of_warp; first_k < p.depth; first_k += round_depth) {

@@ -26,8 +26,8 @@ __global__ __launch_bounds__(block_threads) void rms_norm_kernel(const T* x, con
                                                                  int width, T* out) {
   constexpr int kept = 4;
   __shared__ float scratch[block_threads / warp_size];
-  wait_for_previous_kernel();
   let_next_kernel_start();
+  wait_for_previous_kernel();
   const int vectors = width / vector_width<T>;
   const auto* from = reinterpret_cast<const uint4*>(x + static_cast<std::int64_t>(blockIdx.x) * width);
   const auto* factors_from = reinterpret_cast<const uint4*>(weight);
