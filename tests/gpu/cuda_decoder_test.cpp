@@ -139,6 +139,7 @@ closeness compare(decoder& on_gpu, decoder& on_cpu, std::int64_t length, int ste
 struct agreement_case {
   const char* name;
   model_shape shape;
+  friend void PrintTo(const agreement_case& one, std::ostream* out) { *out << one.name; }
 };
 
 model_shape with(model_shape shape, const std::function<void(model_shape&)>& change) {

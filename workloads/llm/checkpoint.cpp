@@ -88,10 +88,10 @@ stored_tensor checkpoint::find(const tensor_spec& spec) const {
   const shard& holder = m_shards[found->second];
   const safetensors_entry& entry = holder.tensors.at(spec.name);
   if (entry.dims != spec.dims)
-    throw tensor_failure(holder.path, spec.name,
-                         "has the shape " + dims_text(entry.dims) + ", config.json asks for " +
-                             dims_text(spec.dims),
-                         "check that config.json and the weights belong to the same model");
+    throw tensor_failure(
+        holder.path, spec.name,
+        "has the shape " + dims_text(entry.dims) + ", config.json asks for " + dims_text(spec.dims),
+        "check that config.json and the weights belong to the same model");
   if (entry.dtype == tensor_dtype::other)
     throw tensor_failure(holder.path, spec.name, "has the dtype " + entry.dtype_name,
                          "use a checkpoint with F32, F16 or BF16 weights; quantised ones are not supported");

@@ -12,8 +12,8 @@ graph_map assign_operators(std::string graph, std::vector<graph_map::node> nodes
     for (; first < end.nodes_so_far; ++first) nodes[first].op = end.op;
   }
   if (first != nodes.size())
-    throw judged_bad("graph '" + graph + "': " + std::to_string(first) + " of " + std::to_string(nodes.size()) +
-                         " nodes have an operator",
+    throw judged_bad("graph '" + graph + "': " + std::to_string(first) + " of " +
+                         std::to_string(nodes.size()) + " nodes have an operator",
                      "the capture queued something outside of an operator's range: report it");
   return {std::move(graph), std::move(nodes)};
 }

@@ -71,9 +71,11 @@ ceilings measure_ceilings(const queue& to) {
                                          .depth = gemm_size});
   });
   measured.flops_per_s = 2.0 * static_cast<double>(gemm_size * gemm_size * gemm_size) / seconds;
-  measured.method = std::string("best of 8 passes: device copy of 2 GiB (read and write counted); cuBLASLt product of "
-                                "8192 x 8192 x 8192 in ") +
-                    (sizeof(T) == 2 ? "bfloat16" : "float32");
+  measured.method =
+      std::string(
+          "best of 8 passes: device copy of 2 GiB (read and write counted); cuBLASLt product of "
+          "8192 x 8192 x 8192 in ") +
+      (sizeof(T) == 2 ? "bfloat16" : "float32");
   return measured;
 }
 

@@ -82,8 +82,8 @@ void cuda_decoder<T>::prefill(std::span<const token_id> prompts) {
   const auto batch = static_cast<std::size_t>(m_plan.batch);
   const std::size_t length = prompts.size() / batch;
   if (length == 0 || length * batch != prompts.size())
-    throw bad_input("a prefill of " + std::to_string(prompts.size()) + " tokens for " + std::to_string(batch) +
-                        " sequences",
+    throw bad_input("a prefill of " + std::to_string(prompts.size()) + " tokens for " +
+                        std::to_string(batch) + " sequences",
                     "give each sequence the same number of tokens, at least one");
   check_room(length);
   for (const token_id token : prompts)
@@ -137,8 +137,8 @@ void cuda_decoder<T>::choose(std::span<const token_id> tokens) {
   const std::size_t bytes = batch * sizeof(token_id);
   PROFGATE_CUDA(cudaMemcpy(m_at.state.next_token, tokens.data(), bytes, cudaMemcpyHostToDevice));
   if (m_calls > 0)
-    PROFGATE_CUDA(cudaMemcpy(m_at.state.choices + (m_calls - 1) * batch, tokens.data(), bytes,
-                             cudaMemcpyHostToDevice));
+    PROFGATE_CUDA(
+        cudaMemcpy(m_at.state.choices + (m_calls - 1) * batch, tokens.data(), bytes, cudaMemcpyHostToDevice));
 }
 
 template <typename T>

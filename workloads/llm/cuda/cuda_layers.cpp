@@ -83,7 +83,8 @@ void cuda_decoder<T>::prefill_chunk(std::span<const token_id> tokens, int sequen
                                   m_queue.stream));
     embed_tokens(m_queue, m_weights.embedding, m_at.prompt, count, m_experts.hidden, m_at.hidden);
   });
-  layers({.tokens = count, .sequence = sequence, .first_position = static_cast<int>(first), .decoding = false});
+  layers(
+      {.tokens = count, .sequence = sequence, .first_position = static_cast<int>(first), .decoding = false});
   // The last position goes on to the LM head; of an earlier chunk the next one overwrites it.
   const auto hidden = static_cast<std::size_t>(m_shape.hidden_size);
   as(lm_head, [&] {
@@ -96,7 +97,8 @@ void cuda_decoder<T>::prefill_chunk(std::span<const token_id> tokens, int sequen
 template <typename T>
 void cuda_decoder<T>::step() {
   as(embed, [&] {
-    embed_tokens(m_queue, m_weights.embedding, m_at.state.next_token, m_plan.batch, m_experts.hidden, m_at.hidden);
+    embed_tokens(m_queue, m_weights.embedding, m_at.state.next_token, m_plan.batch, m_experts.hidden,
+                 m_at.hidden);
   });
   layers({.tokens = m_plan.batch, .sequence = 0, .first_position = 0, .decoding = true});
   lm_head_and_choice(m_at.hidden, 1);
@@ -107,7 +109,8 @@ void cuda_decoder<T>::lm_head_and_choice(const T* hidden, int advance) {
   multiply(lm_head, m_plan.batch, {hidden, m_weights.final_norm, lm_head},
            {m_weights.lm_head, m_shape.vocab_size, m_shape.hidden_size}, product_end::logits, nullptr);
   as(sample, [&] {
-    choose_tokens(m_queue, m_at.logits, static_cast<int>(m_shape.vocab_size), m_plan.batch, advance, m_at.state);
+    choose_tokens(m_queue, m_at.logits, static_cast<int>(m_shape.vocab_size), m_plan.batch, advance,
+                  m_at.state);
   });
 }
 
@@ -128,7 +131,8 @@ void cuda_decoder<T>::attention(std::size_t index, const chunk& work) {
   const auto& layer = m_weights.layers[index];
   const auto hidden = m_shape.hidden_size;
   const auto query = m_shape.query_width();
-  const auto cache_offset = static_cast<std::int64_t>(index) * m_plan.batch * m_plan.positions * m_shape.key_value_width();
+  const auto cache_offset =
+      static_cast<std::int64_t>(index) * m_plan.batch * m_plan.positions * m_shape.key_value_width();
   const attention_inputs<T> in{.qkv = m_at.qkv,
                                .q_norm = layer.q_norm,
                                .k_norm = layer.k_norm,
@@ -143,14 +147,16 @@ void cuda_decoder<T>::attention(std::size_t index, const chunk& work) {
                                .kv_heads = static_cast<int>(m_shape.num_key_value_heads),
                                .head_dim = static_cast<int>(m_shape.head_dim)};
   multiply(attn_qkv, work.tokens, {m_at.hidden, layer.attn_norm, attn_norm},
-           {layer.qkv, query + 2 * m_shape.key_value_width(), hidden, layer.qkv_bias}, product_end::store, m_at.qkv);
+           {layer.qkv, query + 2 * m_shape.key_value_width(), hidden, layer.qkv_bias}, product_end::store,
+           m_at.qkv);
   if (work.decoding) {
     as(attn_core, [&] { decode_attention(m_queue, in, m_at.state.position, m_plan.batch, m_at.split); });
   } else {
     as(attn_rope, [&] { rotate_and_cache(m_queue, in, work.sequence, work.first_position, work.tokens); });
     as(attn_core, [&] { prefill_attention(m_queue, in, work.sequence, work.first_position, work.tokens); });
   }
-  multiply(attn_out, work.tokens, {m_at.attended}, {layer.out, hidden, query}, product_end::residual, m_at.hidden);
+  multiply(attn_out, work.tokens, {m_at.attended}, {layer.out, hidden, query}, product_end::residual,
+           m_at.hidden);
 }
 
 template <typename T>
@@ -159,7 +165,8 @@ void cuda_decoder<T>::mlp(const device_layer<T>& layer, int tokens) {
   const auto inner = m_shape.intermediate_size;
   multiply(mlp_gate_up, tokens, {m_at.hidden, layer.mlp_norm, mlp_norm}, {layer.gate_up, inner, hidden},
            product_end::swiglu, m_at.activated);
-  multiply(mlp_down, tokens, {m_at.activated}, {layer.down, hidden, inner}, product_end::residual, m_at.hidden);
+  multiply(mlp_down, tokens, {m_at.activated}, {layer.down, hidden, inner}, product_end::residual,
+           m_at.hidden);
 }
 
 template <typename T>
@@ -176,9 +183,8 @@ void cuda_decoder<T>::experts_of_one_token(const device_layer<T>& layer) {
   const auto hidden = m_shape.hidden_size;
   const auto epsilon = static_cast<float>(m_shape.rms_norm_eps);
   const chosen_experts chosen{m_at.routed.ids, m_at.routed.shares, m_experts.top_k, m_experts.width};
-  as(moe_route, [&] {
-    route(m_queue, m_experts, m_at.hidden, layer.mlp_norm, epsilon, layer.router, 1, m_at.routed);
-  });
+  as(moe_route,
+     [&] { route(m_queue, m_experts, m_at.hidden, layer.mlp_norm, epsilon, layer.router, 1, m_at.routed); });
   as(moe_experts, [&] {
     multiply_expert_rows(m_queue,
                          thin_product<T>{.weight = layer.expert_gate_up,
@@ -193,7 +199,8 @@ void cuda_decoder<T>::experts_of_one_token(const device_layer<T>& layer) {
     const auto shared = m_shape.shared_intermediate_size;
     multiply(moe_shared, 1, {m_at.hidden, layer.mlp_norm}, {layer.shared_gate_up, shared, hidden},
              product_end::swiglu, m_at.activated);
-    multiply(moe_shared, 1, {m_at.activated}, {layer.shared_down, hidden, shared}, product_end::residual, m_at.hidden);
+    multiply(moe_shared, 1, {m_at.activated}, {layer.shared_down, hidden, shared}, product_end::residual,
+             m_at.hidden);
   }
   as(moe_experts, [&] {
     multiply_expert_depth(m_queue,
@@ -238,8 +245,8 @@ void cuda_decoder<T>::experts_of_many(const device_layer<T>& layer, int tokens) 
   });
   if (layer.shared_gate_up != nullptr) {
     const auto shared = m_shape.shared_intermediate_size;
-    multiply(moe_shared, tokens, {x}, {layer.shared_gate_up, shared, hidden}, product_end::swiglu, m_at.activated,
-             moe_shared);
+    multiply(moe_shared, tokens, {x}, {layer.shared_gate_up, shared, hidden}, product_end::swiglu,
+             m_at.activated, moe_shared);
     multiply(moe_shared, tokens, {m_at.activated}, {layer.shared_down, hidden, shared}, product_end::residual,
              m_at.hidden);
   }

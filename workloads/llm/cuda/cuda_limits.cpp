@@ -12,7 +12,8 @@ namespace {
 
 void require(bool holds, const char* field, std::int64_t value, const std::string& rule) {
   if (!holds)
-    throw bad_input(std::string("model.shape.") + field + " is " + std::to_string(value) + "; the CUDA engine needs " + rule,
+    throw bad_input(std::string("model.shape.") + field + " is " + std::to_string(value) +
+                        "; the CUDA engine needs " + rule,
                     "run the model on the CPU, or choose another shape");
 }
 
@@ -26,8 +27,8 @@ std::string gigabytes(std::int64_t bytes) {
 
 void require_supported(const model_shape& shape, std::int64_t shared_bytes) {
   constexpr std::int64_t head_dims[] = {8, 16, 32, 64, 128};
-  require(std::find(std::begin(head_dims), std::end(head_dims), shape.head_dim) != std::end(head_dims), "head_dim",
-          shape.head_dim, "8, 16, 32, 64 or 128");
+  require(std::find(std::begin(head_dims), std::end(head_dims), shape.head_dim) != std::end(head_dims),
+          "head_dim", shape.head_dim, "8, 16, 32, 64 or 128");
   const auto require_width = [&](const char* field, std::int64_t value) {
     require(value % 8 == 0, field, value, "a multiple of 8");
     const auto most = shared_bytes / static_cast<std::int64_t>(sizeof(float));
@@ -37,7 +38,8 @@ void require_supported(const model_shape& shape, std::int64_t shared_bytes) {
   require_width("intermediate_size", shape.intermediate_size);
   require_width("num_attention_heads * head_dim", shape.query_width());
   require_width("moe_intermediate_size", shape.moe_intermediate_size);
-  require_width("moe_intermediate_size * num_experts_per_tok", shape.moe_intermediate_size * shape.num_experts_per_tok);
+  require_width("moe_intermediate_size * num_experts_per_tok",
+                shape.moe_intermediate_size * shape.num_experts_per_tok);
   require_width("shared_intermediate_size", shape.shared_intermediate_size);
   require(shape.num_experts <= 1024, "num_experts", shape.num_experts, "at most 1024");
   require(shape.num_experts_per_tok <= 32, "num_experts_per_tok", shape.num_experts_per_tok, "at most 32");
@@ -45,11 +47,12 @@ void require_supported(const model_shape& shape, std::int64_t shared_bytes) {
 
 void require_room(const memory_need& need, std::int64_t free_bytes) {
   if (need.sum() <= free_bytes) return;
-  throw bad_input("weights " + gigabytes(need.weight_bytes) + " + KV cache " + gigabytes(need.kv_cache_bytes) +
-                      " + activations " + gigabytes(need.scratch_bytes) + " = " + gigabytes(need.sum()) +
-                      " do not fit the " + gigabytes(free_bytes) + " that are free on the GPU",
-                  "lower workload.batch, workload.prompt_tokens or workload.decode_tokens, or free the GPU of other "
-                  "programs");
+  throw bad_input(
+      "weights " + gigabytes(need.weight_bytes) + " + KV cache " + gigabytes(need.kv_cache_bytes) +
+          " + activations " + gigabytes(need.scratch_bytes) + " = " + gigabytes(need.sum()) +
+          " do not fit the " + gigabytes(free_bytes) + " that are free on the GPU",
+      "lower workload.batch, workload.prompt_tokens or workload.decode_tokens, or free the GPU of other "
+      "programs");
 }
 
 }  // namespace profgate::llm::cuda

@@ -12,8 +12,8 @@ namespace profgate::llm::cuda {
 /// How a decoder's work is cut; all of it follows from shape, capacity and GPU.
 struct decoder_plan {
   int batch = 1;
-  std::int64_t positions = 0;   ///< of each sequence's cache
-  int chunk_tokens = 0;         ///< of a prompt at once; also the most rows of any activation
+  std::int64_t positions = 0;  ///< of each sequence's cache
+  int chunk_tokens = 0;        ///< of a prompt at once; also the most rows of any activation
   int attention_splits = 1;
 };
 

@@ -171,9 +171,9 @@ void load_weights(const queue& to, const model_shape& shape, const std::string& 
   for (const auto& spec : tensors_of(shape)) buffers.upload(files.find(spec), weights.place_of.at(spec.name));
 }
 
-#define PROFGATE_INSTANTIATE(T)                                                                         \
-  template device_weights<T> place_weights(const model_shape&, memory_layout&);                         \
-  template void fill_weights(const queue&, const model_shape&, const device_weights<T>&);               \
+#define PROFGATE_INSTANTIATE(T)                                                           \
+  template device_weights<T> place_weights(const model_shape&, memory_layout&);           \
+  template void fill_weights(const queue&, const model_shape&, const device_weights<T>&); \
   template void load_weights(const queue&, const model_shape&, const std::string&, const device_weights<T>&)
 PROFGATE_INSTANTIATE(float);
 PROFGATE_INSTANTIATE(__nv_bfloat16);

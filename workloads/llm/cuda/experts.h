@@ -11,7 +11,7 @@ struct expert_shape {
   int experts = 0;
   int top_k = 0;
   int hidden = 0;
-  int width = 0;           ///< of one expert
+  int width = 0;             ///< of one expert
   bool renormalise = false;  ///< the chosen shares are scaled to sum to 1
 };
 
@@ -32,12 +32,12 @@ void route(const queue& to, const expert_shape& shape, const T* x, const T* norm
 
 /// Slots ordered by expert, in tiles of rows that one block of a product takes.
 struct expert_order {
-  int* slot_of_row = nullptr;    ///< [slots]
-  int* row_of_slot = nullptr;    ///< [slots]
-  int* tile_expert = nullptr;    ///< [largest_tile_count()]
-  int* tile_begin = nullptr;     ///< first row of the tile
+  int* slot_of_row = nullptr;  ///< [slots]
+  int* row_of_slot = nullptr;  ///< [slots]
+  int* tile_expert = nullptr;  ///< [largest_tile_count()]
+  int* tile_begin = nullptr;   ///< first row of the tile
   int* tile_end = nullptr;
-  int* tile_count = nullptr;     ///< [1]
+  int* tile_count = nullptr;  ///< [1]
 };
 
 constexpr int tile_tokens = 64;
@@ -48,8 +48,8 @@ constexpr int largest_tile_count(int slots, int experts) {
 void order_by_expert(const queue& to, const expert_shape& shape, const int* ids, int tokens,
                      const expert_order& out);
 
-/// out[row, r] = dot(x[source(row), :], weight[expert of row, r, :]), weight [experts, rows, depth]. source is
-/// the row's token where gather_divisor is top_k (x is [tokens, depth]), the row itself where it is 0.
+/// out[row, r] = dot(x[source(row), :], weight[expert of row, r, :]), weight [experts, rows, depth]. source
+/// is the row's token where gather_divisor is top_k (x is [tokens, depth]), the row itself where it is 0.
 template <typename T>
 struct grouped_product {
   const T* x = nullptr;

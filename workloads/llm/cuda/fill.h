@@ -10,7 +10,8 @@ namespace profgate::llm::cuda {
 
 /// to[i] = bf16(offset + scale * s(hash, first + i)): the formula of synthetic_weights.h.
 template <typename T>
-void fill_synthetic(const queue& to, std::uint64_t name_hash, float offset, float scale, std::int64_t count, T* out);
+void fill_synthetic(const queue& to, std::uint64_t name_hash, float offset, float scale, std::int64_t count,
+                    T* out);
 
 /// Elements of a checkpoint, as they lie in the file, to T. bytes is on the device, aligned to 16.
 template <typename T>

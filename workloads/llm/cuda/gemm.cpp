@@ -76,7 +76,8 @@ gemm_library::plan& gemm_library::plan_for(const plan_key& key) {
   check(status, "cublasLtMatmulAlgoGetHeuristic");
   if (found == 0)
     throw judged_bad("cuBLASLt has no algorithm for a product of " + std::to_string(key.tokens) + " x " +
-                         std::to_string(key.depth) + " and " + std::to_string(key.depth) + " x " + std::to_string(key.rows),
+                         std::to_string(key.depth) + " and " + std::to_string(key.depth) + " x " +
+                         std::to_string(key.rows),
                      "use a shape whose sizes are multiples of 8");
   made->algorithm = best.algo;
   slot = std::move(made);
@@ -91,13 +92,12 @@ void gemm_library::multiply(const queue& to, const wide_product<T>& product) {
                         product.out_float != nullptr ? sizeof(float) : sizeof(T), product.bias != nullptr,
                         product.add_to_out});
   if (product.bias != nullptr)
-    PROFGATE_CUDA(cublasLtMatmulDescSetAttribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias,
-                                                 sizeof product.bias));
+    PROFGATE_CUDA(cublasLtMatmulDescSetAttribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                 &product.bias, sizeof product.bias));
   const float one = 1.0F;
   const float kept = product.add_to_out ? 1.0F : 0.0F;
   check(cublasLtMatmul(m_library, way.operation, &one, product.weight, way.weight, product.x, way.x, &kept,
-                       out, way.out, out, way.out, &way.algorithm, m_workspace, workspace_bytes,
-                       to.stream),
+                       out, way.out, out, way.out, &way.algorithm, m_workspace, workspace_bytes, to.stream),
         "cublasLtMatmul");
 }
 

@@ -14,10 +14,10 @@ namespace profgate::llm::cuda {
 /// out[t, r] = dot(x[t, :], weight[r, :]) (+ bias[r]) (+ out[t, r]), t < tokens.
 template <typename T>
 struct wide_product {
-  const T* weight = nullptr;  ///< [rows, depth]
-  const T* bias = nullptr;    ///< [rows] or null
-  const T* x = nullptr;       ///< [tokens, depth]
-  T* out = nullptr;           ///< [tokens, rows]
+  const T* weight = nullptr;   ///< [rows, depth]
+  const T* bias = nullptr;     ///< [rows] or null
+  const T* x = nullptr;        ///< [tokens, depth]
+  T* out = nullptr;            ///< [tokens, rows]
   float* out_float = nullptr;  ///< instead of out, where given
   std::int64_t tokens = 0;
   std::int64_t rows = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cstdint>
-
 #include <cuda_bf16.h>
+
+#include <cstdint>
 
 #include "launch.h"
 
@@ -36,10 +36,10 @@ struct thin_product {
 
 /// Which rows of which experts a token uses.
 struct chosen_experts {
-  const int* ids = nullptr;        ///< [top_k]
-  const float* shares = nullptr;   ///< [top_k]
-  int count = 0;                   ///< top_k
-  int width = 0;                   ///< rows of an expert's gate, depth of its down
+  const int* ids = nullptr;       ///< [top_k]
+  const float* shares = nullptr;  ///< [top_k]
+  int count = 0;                  ///< top_k
+  int width = 0;                  ///< rows of an expert's gate, depth of its down
 };
 
 /// For batch 1: one warp a row, with the norm inside.

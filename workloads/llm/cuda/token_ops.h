@@ -13,7 +13,8 @@ void embed_tokens(const queue& to, const T* embedding, const int* tokens, int to
 
 /// out[t, :] = x[t, :] / rms(x[t, :]) * weight
 template <typename T>
-void rms_norm(const queue& to, const T* x, const T* weight, float epsilon, int token_count, int width, T* out);
+void rms_norm(const queue& to, const T* x, const T* weight, float epsilon, int token_count, int width,
+              T* out);
 
 /// out[t, i] = silu(gate_up[t, i]) * gate_up[t, width + i]
 template <typename T>
