@@ -172,6 +172,7 @@ std::vector<agreement_case> agreement_cases() {
                                  s.architecture = "qwen3", s.head_dim = 32, s.qk_norm = true,
                                  s.tie_word_embeddings = true;
                                })},
+      {"as_deep_as_default_shared_memory", with(base, [](model_shape& s) { s.intermediate_size = 12288; })},
       {"one_head_each_128", with(base, [](model_shape& s) { s.num_key_value_heads = 4, s.head_dim = 128; })},
       {"experts", with(base,
                        [](model_shape& s) {
@@ -322,6 +323,18 @@ void reproduce(const std::string& name, const std::vector<std::int64_t>& batches
       std::printf("%s %s batch %d: distance %.2e, cosine %.6f\n", name.c_str(), dtype,
                   static_cast<int>(batch), match.distance, match.cosine);
     }
+  }
+}
+
+/// Small enough for compute-sanitizer, large enough for tiles, splits and both kinds of thin products.
+TEST_F(cuda_decoder, agrees_with_the_cpu_where_work_is_split) {
+  auto shape = small_shape();
+  shape.head_dim = 64;
+  for (const std::int64_t batch : {1, 9}) {
+    const auto on_gpu = make_on("cuda", shape, {batch, 303, 300}, "bfloat16");
+    const auto on_cpu = make_on("cpu", shape, {1, 303, 300}, "float32");
+    EXPECT_GE(compare(on_gpu->engine(), on_cpu->engine(), 300, 3, shape).least_cosine, 0.998)
+        << "batch " << batch;
   }
 }
 

@@ -21,9 +21,6 @@ struct attention_inputs {
   int head_dim = 0;
 };
 
-/// The head widths there is code for.
-constexpr int supported_head_dims[] = {8, 16, 32, 64, 128};
-
 /// Scratch of the split attention: partial results, and counters that are zero between kernels.
 struct split_scratch {
   float* sums = nullptr;         ///< [batch, heads, splits, head_dim]

@@ -2,6 +2,8 @@
 
 #include <cuda.h>
 
+#include <memory>
+
 #include "check.h"
 #include "llm/failure.h"
 
@@ -80,14 +82,20 @@ captured_graph::captured_graph(const char* name, cudaStream_t stream,
                                const std::function<void(operator_recorder&)>& body) {
   operator_recorder recorder(stream);
   PROFGATE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  body(recorder);
-  cudaGraph_t graph = nullptr;
-  PROFGATE_CUDA(cudaStreamEndCapture(stream, &graph));
+  cudaGraph_t captured = nullptr;
+  try {
+    body(recorder);
+  } catch (...) {  // a stream must not be left capturing
+    cudaStreamEndCapture(stream, &captured);
+    cudaGraphDestroy(captured);
+    throw;
+  }
+  PROFGATE_CUDA(cudaStreamEndCapture(stream, &captured));
+  const std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)> graph(captured, &cudaGraphDestroy);
   std::vector<graph_map::node> nodes;
-  for (const auto& node : chain_of(graph)) nodes.push_back(describe(node));
+  for (const auto& node : chain_of(graph.get())) nodes.push_back(describe(node));
   m_map = assign_operators(name, std::move(nodes), recorder.ends());
-  PROFGATE_CUDA(cudaGraphInstantiate(&m_executable, graph, 0));
-  PROFGATE_CUDA(cudaGraphDestroy(graph));
+  PROFGATE_CUDA(cudaGraphInstantiate(&m_executable, graph.get(), 0));
   PROFGATE_CUDA(cudaGraphUpload(m_executable, stream));
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cublaslt.h"
 #include "llm/failure.h"
 
 namespace profgate::llm::cuda {
@@ -15,7 +16,7 @@ void check(cudaError_t status, const char* call) {
 
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw judged_bad(std::string(call) + ": " + cublasLtGetStatusString(status),
+  throw judged_bad(std::string(call) + ": " + load_cublaslt().status_string(status),
                    "check that cuBLASLt and the driver belong together");
 }
 

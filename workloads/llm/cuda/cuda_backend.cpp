@@ -6,6 +6,7 @@
 #include "cuda_ceilings.h"
 #include "cuda_decoder.h"
 #include "cuda_limits.h"
+#include "fill.h"
 #include "llm/backend.h"
 #include "llm/failure.h"
 #include "llm/stopwatch.h"
@@ -39,7 +40,7 @@ struct gpu {
     pci_bus_id = bus_id;
     shared_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin) - 1024;
     to.multiprocessors = properties.multiProcessorCount;
-    to.overlap = properties.major >= 9;
+    to.overlap = properties.major >= 9 && compiled_for_overlap();
     PROFGATE_CUDA(cudaStreamCreateWithFlags(&to.stream, cudaStreamNonBlocking));
   }
   gpu(const gpu&) = delete;
@@ -47,8 +48,19 @@ struct gpu {
   ~gpu() { cudaStreamDestroy(to.stream); }
 };
 
+/// What comes on top of the arrays: kernels that are loaded when first used, the graph, a checkpoint's
+/// staging.
+constexpr std::int64_t reserve_bytes = std::int64_t{512} << 20;
+
 std::int64_t signed_bytes(std::size_t bytes) {
   return static_cast<std::int64_t>(bytes);
+}
+
+std::int64_t free_bytes() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  PROFGATE_CUDA(cudaMemGetInfo(&free, &total));
+  return signed_bytes(free);
 }
 
 template <typename T>
@@ -58,7 +70,10 @@ class cuda_backend : public backend {
                const stage_ranges& ranges) {
     require_supported(shape, m_gpu.shared_bytes);
     // Before the model: a copy's speed depends on where in memory its buffers come to lie.
-    if (config.measure_ceilings) m_ceilings = cuda::measure_ceilings<T>(m_gpu.to);
+    if (config.measure_ceilings) {
+      require_room({0, 0, ceilings_bytes}, free_bytes() - reserve_bytes);
+      m_ceilings = cuda::measure_ceilings<T>(m_gpu.to);
+    }
     const decoder_plan plan = make_plan(shape, capacity, m_gpu.to.multiprocessors);
     memory_layout weights_need;
     place_weights<T>(shape, weights_need);
@@ -68,10 +83,7 @@ class cuda_backend : public backend {
     place_buffers<T>(shape, plan, scratch_need);
     m_need = {signed_bytes(weights_need.bytes_taken()), signed_bytes(cache_need.bytes_taken()),
               signed_bytes(scratch_need.bytes_taken())};
-    std::size_t free_bytes = 0;
-    std::size_t total_bytes = 0;
-    PROFGATE_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
-    require_room(m_need, signed_bytes(free_bytes));
+    require_room(m_need, free_bytes() - reserve_bytes);
 
     m_weight_memory = device_memory(weights_need.bytes_taken());
     m_cache_memory = device_memory(cache_need.bytes_taken());

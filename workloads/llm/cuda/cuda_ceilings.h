@@ -5,7 +5,10 @@
 
 namespace profgate::llm::cuda {
 
-/// What this GPU does at best, now: a large product through cuBLASLt, and a copy. Needs 5 GB of free memory.
+/// Memory that measure_ceilings() takes for as long as it runs.
+constexpr std::int64_t ceilings_bytes = std::int64_t{4} << 30;
+
+/// What this GPU does at best, now: a large product through cuBLASLt, and a copy.
 template <typename T>
 ceilings measure_ceilings(const queue& to);
 

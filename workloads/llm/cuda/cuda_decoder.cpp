@@ -27,6 +27,7 @@ void upload_angles(const model_shape& shape, std::int64_t positions, float* cosi
   const std::size_t bytes = cosine_values.size() * sizeof(float);
   PROFGATE_CUDA(cudaMemcpy(cosines, cosine_values.data(), bytes, cudaMemcpyHostToDevice));
   PROFGATE_CUDA(cudaMemcpy(sines, sine_values.data(), bytes, cudaMemcpyHostToDevice));
+  PROFGATE_CUDA(cudaDeviceSynchronize());  // the engine's stream does not wait for such copies
 }
 
 }  // namespace
@@ -78,6 +79,15 @@ void cuda_decoder<T>::check_room(std::size_t tokens) const {
 }
 
 template <typename T>
+void cuda_decoder<T>::require_vocabulary(std::span<const token_id> tokens) const {
+  for (const token_id token : tokens)
+    if (token < 0 || token >= m_shape.vocab_size)
+      throw bad_input("token " + std::to_string(token) + " is outside the vocabulary of " +
+                          std::to_string(m_shape.vocab_size),
+                      "give token ids of this model");
+}
+
+template <typename T>
 void cuda_decoder<T>::prefill(std::span<const token_id> prompts) {
   const auto batch = static_cast<std::size_t>(m_plan.batch);
   const std::size_t length = prompts.size() / batch;
@@ -86,13 +96,9 @@ void cuda_decoder<T>::prefill(std::span<const token_id> prompts) {
                         std::to_string(batch) + " sequences",
                     "give each sequence the same number of tokens, at least one");
   check_room(length);
-  for (const token_id token : prompts)
-    if (token < 0 || token >= m_shape.vocab_size)
-      throw bad_input("token " + std::to_string(token) + " is outside the vocabulary of " +
-                          std::to_string(m_shape.vocab_size),
-                      "give token ids of this model");
+  require_vocabulary(prompts);
+  finish();  // the last prompt may still be under way from the same memory
   if (m_host_prompt_size < prompts.size()) {
-    finish();
     PROFGATE_CUDA(cudaFreeHost(m_host_prompt));
     PROFGATE_CUDA(cudaMallocHost(&m_host_prompt, prompts.size_bytes()));
     m_host_prompt_size = prompts.size();
@@ -132,13 +138,20 @@ void cuda_decoder<T>::decode_step() {
 
 template <typename T>
 void cuda_decoder<T>::choose(std::span<const token_id> tokens) {
-  finish();
   const auto batch = static_cast<std::size_t>(m_plan.batch);
-  const std::size_t bytes = batch * sizeof(token_id);
-  PROFGATE_CUDA(cudaMemcpy(m_at.state.next_token, tokens.data(), bytes, cudaMemcpyHostToDevice));
-  if (m_calls > 0)
+  if (tokens.size() != batch)
+    throw bad_input(
+        std::to_string(tokens.size()) + " tokens are chosen for " + std::to_string(batch) + " sequences",
+        "choose one token a sequence");
+  require_vocabulary(tokens);
+  finish();
+  const auto copy_to = [&](int* to) {
     PROFGATE_CUDA(
-        cudaMemcpy(m_at.state.choices + (m_calls - 1) * batch, tokens.data(), bytes, cudaMemcpyHostToDevice));
+        cudaMemcpyAsync(to, tokens.data(), tokens.size_bytes(), cudaMemcpyHostToDevice, m_queue.stream));
+  };
+  copy_to(m_at.state.next_token);
+  if (m_calls > 0) copy_to(m_at.state.choices + (m_calls - 1) * batch);
+  finish();
 }
 
 template <typename T>

@@ -66,6 +66,7 @@ class cuda_decoder : public decoder {
                      range_name act_name);
   const T* normed(int tokens, const input& from);
   void check_room(std::size_t tokens) const;
+  void require_vocabulary(std::span<const token_id> tokens) const;
   void prefill_chunk(std::span<const token_id> tokens, int sequence, std::int64_t first);
   void step();
   void layers(const chunk& work);

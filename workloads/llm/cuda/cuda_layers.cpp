@@ -9,7 +9,7 @@ namespace profgate::llm::cuda {
 
 using enum range_name;
 
-/// Queues an operator under its range; a capture notes it instead.
+/// Queues an operator under its range; a capture also notes where its nodes end.
 template <typename T>
 template <typename Body>
 void cuda_decoder<T>::as(range_name name, Body&& body) {

@@ -35,7 +35,7 @@ void require_supported(const model_shape& shape, std::int64_t shared_bytes) {
     require(value <= most, field, value, "at most " + std::to_string(most) + " on this GPU");
   };
   require_width("hidden_size", shape.hidden_size);
-  require_width("intermediate_size", shape.intermediate_size);
+  if (!shape.has_experts(0)) require_width("intermediate_size", shape.intermediate_size);
   require_width("num_attention_heads * head_dim", shape.query_width());
   require_width("moe_intermediate_size", shape.moe_intermediate_size);
   require_width("moe_intermediate_size * num_experts_per_tok",

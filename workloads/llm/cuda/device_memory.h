@@ -25,7 +25,7 @@ class device_memory {
 };
 
 /// Hands out pieces of one block of memory, one after the other. Without a block it only counts, so the code
-/// that places arrays also says beforehand how much they need.
+/// that places arrays also says beforehand how much they need; its pieces are addresses that are never used.
 class memory_layout {
  public:
   memory_layout() = default;
@@ -33,15 +33,16 @@ class memory_layout {
 
   template <typename Element>
   Element* take(std::int64_t count) {
-    constexpr std::size_t alignment = 256;
-    auto* piece = m_base == nullptr ? nullptr : reinterpret_cast<Element*>(m_base + m_taken);
+    auto* piece = reinterpret_cast<Element*>(m_base + m_taken);
     m_taken += (static_cast<std::size_t>(count) * sizeof(Element) + alignment - 1) / alignment * alignment;
     return piece;
   }
   std::size_t bytes_taken() const { return m_taken; }
 
  private:
-  std::byte* m_base = nullptr;
+  static constexpr std::size_t alignment = 256;
+
+  std::byte* m_base = reinterpret_cast<std::byte*>(alignment);
   std::size_t m_taken = 0;
 };
 

@@ -1,9 +1,11 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <string>
 
 #include "device.cuh"
 #include "fill.h"
+#include "llm/failure.h"
 #include "llm/synthetic_formula.h"
 
 namespace profgate::llm::cuda {
@@ -55,6 +57,15 @@ void start_convert(const queue& to, const void* bytes, std::int64_t count, T* ou
 }
 
 }  // namespace weights_fill
+
+bool compiled_for_overlap() {
+  cudaFuncAttributes attributes{};
+  const cudaError_t status = cudaFuncGetAttributes(&attributes, synthetic_kernel<float>);
+  if (status != cudaSuccess)
+    throw not_possible(std::string("this build has no code for the CUDA device, no CUDA kernel can run: ") +
+                       cudaGetErrorString(status));
+  return attributes.ptxVersion >= 90;
+}
 
 template <typename T>
 void fill_synthetic(const queue& to, std::uint64_t name_hash, float offset, float scale, std::int64_t count,

@@ -8,6 +8,10 @@
 // How weights come to the device.
 namespace profgate::llm::cuda {
 
+/// Whether the kernels of this build wait for their predecessors by themselves (compiled for 9.0 or newer).
+/// Throws not_possible where the build has none for this GPU.
+bool compiled_for_overlap();
+
 /// to[i] = bf16(offset + scale * s(hash, first + i)): the formula of synthetic_weights.h.
 template <typename T>
 void fill_synthetic(const queue& to, std::uint64_t name_hash, float offset, float scale, std::int64_t count,

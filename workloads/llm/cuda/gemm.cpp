@@ -5,6 +5,7 @@
 #include <string>
 
 #include "check.h"
+#include "cublaslt.h"
 #include "llm/failure.h"
 
 namespace profgate::llm::cuda {
@@ -22,20 +23,20 @@ struct gemm_library::plan {
   plan(const plan&) = delete;
   plan& operator=(const plan&) = delete;
   ~plan() {
-    cublasLtMatrixLayoutDestroy(out);
-    cublasLtMatrixLayoutDestroy(x);
-    cublasLtMatrixLayoutDestroy(weight);
-    cublasLtMatmulDescDestroy(operation);
+    load_cublaslt().layout_destroy(out);
+    load_cublaslt().layout_destroy(x);
+    load_cublaslt().layout_destroy(weight);
+    load_cublaslt().desc_destroy(operation);
   }
 };
 
 gemm_library::gemm_library(void* workspace) : m_workspace(workspace) {
-  PROFGATE_CUDA(cublasLtCreate(&m_library));
+  PROFGATE_CUDA(load_cublaslt().create(&m_library));
 }
 
 gemm_library::~gemm_library() {
   m_plans.clear();
-  cublasLtDestroy(m_library);
+  load_cublaslt().destroy(m_library);
 }
 
 gemm_library::plan& gemm_library::plan_for(const plan_key& key) {
@@ -43,9 +44,9 @@ gemm_library::plan& gemm_library::plan_for(const plan_key& key) {
   if (slot) return *slot;
   auto made = std::make_unique<plan>();
   const cudaDataType_t type = key.element_bytes == 2 ? CUDA_R_16BF : CUDA_R_32F;
-  PROFGATE_CUDA(cublasLtMatmulDescCreate(&made->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  PROFGATE_CUDA(load_cublaslt().desc_create(&made->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-    PROFGATE_CUDA(cublasLtMatmulDescSetAttribute(made->operation, attribute, &value, sizeof value));
+    PROFGATE_CUDA(load_cublaslt().desc_set_attribute(made->operation, attribute, &value, sizeof value));
   };
   set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
   if (key.bias) {
@@ -54,8 +55,8 @@ gemm_library::plan& gemm_library::plan_for(const plan_key& key) {
   }
   const auto columns = [&](cudaDataType_t of, std::int64_t height, std::int64_t width) {
     cublasLtMatrixLayout_t layout = nullptr;
-    PROFGATE_CUDA(cublasLtMatrixLayoutCreate(&layout, of, static_cast<std::uint64_t>(height),
-                                             static_cast<std::uint64_t>(width), height));
+    PROFGATE_CUDA(load_cublaslt().layout_create(&layout, of, static_cast<std::uint64_t>(height),
+                                                static_cast<std::uint64_t>(width), height));
     return layout;
   };
   made->weight = columns(type, key.depth, key.rows);
@@ -63,16 +64,16 @@ gemm_library::plan& gemm_library::plan_for(const plan_key& key) {
   made->out = columns(key.out_bytes == 2 ? CUDA_R_16BF : CUDA_R_32F, key.rows, key.tokens);
 
   cublasLtMatmulPreference_t preference = nullptr;
-  PROFGATE_CUDA(cublasLtMatmulPreferenceCreate(&preference));
+  PROFGATE_CUDA(load_cublaslt().preference_create(&preference));
   const std::size_t workspace = workspace_bytes;
-  cublasStatus_t status = cublasLtMatmulPreferenceSetAttribute(
+  cublasStatus_t status = load_cublaslt().preference_set_attribute(
       preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
   if (status == CUBLAS_STATUS_SUCCESS)
-    status = cublasLtMatmulAlgoGetHeuristic(m_library, made->operation, made->weight, made->x, made->out,
-                                            made->out, preference, 1, &best, &found);
-  cublasLtMatmulPreferenceDestroy(preference);
+    status = load_cublaslt().algo_get_heuristic(m_library, made->operation, made->weight, made->x, made->out,
+                                                made->out, preference, 1, &best, &found);
+  load_cublaslt().preference_destroy(preference);
   check(status, "cublasLtMatmulAlgoGetHeuristic");
   if (found == 0)
     throw judged_bad("cuBLASLt has no algorithm for a product of " + std::to_string(key.tokens) + " x " +
@@ -92,12 +93,13 @@ void gemm_library::multiply(const queue& to, const wide_product<T>& product) {
                         product.out_float != nullptr ? sizeof(float) : sizeof(T), product.bias != nullptr,
                         product.add_to_out});
   if (product.bias != nullptr)
-    PROFGATE_CUDA(cublasLtMatmulDescSetAttribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                                 &product.bias, sizeof product.bias));
+    PROFGATE_CUDA(load_cublaslt().desc_set_attribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                     &product.bias, sizeof product.bias));
   const float one = 1.0F;
   const float kept = product.add_to_out ? 1.0F : 0.0F;
-  check(cublasLtMatmul(m_library, way.operation, &one, product.weight, way.weight, product.x, way.x, &kept,
-                       out, way.out, out, way.out, &way.algorithm, m_workspace, workspace_bytes, to.stream),
+  check(load_cublaslt().matmul(m_library, way.operation, &one, product.weight, way.weight, product.x, way.x,
+                               &kept, out, way.out, out, way.out, &way.algorithm, m_workspace,
+                               workspace_bytes, to.stream),
         "cublasLtMatmul");
 }
 

@@ -51,6 +51,8 @@ __device__ inline void choose_experts(const expert_shape& shape, const float* lo
         index = i * warp_size + lane;
       }
     warp_largest(best, index);
+    if (index >= shape.experts)
+      index = k;  // nothing but NaN: any expert, so that nobody reads beyond the last
 #pragma unroll
     for (int i = 0; i < largest_per_lane; ++i)
       if (i * warp_size + lane == index) values[i] = -INFINITY;

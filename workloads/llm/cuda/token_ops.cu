@@ -67,13 +67,13 @@ __global__ __launch_bounds__(block_threads) void rms_norm_kernel(const T* x, con
     write(at, from[at]);
 }
 
-/// Grid: (parts of a row, tokens).
+/// Grid: (tokens, parts of a row).
 template <typename T>
 __global__ __launch_bounds__(block_threads) void swiglu_kernel(const T* gate_up, int row_vectors, T* out) {
   wait_for_previous_kernel();
   let_next_kernel_start();
-  const std::int64_t token = blockIdx.y;
-  const int at = static_cast<int>(blockIdx.x * block_threads + threadIdx.x);
+  const std::int64_t token = blockIdx.x;
+  const int at = static_cast<int>(blockIdx.y * block_threads + threadIdx.x);
   if (at >= row_vectors) return;
   const auto* from = reinterpret_cast<const uint4*>(gate_up) + token * 2 * row_vectors + at;
   float gate[vector_width<T>];
@@ -144,7 +144,7 @@ void rms_norm(const queue& to, const T* x, const T* weight, float epsilon, int t
 template <typename T>
 void swiglu(const queue& to, const T* gate_up, int token_count, int width, T* out) {
   const int row_vectors = width / vector_width<T>;
-  const dim3 grid(ceil_div(row_vectors, block_threads), static_cast<unsigned>(token_count));
+  const dim3 grid(static_cast<unsigned>(token_count), ceil_div(row_vectors, block_threads));
   launch(to, swiglu_kernel<T>, grid, dim3(block_threads), 0, gate_up, row_vectors, out);
 }
 

@@ -126,7 +126,7 @@ struct workload_result {
   std::map<std::string, double> model_dims;
   std::optional<std::int64_t> parameters;
   std::optional<std::int64_t> active_parameters;
-  std::optional<std::int64_t> memory_peak_bytes;  ///< of the whole process on its device
+  std::optional<std::int64_t> memory_peak_bytes;  ///< CPU: of the process; GPU: in use there at the end
   std::optional<std::int64_t> weight_bytes;
   std::optional<std::int64_t> kv_cache_bytes;
   std::optional<std::int64_t> scratch_bytes;

@@ -19,7 +19,7 @@ struct device_description {
   std::string kind;  ///< cpu or cuda
   std::string name;
   std::optional<unsigned> threads;        ///< of the host, where they do the work
-  std::optional<std::string> pci_bus_id;  ///< of a GPU, as NVML spells it
+  std::optional<std::string> pci_bus_id;  ///< of a GPU, as CUDA spells it; NVML takes it
 };
 
 /// What a model occupies on its device.
@@ -27,8 +27,9 @@ struct memory_use {
   std::int64_t weight_bytes = 0;
   std::int64_t kv_cache_bytes = 0;
   std::int64_t scratch_bytes = 0;  ///< activations and workspaces
-  std::optional<std::int64_t>
-      peak_bytes;  ///< in use at most: on a GPU by all processes, with contexts and libraries
+  /// CPU: the most of this process. GPU: in use on it at the end of the run, contexts and other processes
+  /// included.
+  std::optional<std::int64_t> peak_bytes;
 };
 
 /// A model loaded on a device.
@@ -44,11 +45,12 @@ class backend {
   virtual memory_use memory() const = 0;
   /// Of the graphs that the engine has captured so far.
   virtual std::vector<graph_map> graph_maps() const { return {}; }
-  /// What the device can do. Asked last: its buffers must not count as the model's.
+  /// What the device can do. Asked last: on the CPU it is measured then, and its buffer is not the model's.
   virtual ceilings measure_ceilings() = 0;
 };
 
-/// Both throw not_possible where the machine lacks the device or its memory. ranges must outlive the result.
+/// Throw not_possible where the machine lacks the device. What does not fit its memory is not_possible on the
+/// CPU, bad_input with the sum on a GPU. ranges must outlive the result.
 std::unique_ptr<backend> make_cpu_backend(const workload_config& config, const model_shape& shape,
                                           decoder_capacity capacity, const stage_ranges& ranges);
 std::unique_ptr<backend> make_cuda_backend(const workload_config& config, const model_shape& shape,
