@@ -1,7 +1,6 @@
 #include "llm/cpu_decoder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "llm/cpu_products.h"
@@ -45,14 +44,7 @@ cpu_decoder::cpu_decoder(const model_shape& shape, const decoder_weights& weight
   m_scores = take(shape.num_attention_heads, capacity.positions);
   m_logits = take(1, shape.vocab_size);
 
-  const auto frequencies = rope_frequencies(shape);
-  for (std::int64_t position = 0; position < capacity.positions; ++position) {
-    for (const float frequency : frequencies) {
-      const float angle = static_cast<float>(position) * frequency;
-      m_cosines.push_back(std::cos(angle));
-      m_sines.push_back(std::sin(angle));
-    }
-  }
+  m_angles = make_rope_angles(shape, capacity.positions);
 }
 
 void cpu_decoder::reset() {
@@ -168,8 +160,8 @@ void cpu_decoder::rotate_and_cache(std::size_t layer, std::size_t tokens) {
         kernels::rms_norm(k, weights.k_norm, kv_heads, head_dim, epsilon, k);
       }
       const std::size_t position = m_position + t;
-      const float* cosines = m_cosines.data() + position * head_dim / 2;
-      const float* sines = m_sines.data() + position * head_dim / 2;
+      const float* cosines = m_angles.cosines.data() + position * head_dim / 2;
+      const float* sines = m_angles.sines.data() + position * head_dim / 2;
       kernels::rotate_heads(q, heads, head_dim, cosines, sines);
       kernels::rotate_heads(k, kv_heads, head_dim, cosines, sines);
       for (std::size_t head = 0; head < kv_heads; ++head) {

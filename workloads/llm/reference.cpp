@@ -110,14 +110,16 @@ reference_match check_against(decoder& engine, const reference& expected, const 
   reference_match match{expected.name, 0, 1};
   for (std::size_t sequence = 0; sequence < batch; ++sequence) {
     const auto of_sequence = logits.subspan(sequence * (logits.size() / batch), logits.size() / batch);
-    match.distance = std::fmax(match.distance, relative_distance(of_sequence, expected));
-    match.cosine = std::fmin(match.cosine, cosine(of_sequence, expected));
+    const double distance = relative_distance(of_sequence, expected);
+    const double angle_cosine = cosine(of_sequence, expected);
+    match.distance = std::fmax(match.distance, distance);
+    match.cosine = std::fmin(match.cosine, angle_cosine);
     // Negated so that a NaN fails too.
-    if (!(relative_distance(of_sequence, expected) <= required.largest_distance))
+    if (!(distance <= required.largest_distance))
       throw judged_bad(title + "the logits are " + std::to_string(match.distance) + " away, allowed is " +
                            std::to_string(required.largest_distance) + " (relative)",
                        remedy);
-    if (!(cosine(of_sequence, expected) >= required.least_cosine))
+    if (!(angle_cosine >= required.least_cosine))
       throw judged_bad(title + "the logits' cosine is " + std::to_string(match.cosine) +
                            ", required is at least " + std::to_string(required.least_cosine),
                        remedy);

@@ -29,4 +29,17 @@ std::vector<float> rope_frequencies(const model_shape& shape) {
   return frequencies;
 }
 
+rope_angles make_rope_angles(const model_shape& shape, std::int64_t positions) {
+  const auto frequencies = rope_frequencies(shape);
+  rope_angles angles;
+  for (std::int64_t position = 0; position < positions; ++position) {
+    for (const float frequency : frequencies) {
+      const float angle = static_cast<float>(position) * frequency;
+      angles.cosines.push_back(std::cos(angle));
+      angles.sines.push_back(std::sin(angle));
+    }
+  }
+  return angles;
+}
+
 }  // namespace profgate::llm

@@ -12,21 +12,10 @@
 namespace profgate::llm::cuda {
 namespace {
 
-/// [positions, head_dim / 2] each, in the CPU's arithmetic.
-void upload_angles(const model_shape& shape, std::int64_t positions, float* cosines, float* sines) {
-  const auto frequencies = rope_frequencies(shape);
-  std::vector<float> cosine_values;
-  std::vector<float> sine_values;
-  for (std::int64_t position = 0; position < positions; ++position) {
-    for (const float frequency : frequencies) {
-      const float angle = static_cast<float>(position) * frequency;
-      cosine_values.push_back(std::cos(angle));
-      sine_values.push_back(std::sin(angle));
-    }
-  }
-  const std::size_t bytes = cosine_values.size() * sizeof(float);
-  PROFGATE_CUDA(cudaMemcpy(cosines, cosine_values.data(), bytes, cudaMemcpyHostToDevice));
-  PROFGATE_CUDA(cudaMemcpy(sines, sine_values.data(), bytes, cudaMemcpyHostToDevice));
+void upload_angles(const rope_angles& angles, float* cosines, float* sines) {
+  const std::size_t bytes = angles.cosines.size() * sizeof(float);
+  PROFGATE_CUDA(cudaMemcpy(cosines, angles.cosines.data(), bytes, cudaMemcpyHostToDevice));
+  PROFGATE_CUDA(cudaMemcpy(sines, angles.sines.data(), bytes, cudaMemcpyHostToDevice));
   PROFGATE_CUDA(cudaDeviceSynchronize());  // the engine's stream does not wait for such copies
 }
 
@@ -51,7 +40,7 @@ cuda_decoder<T>::cuda_decoder(const model_shape& shape, const device_weights<T>&
                 .width = static_cast<int>(shape.moe_intermediate_size),
                 .renormalise = shape.norm_topk_prob},
       m_gemm(buffers.workspace) {
-  upload_angles(shape, plan.positions, buffers.cosines, buffers.sines);
+  upload_angles(make_rope_angles(shape, plan.positions), buffers.cosines, buffers.sines);
 }
 
 template <typename T>

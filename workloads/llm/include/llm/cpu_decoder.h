@@ -8,6 +8,7 @@
 #include "llm/decoder.h"
 #include "llm/float_arena.h"
 #include "llm/model_shape.h"
+#include "llm/rope.h"
 #include "llm/stage_ranges.h"
 #include "llm/stopwatch.h"
 #include "llm/thread_pool.h"
@@ -53,8 +54,8 @@ class cpu_decoder : public decoder {
   stopwatch m_watch;
   std::vector<std::int64_t> m_marks_ns;
   float_arena m_arena;
-  std::span<float> m_keys, m_values;      ///< [layers, kv heads, positions, D]
-  std::vector<float> m_cosines, m_sines;  ///< [positions, D / 2]
+  std::span<float> m_keys, m_values;  ///< [layers, kv heads, positions, D]
+  rope_angles m_angles;
 
   // Activations of one forward pass over T tokens.
   std::span<float> m_hidden, m_normed;  ///< [T, H]
