@@ -72,6 +72,11 @@ __device__ inline void store_pair(bf16* to, float2 values) {
   *reinterpret_cast<unsigned*>(to) = pack_pair(values.x, values.y);
 }
 
+/// silu(gate) * up
+__device__ inline float silu_times(float gate, float up) {
+  return gate / (1.0F + __expf(-gate)) * up;
+}
+
 /// A weight is read once a step: it leaves L1 to what is read again.
 __device__ inline uint4 load_once(const void* address) {
   uint4 v;

@@ -1,25 +1,12 @@
 #include <algorithm>
 
+#include "finish_product.cuh"
 #include "vector_stage.cuh"
 
 namespace profgate::llm::cuda {
 inline namespace vector_products {  // named: a kernel keeps its name from build to build
 
 constexpr int blocks_per_multiprocessor = 2;
-
-template <typename T, product_end End>
-__device__ inline void finish_row(const thin_product<T>& p, int row, float sum, float up_sum, float before) {
-  if constexpr (End == product_end::store) {
-    const float bias = p.bias != nullptr ? to_float(p.bias[row]) : 0.0F;
-    p.out[row] = from_float<T>(sum + bias);
-  } else if constexpr (End == product_end::residual) {
-    p.out[row] = from_float<T>(before + sum);
-  } else if constexpr (End == product_end::swiglu) {
-    p.out[row] = from_float<T>(sum / (1.0F + __expf(-sum)) * up_sum);
-  } else {
-    p.out_float[row] = sum;
-  }
-}
 
 /// A warp takes Rows neighbouring rows at a time, and of each Vectors vectors a lane, loaded a round ahead of
 /// the arithmetic; the first are on their way before the kernel before this one has ended.
@@ -128,7 +115,7 @@ __global__ __launch_bounds__(block_threads) void gemv(gemv_arguments<T> a) {
 #pragma unroll
       for (int s = 0; s < streams; ++s) sums[s][r] = warp_sum(sums[s][r]) * factor;
       if (lane_k == 0 && row + r < rows)
-        finish_row<T, End>(p, row + r, sums[0][r], sums[streams - 1][r], before[r]);
+        finish_product<T, End>(p, row + r, row + r, sums[0][r], sums[streams - 1][r], before[r]);
     }
     load_before(row + row_stride);
   }

@@ -1,5 +1,4 @@
-#include "device.cuh"
-#include "products.h"
+#include "finish_product.cuh"
 #include "tensor_core.cuh"
 
 namespace profgate::llm::cuda {
@@ -19,19 +18,6 @@ __device__ inline int first_row(int tile, int rows) {
   const int block = static_cast<int>(blockIdx.x);
   if constexpr (End == product_end::swiglu) return block * tile_rows + tile * rows;
   return (block * row_tiles + tile) * tile_rows;
-}
-
-template <product_end End>
-__device__ inline void finish(const thin_product<bf16>& p, int sequence, int row, float sum, float up_sum) {
-  const std::int64_t index = sequence * p.out_stride + row;
-  if constexpr (End == product_end::store)
-    p.out[index] = from_float<bf16>(sum + (p.bias != nullptr ? to_float(p.bias[row]) : 0.0F));
-  else if constexpr (End == product_end::residual)
-    p.out[index] = from_float<bf16>(to_float(p.out[index]) + sum);
-  else if constexpr (End == product_end::swiglu)
-    p.out[index] = from_float<bf16>(sum / (1.0F + __expf(-sum)) * up_sum);
-  else
-    p.out_float[index] = sum;
 }
 
 /// The weights are A (16 rows), the sequences B (8 columns each). Which k stands where in a fragment is free
@@ -151,7 +137,9 @@ __global__ __launch_bounds__(block_threads, 2) void skinny_gemm(thin_product<bf1
     const int out_row = first_row<End>(tile, 0) + row;
     if (sequence >= p.batch || out_row >= p.rows) continue;
     const float up_sum = End == product_end::swiglu ? total(1, row, sequence) : 0.0F;
-    finish<End>(p, sequence, out_row, total(tile, row, sequence), up_sum);
+    const std::int64_t index = sequence * p.out_stride + out_row;
+    const float before = End == product_end::residual ? to_float(p.out[index]) : 0.0F;
+    finish_product<bf16, End>(p, index, out_row, total(tile, row, sequence), up_sum, before);
   }
 }
 

@@ -81,7 +81,7 @@ __global__ __launch_bounds__(block_threads) void swiglu_kernel(const T* gate_up,
   unpack<T>(from[0], gate);
   unpack<T>(from[row_vectors], up);
 #pragma unroll
-  for (int i = 0; i < vector_width<T>; ++i) gate[i] = gate[i] / (1.0F + __expf(-gate[i])) * up[i];
+  for (int i = 0; i < vector_width<T>; ++i) gate[i] = silu_times(gate[i], up[i]);
   reinterpret_cast<uint4*>(out)[token * row_vectors + at] = pack<T>(gate);
 }
 
