@@ -46,6 +46,7 @@ class embedded_reader {
     result.dropped_records = m_header.dropped_records;
     result.ranges.reserve(m_records.size());
     for (const collector::range_record& record : m_records) result.ranges.push_back(to_range(record));
+    result.texts = m_texts;
     std::stable_sort(result.ranges.begin(), result.ranges.end(),
                      [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
     return result;
@@ -110,13 +111,13 @@ class embedded_reader {
       std::memcpy(&entry, m_chunk.data() + at, sizeof entry);
       const std::size_t next = at + collector::padded_string_bytes(entry.length);
       if (next > used_bytes) fail(fmt::format("corrupt: a string of chunk {} passes its end", index));
-      m_strings[entry.id] =
-          core::to_valid_utf8(std::string_view(m_chunk).substr(at + sizeof entry, entry.length));
+      m_strings[entry.id] = m_texts.keep(
+          core::to_valid_utf8(std::string_view(m_chunk).substr(at + sizeof entry, entry.length)));
       at = next;
     }
   }
 
-  const std::string& string_of(std::uint32_t id) const {
+  std::string_view string_of(std::uint32_t id) const {
     const auto found = m_strings.find(id);
     if (found == m_strings.end()) fail(fmt::format("corrupt: a range's name, string {}, is not in it", id));
     return found->second;
@@ -154,7 +155,8 @@ class embedded_reader {
   file_header m_header{};
   std::string m_chunk;
   std::vector<collector::range_record> m_records;
-  std::unordered_map<std::uint32_t, std::string> m_strings;
+  core::text_pool m_texts;
+  std::unordered_map<std::uint32_t, std::string_view> m_strings;
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ std::uint64_t thread_of(std::int64_t global_id) {
   return static_cast<std::uint64_t>(global_id) & 0xFFFFFF;
 }
 
-using string_table = std::unordered_map<std::int64_t, std::string>;
+using string_table = std::unordered_map<std::int64_t, std::string_view>;
 
 void check_schema(sqlite_reader& database, core::timeline& result) {
   const char* const table = database.has_table("META_DATA_EXPORT")   ? "META_DATA_EXPORT"  // 2023 and later
@@ -50,21 +50,21 @@ void check_schema(sqlite_reader& database, core::timeline& result) {
   }
 }
 
-string_table read_strings(sqlite_reader& database) {
+string_table read_strings(sqlite_reader& database, core::text_pool& texts) {
   string_table strings;
   database.for_each("SELECT id, value FROM StringIds",
-                    [&](const sqlite_row& row) { strings.emplace(row.integer(0), row.text(1)); });
+                    [&](const sqlite_row& row) { strings.emplace(row.integer(0), texts.keep(row.text(1))); });
   return strings;
 }
 
-std::string string_of(const sqlite_reader& database, const string_table& strings, std::int64_t id) {
+std::string_view string_of(const sqlite_reader& database, const string_table& strings, std::int64_t id) {
   const auto found = strings.find(id);
   if (found == strings.end()) database.fail(fmt::format("corrupt: string {} is not in StringIds", id));
   return found->second;
 }
 
 /// Domain ids count per process.
-using domain_table = std::map<std::pair<std::uint64_t, std::int64_t>, std::string>;
+using domain_table = std::map<std::pair<std::uint64_t, std::int64_t>, std::string_view>;
 
 void read_ranges(sqlite_reader& database, const string_table& strings, core::timeline& result) {
   if (!database.has_table("NVTX_EVENTS")) return;  // nsys leaves empty tables out
@@ -75,7 +75,7 @@ void read_ranges(sqlite_reader& database, const string_table& strings, core::tim
       [&](const sqlite_row& row) {
         const std::optional<std::int64_t> text_id = row.optional_integer(3);
         domains[{process_of(row.integer(0)), row.integer(1)}] =
-            text_id ? string_of(database, strings, *text_id) : row.text(2);
+            text_id ? string_of(database, strings, *text_id) : result.texts.keep(row.text(2));
       });
   database.for_each(
       fmt::format("SELECT start, end, eventType, globalTid, domainId, text, textId FROM NVTX_EVENTS "
@@ -96,8 +96,9 @@ void read_ranges(sqlite_reader& database, const string_table& strings, core::tim
         const auto domain = domains.find({range.process_id, row.integer(4)});
         if (domain != domains.end()) range.domain = domain->second;
         const std::optional<std::int64_t> text_id = row.optional_integer(6);
-        range.name = row.is_null(5) && text_id ? string_of(database, strings, *text_id) : row.text(5);
-        result.ranges.push_back(std::move(range));
+        range.name = row.is_null(5) && text_id ? string_of(database, strings, *text_id)
+                                               : result.texts.keep(row.text(5));
+        result.ranges.push_back(range);
       });
 }
 
@@ -109,7 +110,7 @@ void reopen_ranges_closed_by_nsys(std::vector<core::range_record>& ranges) {
   for (const core::range_record& range : ranges) {
     recording_end_ns = std::max(recording_end_ns, range.end_ns.value_or(0));
   }
-  using stack_key = std::pair<std::pair<std::uint64_t, std::uint64_t>, std::string>;
+  using stack_key = std::pair<std::pair<std::uint64_t, std::uint64_t>, std::string_view>;
   std::map<stack_key, std::vector<core::range_record*>> ended_last;
   for (core::range_record& range : ranges) {
     if (range.style != core::range_style::push_pop || range.end_ns != recording_end_ns) continue;
@@ -170,7 +171,7 @@ void read_kernels(sqlite_reader& database, const string_table& strings, core::ti
         const auto launched = launches.find(launch_key(kernel.process_id, row.integer(5)));
         kernel.launched_ns = launched == launches.end() ? kernel.start_ns : launched->second.start_ns;
         kernel.thread_id = launched == launches.end() ? 0 : launched->second.thread_id;
-        result.kernels.push_back(std::move(kernel));
+        result.kernels.push_back(kernel);
       });
 }
 
@@ -181,7 +182,7 @@ core::timeline read_nsys_sqlite(const std::filesystem::path& file) {
   core::timeline result;
   result.tool = "nsys";
   check_schema(database, result);
-  const string_table strings = read_strings(database);
+  const string_table strings = read_strings(database, result.texts);
   read_ranges(database, strings, result);
   reopen_ranges_closed_by_nsys(result.ranges);
   read_kernels(database, strings, result);

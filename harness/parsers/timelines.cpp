@@ -45,6 +45,10 @@ core::timeline read_timelines(const std::vector<std::filesystem::path>& files) {
     }
     append(all.ranges, more.ranges);
     append(all.kernels, more.kernels);
+    append(all.copies, more.copies);
+    append(all.calls, more.calls);
+    append(all.opaque_graphs, more.opaque_graphs);
+    all.texts.adopt(more.texts);
     all.dropped_records += more.dropped_records;
     if (!more.kernels_absent_reason) all.kernels_absent_reason.reset();
   }

@@ -61,12 +61,12 @@ std::string gate_list(const std::vector<range_name>& ranges) {
   return fmt::format("{}", fmt::join(gates, ","));
 }
 
-std::vector<core::range_record> observe_ranges(const capture_request& request, const command_runner& run) {
+core::timeline observe_ranges(const capture_request& request, const command_runner& run) {
   const embedded_run observed = run_under_collector(request, "diagnosis", false, run);
-  std::vector<core::range_record> ranges;
-  if (!observed.files.empty()) ranges = parsers::read_timelines(observed.files).ranges;
+  core::timeline timeline;
+  if (!observed.files.empty()) timeline = parsers::read_timelines(observed.files);
   for (const fs::path& file : observed.files) fs::remove(file);
-  return ranges;
+  return timeline;
 }
 
 capture_result capture_embedded(const capture_request& request, const command_runner& run) try {

@@ -19,7 +19,7 @@ embedded_run run_under_collector(const capture_request& request, const std::stri
 
 /// What the workload opens when nothing is gated: one more run of it, so only for finding out what went
 /// wrong.
-std::vector<core::range_record> observe_ranges(const capture_request& request, const command_runner& run);
+core::timeline observe_ranges(const capture_request& request, const command_runner& run);
 
 /// "decode_all@LLM,prefill@LLM"
 std::string gate_list(const std::vector<range_name>& ranges);

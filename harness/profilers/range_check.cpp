@@ -13,7 +13,7 @@
 namespace profgate::profilers {
 namespace {
 
-std::string in_words(const std::string& domain) {
+std::string in_words(std::string_view domain) {
   return domain.empty() ? "the default domain" : fmt::format("the domain '{}'", domain);
 }
 
@@ -41,7 +41,8 @@ range_state find_range(const core::timeline& timeline, const range_name& wanted)
   return state;
 }
 
-void fail_absent_range(const range_name& wanted, const std::vector<core::range_record>& seen) {
+void fail_absent_range(const range_name& wanted, const core::timeline& timeline) {
+  const std::vector<core::range_record>& seen = timeline.ranges;
   const std::string what = fmt::format("the workload never opened the NVTX range '{}' in {}", wanted.range,
                                        in_words(wanted.domain));
   if (seen.empty()) {
@@ -55,10 +56,11 @@ void fail_absent_range(const range_name& wanted, const std::vector<core::range_r
     if (range.name == wanted.range) {
       throw core::step_failure(
           fmt::format("{}; it opened it in {}", what, in_words(range.domain)),
-          fmt::format("ask for '{}', or open the range in {}", range_name{range.name, range.domain}.as_gate(),
+          fmt::format("ask for '{}', or open the range in {}",
+                      range_name{std::string(range.name), std::string(range.domain)}.as_gate(),
                       in_words(wanted.domain)));
     }
-    if (range.domain == wanted.domain) names.insert(range.name);
+    if (range.domain == wanted.domain) names.emplace(range.name);
   }
   const std::vector<std::string> in_domain(names.begin(), names.end());
   if (const auto meant = core::nearest(wanted.range, in_domain)) {
@@ -82,7 +84,7 @@ void require_ranges(const core::timeline& timeline, const std::vector<range_name
       case range_state::closed:
         break;
       case range_state::absent:
-        fail_absent_range(range, timeline.ranges);
+        fail_absent_range(range, timeline);
       case range_state::open:
         throw core::step_failure(
             fmt::format("the workload opened the NVTX range '{}' in {} but never closed it", range.range,

@@ -12,20 +12,24 @@ class timeline_builder {
  public:
   timeline_builder& range(const std::string& name, std::int64_t start_ns, std::int64_t end_ns,
                           std::uint64_t thread_id = 1) {
-    m_timeline.ranges.push_back({"LLM", name, core::range_style::push_pop, 1, thread_id, start_ns, end_ns});
+    m_timeline.ranges.push_back(
+        {"LLM", m_timeline.texts.keep(name), core::range_style::push_pop, 1, thread_id, start_ns, end_ns});
     return *this;
   }
   timeline_builder& start_end(const std::string& name, std::int64_t start_ns, std::int64_t end_ns) {
-    m_timeline.ranges.push_back({"LLM", name, core::range_style::start_end, 1, 1, start_ns, end_ns});
+    m_timeline.ranges.push_back(
+        {"LLM", m_timeline.texts.keep(name), core::range_style::start_end, 1, 1, start_ns, end_ns});
     return *this;
   }
   timeline_builder& open_range(const std::string& name, std::int64_t start_ns) {
-    m_timeline.ranges.push_back({"LLM", name, core::range_style::push_pop, 1, 1, start_ns, std::nullopt});
+    m_timeline.ranges.push_back(
+        {"LLM", m_timeline.texts.keep(name), core::range_style::push_pop, 1, 1, start_ns, std::nullopt});
     return *this;
   }
   timeline_builder& kernel(const std::string& name, std::int64_t launched_ns, std::int64_t start_ns,
                            std::int64_t end_ns, std::uint64_t thread_id = 1, int device = 0) {
-    m_timeline.kernels.push_back({name, device, 0, 1, thread_id, launched_ns, start_ns, end_ns});
+    m_timeline.kernels.push_back(
+        {m_timeline.texts.keep(name), device, 0, 1, thread_id, launched_ns, start_ns, end_ns});
     return *this;
   }
   timeline_builder& no_kernels(const std::string& reason) {
@@ -35,7 +39,7 @@ class timeline_builder {
   core::timeline build() const { return m_timeline; }
 
  private:
-  core::timeline m_timeline{"embedded", "1", {}, {}, std::nullopt, 0};
+  core::timeline m_timeline{.tool = "embedded", .tool_version = "1"};
 };
 
 inline timeline_figures analyze_one(const core::timeline& timeline) {

@@ -36,7 +36,7 @@ class collector : public ::testing::Test {
 
   static std::vector<std::string> names(const core::timeline& timeline) {
     std::vector<std::string> result;
-    for (const range_record& range : timeline.ranges) result.push_back(range.name);
+    for (const range_record& range : timeline.ranges) result.emplace_back(range.name);
     return result;
   }
 

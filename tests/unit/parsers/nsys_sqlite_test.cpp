@@ -75,7 +75,7 @@ TEST_F(nsys_sqlite, agrees_with_nsys_stats_to_the_nanosecond) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> calls_and_total_ns;
   for (const range_record& range : timeline.ranges) {
     ASSERT_TRUE(range.end_ns) << range.name;
-    auto& [calls, total_ns] = calls_and_total_ns[range.name];
+    auto& [calls, total_ns] = calls_and_total_ns[std::string(range.name)];
     ++calls;
     total_ns += *range.end_ns - range.start_ns;
   }

@@ -39,9 +39,8 @@ class capture_test : public ::testing::Test {
 
   std::vector<std::string> recorded_names(const profilers::capture_result& result) {
     std::vector<std::string> names;
-    for (const core::range_record& range : parsers::read_timelines(result.timeline_files).ranges) {
-      names.push_back(range.name);
-    }
+    const core::timeline recorded = parsers::read_timelines(result.timeline_files);
+    for (const core::range_record& range : recorded.ranges) names.emplace_back(range.name);
     return names;
   }
 

@@ -204,10 +204,10 @@ core::timeline gpu_timeline() {
   add_range(timeline, "decode_all", 50 * ms, 150 * ms);
   add_range(timeline, "moe.experts", 50 * ms, 120 * ms);
   add_range(timeline, "copy", 60 * ms, 70 * ms, 1, range_style::start_end);
-  const auto launch = [&](std::string name, std::int64_t launched_ns, std::int64_t start_ns,
+  const auto launch = [&](std::string_view name, std::int64_t launched_ns, std::int64_t start_ns,
                           std::int64_t duration_ns, int device = 0) {
     timeline.kernels.push_back(
-        {std::move(name), device, 7, 100, 1, launched_ns, start_ns, start_ns + duration_ns});
+        {timeline.texts.keep(name), device, 7, 100, 1, launched_ns, start_ns, start_ns + duration_ns});
   };
   launch("void gemm<(int)32, (bool)1>(const T *, float[4])", 6 * ms, 7 * ms, 20 * ms + 1);
   launch("void a|b<x, \"q\">(`t`)\n![img](http://x) $y$ #h ~s~", 8 * ms, 28 * ms, 2 * ms);

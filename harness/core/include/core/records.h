@@ -5,7 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "core/text_pool.h"
 
 /// What the parsers make of the tools' files and what the analysis reads: plain data, no file format in it.
 /// Times are nanoseconds on the tool's own clock; only differences mean anything.
@@ -13,10 +16,10 @@ namespace profgate::core {
 
 enum class range_style { push_pop, start_end };
 
-/// One NVTX range.
+/// One NVTX range. Texts of a timeline's records lie in its pool.
 struct range_record {
-  std::string domain;  ///< empty: the default domain
-  std::string name;
+  std::string_view domain{};  ///< empty: the default domain
+  std::string_view name{};
   range_style style = range_style::push_pop;
   std::uint64_t process_id = 0;
   std::uint64_t thread_id = 0;
@@ -26,7 +29,7 @@ struct range_record {
 
 /// One kernel on the device, as the timeline saw it.
 struct kernel_execution {
-  std::string name;  ///< demangled, whole
+  std::string_view name{};  ///< demangled, whole
   int device = 0;
   std::uint64_t stream = 0;
   std::uint64_t process_id = 0;
@@ -34,16 +37,60 @@ struct kernel_execution {
   std::int64_t launched_ns = 0;  ///< when the host called
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  std::string_view mangled_name{};       ///< empty where the tool does not tell it
+  std::array<std::uint32_t, 3> grid{};   ///< blocks; zero where the tool does not tell it
+  std::array<std::uint32_t, 3> block{};  ///< threads
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t shared_bytes = 0;  ///< a block's, static and dynamic
+  std::uint64_t graph_node = 0;    ///< 0: not launched from a graph
+  std::uint32_t correlation = 0;   ///< of the call that launched it, unique in its process
+};
+
+enum class copy_kind { host_to_device, device_to_host, device_to_device, memset, other };
+
+/// One copy or memset on the device.
+struct copy_execution {
+  copy_kind kind = copy_kind::other;
+  int device = 0;
+  std::uint64_t stream = 0;
+  std::uint64_t process_id = 0;
+  std::uint64_t thread_id = 0;   ///< that asked for it
+  std::int64_t launched_ns = 0;  ///< when the host called
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t bytes = 0;
+  std::uint64_t graph_node = 0;
+};
+
+/// One call of the host into CUDA's runtime or driver.
+struct host_call {
+  std::string_view name{};
+  std::uint64_t process_id = 0;
+  std::uint64_t thread_id = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint32_t correlation = 0;
+};
+
+/// A whole graph launch that the tool recorded as one block, its kernels unseen.
+struct opaque_graph {
+  std::uint64_t process_id = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
 };
 
 /// Everything one traced run of a workload left.
 struct timeline {
-  std::string tool;  ///< "nsys" or "embedded"
-  std::string tool_version;
-  std::vector<range_record> ranges;
-  std::vector<kernel_execution> kernels;
-  std::optional<std::string> kernels_absent_reason;  ///< set where the tool could not have seen any
+  std::string tool{};  ///< "nsys" or "embedded"
+  std::string tool_version{};
+  std::vector<range_record> ranges{};
+  std::vector<kernel_execution> kernels{};
+  std::optional<std::string> kernels_absent_reason{};  ///< set where the tool could not have seen any
   std::uint64_t dropped_records = 0;
+  std::vector<copy_execution> copies{};
+  std::vector<host_call> calls{};
+  std::vector<opaque_graph> opaque_graphs{};
+  text_pool texts{};  ///< what the records' texts point into
 };
 
 /// A kernel's sum over one stage (R12).
