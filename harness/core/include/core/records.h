@@ -102,6 +102,28 @@ struct kernel_record {
   std::optional<double> mean_ns;  ///< where the source gave none: total / max(calls, 1)
 };
 
+/// Launches of one stage that do the same work: one GEMV name serves many shapes, so grid and operator are
+/// part of what tells them apart.
+struct kernel_group {
+  std::string kernel_name;
+  std::string op;  ///< empty: launched under no operator
+  int device = 0;
+  std::array<std::uint32_t, 3> grid{};
+  std::array<std::uint32_t, 3> block{};
+  std::int64_t total_ns = 0;
+  std::int64_t calls = 0;
+};
+
+/// What ncu counted of one launch.
+struct kernel_counters {
+  std::string kernel_name;
+  std::vector<std::string> ranges;  ///< around the launch, outermost first, of the workload's domain
+  int device = 0;
+  std::array<std::uint32_t, 3> grid{};
+  std::array<std::uint32_t, 3> block{};
+  std::map<std::string, double> metrics;  ///< by ncu's name, in base units; an absent one was not counted
+};
+
 /// An operator's (inner NVTX range's) sum over one stage.
 struct operator_record {
   std::string stage;
