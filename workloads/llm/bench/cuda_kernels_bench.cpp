@@ -217,7 +217,7 @@ void decode(benchmark::State& state, const attention_case& c, int batch) {
     auto own = memory.own(turn, bytes);
     in.keys = own.take<element>(cache);
     in.values = own.take<element>(cache);
-    decode_attention(the_gpu().to, in, positions, batch, scratch);
+    decode_attention(the_gpu().to, in, {positions, in.cosines, in.sines}, batch, scratch);
   });
 }
 

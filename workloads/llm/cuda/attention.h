@@ -21,6 +21,12 @@ struct attention_inputs {
   int head_dim = 0;
 };
 
+/// Where each sequence's token of a decode step stands.
+struct step_place {
+  const int* positions = nullptr;                    ///< [batch]
+  const float *cosines = nullptr, *sines = nullptr;  ///< [batch, head_dim / 2]: the positions' angles
+};
+
 /// Scratch of the split attention: partial results, and counters that are zero between kernels.
 struct split_scratch {
   float* sums = nullptr;         ///< [batch, heads, splits, head_dim]
@@ -34,10 +40,10 @@ constexpr int largest_split_count = 64;
 /// How many blocks share one sequence's context, so that all multiprocessors have work.
 int splits_for(int multiprocessors, int batch, int heads, int kv_heads, std::int64_t capacity);
 
-/// One token a sequence at position positions[sequence]: norms and rotates q and k, writes k and v to the
+/// One token a sequence at its place: norms and rotates q and k, writes k and v to the
 /// cache, attends over the context so far.
 template <typename T>
-void decode_attention(const queue& to, const attention_inputs<T>& in, const int* positions, int batch,
+void decode_attention(const queue& to, const attention_inputs<T>& in, const step_place& place, int batch,
                       const split_scratch& scratch);
 
 /// Norms and rotates q in place and k into the cache, copies v there: tokens of one sequence from

@@ -40,6 +40,7 @@ struct gpu {
     pci_bus_id = bus_id;
     shared_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin) - 1024;
     to.multiprocessors = properties.multiProcessorCount;
+    to.shared_bytes = properties.sharedMemPerBlockOptin;
     to.overlap = properties.major >= 9 && compiled_for_overlap();
     PROFGATE_CUDA(cudaStreamCreateWithFlags(&to.stream, cudaStreamNonBlocking));
   }

@@ -98,7 +98,13 @@ template <typename T>
 void cuda_decoder<T>::step() {
   as(embed, [&] {
     embed_tokens(m_queue, m_weights.embedding, m_at.state.next_token, m_plan.batch, m_experts.hidden,
-                 m_at.hidden);
+                 m_at.hidden,
+                 {.positions = m_at.state.position,
+                  .all_cosines = m_at.cosines,
+                  .all_sines = m_at.sines,
+                  .cosines = m_at.step_cosines,
+                  .sines = m_at.step_sines,
+                  .half_head = static_cast<int>(m_shape.head_dim / 2)});
   });
   layers({.tokens = m_plan.batch, .sequence = 0, .first_position = 0, .decoding = true});
   lm_head_and_choice(m_at.hidden, 1);
@@ -150,7 +156,8 @@ void cuda_decoder<T>::attention(std::size_t index, const chunk& work) {
            {layer.qkv, query + 2 * m_shape.key_value_width(), hidden, layer.qkv_bias}, product_end::store,
            m_at.qkv);
   if (work.decoding) {
-    as(attn_core, [&] { decode_attention(m_queue, in, m_at.state.position, m_plan.batch, m_at.split); });
+    const step_place place{m_at.state.position, m_at.step_cosines, m_at.step_sines};
+    as(attn_core, [&] { decode_attention(m_queue, in, place, m_plan.batch, m_at.split); });
   } else {
     as(attn_rope, [&] { rotate_and_cache(m_queue, in, work.sequence, work.first_position, work.tokens); });
     as(attn_core, [&] { prefill_attention(m_queue, in, work.sequence, work.first_position, work.tokens); });

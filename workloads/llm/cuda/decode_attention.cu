@@ -12,10 +12,12 @@ constexpr float log2_e = 1.4426950408889634F;
 
 /// Where a block's token stands.
 struct token_place {
-  const int* positions = nullptr;  ///< decode: token z is sequence z's; null: all are of one sequence
+  step_place step;  ///< decode: token z is sequence z's; without positions all are of one sequence
   int sequence = 0;
   int first_position = 0;
-  bool next_starts_early = false;  ///< see let_next_kernel_start()
+  /// The kernel before this one writes the cache, or is one that starts its successor early: nothing is read
+  /// before it has ended, and the next may start at once (see let_next_kernel_start()).
+  bool waits_first = false;
 };
 
 /// The last block of a token's head group adds up what all splits left. A thread has four neighbouring
@@ -67,12 +69,38 @@ __device__ inline void merge_splits(const attention_inputs<T>& in, const split_s
   }
 }
 
+/// The groups of a warp become one: afterwards each lane has the sums of all of them.
+template <int GroupLanes, int Heads, int Width>
+__device__ inline void merge_groups(running_attention<Heads, Width>& state) {
+#pragma unroll
+  for (int lanes = GroupLanes; lanes < warp_size; lanes *= 2)
+#pragma unroll
+    for (int h = 0; h < Heads; ++h) {
+      const float largest = fmaxf(state.largest[h], __shfl_xor_sync(all_lanes, state.largest[h], lanes));
+      const float weight = part_weight(state.largest[h], largest);
+      state.largest[h] = largest;
+      state.total[h] *= weight;
+      state.total[h] += __shfl_xor_sync(all_lanes, state.total[h], lanes);
+#pragma unroll
+      for (int i = 0; i < Width; ++i) {
+        state.sums[h][i] *= weight;
+        state.sums[h][i] += __shfl_xor_sync(all_lanes, state.sums[h][i], lanes);
+      }
+    }
+}
+
+/// Three small blocks a multiprocessor; beside a large one of two heads the next kernel's first block.
+template <int Heads, int Warps>
+constexpr int attention_registers = Warps == 4   ? 168
+                                    : Heads <= 2 ? 160
+                                                 : 240;
+
 /// Grid: (splits, kv_heads * head groups, tokens).
 template <typename T, int HeadDim, int Heads, int Warps>
-__global__ __launch_bounds__(Warps* warp_size,
-                             Warps == 4 ? 3 : 1) void split_attention(attention_inputs<T> in,
-                                                                      token_place place,
-                                                                      split_scratch scratch) {
+__global__ __launch_bounds__(Warps* warp_size)
+    __maxnreg__((attention_registers<Heads, Warps>)) void split_attention(attention_inputs<T> in,
+                                                                          token_place place,
+                                                                          split_scratch scratch) {
   // Large blocks have the registers to load all of a few thousand positions at once.
   using walk_type = position_walk<T, HeadDim, Heads, Warps == 8 ? 9 : 4, Warps == 4>;
   constexpr int width = walk_type::width;
@@ -81,9 +109,8 @@ __global__ __launch_bounds__(Warps* warp_size,
   __shared__ __align__(16) float q_shared[Heads][HeadDim];
   __shared__ __align__(16) T k_shared[HeadDim];
   __shared__ __align__(16) T v_shared[HeadDim];
-  __shared__ float2 stats_shared[groups][Heads];
-  __shared__ __align__(16) float sums_shared[groups][Heads][HeadDim];
-  __shared__ float2 part_shared[Heads];  // of the whole block
+  __shared__ float2 stats_shared[Warps][Heads];
+  __shared__ __align__(16) float sums_shared[Warps][Heads][HeadDim];
 
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
@@ -96,9 +123,7 @@ __global__ __launch_bounds__(Warps* warp_size,
   const int token = static_cast<int>(blockIdx.z);
   const int split = static_cast<int>(blockIdx.x);
 
-  if (place.next_starts_early) let_next_kernel_start();
-  wait_for_previous_kernel();
-  const bool decoding = place.positions != nullptr;
+  const bool decoding = place.step.positions != nullptr;
   const int sequence = decoding ? token : place.sequence;
   // A split's share is one of the capacity, not of the context: it can be read before the position is known.
   const int capacity = static_cast<int>(in.capacity);
@@ -112,39 +137,52 @@ __global__ __launch_bounds__(Warps* warp_size,
   walk_type walk(keys + static_cast<std::int64_t>(begin) * HeadDim,
                  values + static_cast<std::int64_t>(begin) * HeadDim, group, groups,
                  min(share, capacity - begin));
-  walk.load();
-  const int position = decoding ? place.positions[token] : place.first_position + token;
+
+  // The product before this starts its successor only after its own wait: all kernels before it have ended.
+  // Of what is read here only q, k and v of this token can still be under way; cache, position and angles
+  // date from earlier.
+  if (place.waits_first) {
+    let_next_kernel_start();
+    wait_for_previous_kernel();
+  }
+  // First what is small: behind the cache's vectors it would have to wait for them all.
+  const int position = decoding ? load_of_step(place.step.positions + token) : place.first_position + token;
+  // The last split also takes the token's own position, and brings it to the cache.
+  const bool brings_position = decoding && split == scratch.splits - 1;
+  const bool brings_key = brings_position && warp == Warps - 1;
+  const std::int64_t angles = static_cast<std::int64_t>(token) * (HeadDim / 2);
+  const head_rotation<T> rotation(decoding ? place.step.cosines + angles : in.cosines,
+                                  decoding ? place.step.sines + angles : in.sines,
+                                  brings_key ? in.k_norm : in.q_norm, HeadDim);
+  walk.load_first();
   const int cached = decoding ? position : position + 1;  // in decode the token's own position comes on top
   walk.end_at(max(min(cached - begin, share), 0));
+  if (!place.waits_first) {
+    wait_for_previous_kernel();
+    let_next_kernel_start();
+  }
 
   const T* row = in.qkv + static_cast<std::int64_t>(token) * (in.heads + 2 * in.kv_heads) * HeadDim;
-  const float* cosines = in.cosines + static_cast<std::int64_t>(position) * (HeadDim / 2);
-  const float* sines = in.sines + static_cast<std::int64_t>(position) * (HeadDim / 2);
   const float scale = log2_e * rsqrtf(static_cast<float>(HeadDim));
-  for (int h = warp; h < Heads; h += Warps) {
+  const std::int64_t at = static_cast<std::int64_t>(position) * HeadDim;
+  if (brings_key)
+    rotation.apply(row + (in.heads + kv_head) * HeadDim, in.epsilon, [&](int d, float2 two) {
+      store_pair(k_shared + d, two);
+      store_pair(keys + at + d, two);
+    });
+  if (brings_position && warp == Warps - 2)
+    for (int d = lane; d < HeadDim; d += warp_size)
+      values[at + d] = v_shared[d] = row[(in.heads + in.kv_heads + kv_head) * HeadDim + d];
+  const int query_warps = brings_position ? Warps - 2 : Warps;  // the others bring key and value
+  for (int h = warp < query_warps ? warp : Heads; h < Heads; h += query_warps) {
     const T* head = row + (first_head + min(h, head_count - 1)) * HeadDim;
     const auto put = [&](int d, float2 two) { store_pair(&q_shared[h][d], {two.x * scale, two.y * scale}); };
     if (decoding)
-      norm_and_rotate(head, HeadDim, in.q_norm, in.epsilon, cosines, sines, put);
+      rotation.apply(head, in.epsilon, put);
     else
       for (int d = 2 * lane; d < HeadDim; d += 2 * warp_size) put(d, load_pair(head + d));
   }
-  // The last split also takes the token's own position, and brings it to the cache.
-  const bool brings_position = decoding && split == scratch.splits - 1;
-  if (brings_position) {
-    const std::int64_t at = static_cast<std::int64_t>(position) * HeadDim;
-    if (warp == Warps - 1)
-      norm_and_rotate(row + (in.heads + kv_head) * HeadDim, HeadDim, in.k_norm, in.epsilon, cosines, sines,
-                      [&](int d, float2 two) {
-                        store_pair(k_shared + d, two);
-                        store_pair(keys + at + d, two);
-                      });
-    if (warp == Warps - 2)
-      for (int d = lane; d < HeadDim; d += warp_size)
-        values[at + d] = v_shared[d] = row[(in.heads + in.kv_heads + kv_head) * HeadDim + d];
-  }
   __syncthreads();
-  if (!place.next_starts_early) let_next_kernel_start();
 
   float q[Heads][width];
   const int offset = lane % walk_type::group_lanes * width;
@@ -157,56 +195,41 @@ __global__ __launch_bounds__(Warps* warp_size,
   if (brings_position)
     walk.attend_one(*reinterpret_cast<const uint4*>(k_shared + offset),
                     *reinterpret_cast<const uint4*>(v_shared + offset), group == 0, q, state);
+  merge_groups<walk_type::group_lanes>(state);
 #pragma unroll
   for (int h = 0; h < Heads; ++h) {
-    if (offset == 0) stats_shared[group][h] = {state.largest[h], state.total[h]};
+    if (lane == 0) stats_shared[warp][h] = {state.largest[h], state.total[h]};
+    if (lane < walk_type::group_lanes)
 #pragma unroll
-    for (int i = 0; i < width; i += 4)
-      *reinterpret_cast<float4*>(&sums_shared[group][h][offset + i]) = {
-          state.sums[h][i], state.sums[h][i + 1], state.sums[h][i + 2], state.sums[h][i + 3]};
-  }
-  __syncthreads();
-  // One warp a head turns the groups' stats into their weights.
-  for (int h = warp; h < head_count; h += Warps) {
-    constexpr int most = (groups + warp_size - 1) / warp_size;
-    float2 stats[most];
-    float largest = lowest;
-#pragma unroll
-    for (int i = 0; i < most; ++i) {
-      const int g = i * warp_size + lane;
-      stats[i] = g < groups ? stats_shared[g][h] : float2{lowest, 0.0F};
-      largest = fmaxf(largest, stats[i].x);
-    }
-#pragma unroll
-    for (int lanes = warp_size / 2; lanes > 0; lanes /= 2)
-      largest = fmaxf(largest, __shfl_xor_sync(all_lanes, largest, lanes));
-    float total = 0;
-#pragma unroll
-    for (int i = 0; i < most; ++i) {
-      const int g = i * warp_size + lane;
-      const float weight = part_weight(stats[i].x, largest);
-      total += weight * stats[i].y;
-      if (g < groups) stats_shared[g][h].x = weight;
-    }
-    total = warp_sum(total);
-    if (lane == 0) part_shared[h] = {largest, total};
+      for (int i = 0; i < width; i += 4)
+        *reinterpret_cast<float4*>(&sums_shared[warp][h][offset + i]) = {
+            state.sums[h][i], state.sums[h][i + 1], state.sums[h][i + 2], state.sums[h][i + 3]};
   }
   __syncthreads();
 
   for (int i = static_cast<int>(threadIdx.x); i < head_count * HeadDim; i += Warps * warp_size) {
     const int h = i / HeadDim;
     const int d = i % HeadDim;
+    float largest = lowest;
+#pragma unroll
+    for (int w = 0; w < Warps; ++w) largest = fmaxf(largest, stats_shared[w][h].x);
     float sum = 0;
-#pragma unroll 16
-    for (int g = 0; g < groups; ++g) sum += stats_shared[g][h].x * sums_shared[g][h][d];
+    float total = 0;
+#pragma unroll
+    for (int w = 0; w < Warps; ++w) {
+      const float2 stats = stats_shared[w][h];
+      const float weight = part_weight(stats.x, largest);
+      total += weight * stats.y;
+      sum += weight * sums_shared[w][h][d];
+    }
     if (scratch.splits == 1) {
       in.out[(static_cast<std::int64_t>(token) * in.heads + first_head) * HeadDim + i] =
-          from_float<T>(sum / part_shared[h].y);
+          from_float<T>(sum / total);
     } else {
       const std::int64_t at =
           (static_cast<std::int64_t>(token) * in.heads + first_head + h) * scratch.splits + split;
       scratch.sums[at * HeadDim + d] = sum;
-      if (d == 0) scratch.stats[at] = part_shared[h];
+      if (d == 0) scratch.stats[at] = {largest, total};
     }
   }
   if (scratch.splits == 1) return;
@@ -278,20 +301,20 @@ int splits_for(int multiprocessors, int batch, int heads, int kv_heads, std::int
 }
 
 template <typename T>
-void decode_attention(const queue& to, const attention_inputs<T>& in, const int* positions, int batch,
+void decode_attention(const queue& to, const attention_inputs<T>& in, const step_place& place, int batch,
                       const split_scratch& scratch) {
-  start_for_width(to, in, {positions, 0, 0, batch > 1}, batch, scratch);
+  start_for_width(to, in, {place, 0, 0, batch > 1}, batch, scratch);
 }
 
 template <typename T>
 void attend_token_by_token(const queue& to, const attention_inputs<T>& in, int sequence, int first_position,
                            int tokens) {
-  start_for_width(to, in, {nullptr, sequence, first_position}, tokens, split_scratch{});
+  start_for_width(to, in, {{}, sequence, first_position, true}, tokens, split_scratch{});
 }
 
-template void decode_attention(const queue&, const attention_inputs<float>&, const int*, int,
+template void decode_attention(const queue&, const attention_inputs<float>&, const step_place&, int,
                                const split_scratch&);
-template void decode_attention(const queue&, const attention_inputs<bf16>&, const int*, int,
+template void decode_attention(const queue&, const attention_inputs<bf16>&, const step_place&, int,
                                const split_scratch&);
 template void attend_token_by_token(const queue&, const attention_inputs<float>&, int, int, int);
 template void attend_token_by_token(const queue&, const attention_inputs<bf16>&, int, int, int);

@@ -32,6 +32,8 @@ decoder_buffers<T> place_buffers(const model_shape& shape, const decoder_plan& p
   const std::int64_t batch = plan.batch;
   at.cosines = memory.take<float>(plan.positions * shape.head_dim / 2);
   at.sines = memory.take<float>(plan.positions * shape.head_dim / 2);
+  at.step_cosines = memory.take<float>(batch * shape.head_dim / 2);
+  at.step_sines = memory.take<float>(batch * shape.head_dim / 2);
   at.prompt = memory.take<int>(rows);
   at.hidden = memory.take<T>(rows * shape.hidden_size);
   at.normed = memory.take<T>(rows * shape.hidden_size);

@@ -31,15 +31,16 @@ struct kv_cache {
 /// Activations and scratch; n is plan.chunk_tokens, B plan.batch.
 template <typename T>
 struct decoder_buffers {
-  float *cosines = nullptr, *sines = nullptr;  ///< [positions, D / 2]
-  int* prompt = nullptr;                       ///< [n]
-  T *hidden = nullptr, *normed = nullptr;      ///< [n, H]
-  T* last_hidden = nullptr;                    ///< [B, H]: each sequence's last position of a prefill
-  T* qkv = nullptr;                            ///< [n, Q + 2 KV]
-  T* attended = nullptr;                       ///< [n, Q]
-  T* gate_up = nullptr;                        ///< [n, 2 I]
-  T* activated = nullptr;                      ///< [n, I]
-  float* logits = nullptr;                     ///< [B, vocab]
+  float *cosines = nullptr, *sines = nullptr;            ///< [positions, D / 2]
+  float *step_cosines = nullptr, *step_sines = nullptr;  ///< [B, D / 2]: of the step under way
+  int* prompt = nullptr;                                 ///< [n]
+  T *hidden = nullptr, *normed = nullptr;                ///< [n, H]
+  T* last_hidden = nullptr;  ///< [B, H]: each sequence's last position of a prefill
+  T* qkv = nullptr;          ///< [n, Q + 2 KV]
+  T* attended = nullptr;     ///< [n, Q]
+  T* gate_up = nullptr;      ///< [n, 2 I]
+  T* activated = nullptr;    ///< [n, I]
+  float* logits = nullptr;   ///< [B, vocab]
   split_scratch split;
   sequence_state state;
   routing routed;

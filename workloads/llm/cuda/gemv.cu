@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "finish_product.cuh"
+#include "short_gemv.h"
 #include "vector_stage.cuh"
 
 namespace profgate::llm::cuda {
@@ -147,6 +148,7 @@ void start(const queue& to, const gemv_arguments<T>& a, int rows) {
 
 template <typename T>
 void multiply_vector(const queue& to, const thin_product<T>& product, product_end end) {
+  if (multiply_short_vector(to, product, end)) return;
   constexpr auto dense = weight_layout::dense;
   const gemv_arguments<T> a{product, {}};
   switch (end) {

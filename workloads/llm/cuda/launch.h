@@ -13,6 +13,7 @@ namespace profgate::llm::cuda {
 struct queue {
   cudaStream_t stream = nullptr;
   int multiprocessors = 1;
+  std::size_t shared_bytes = 0;  ///< that one block may have at most
   /// A kernel may start while the one before it drains: it waits for it by wait_for_previous_kernel().
   bool overlap = false;
 };

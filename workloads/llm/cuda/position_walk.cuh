@@ -35,8 +35,6 @@ class position_walk {
  public:
   static constexpr int width = vector_width<T>;
   static constexpr int group_lanes = HeadDim / width;
-  static constexpr int batch = Unroll % 3 == 0 ? 3 : 4;  // positions that are scored together
-  static_assert(Unroll % batch == 0);
 
   __device__ position_walk(const T* keys, const T* values, int group, int stride, int end)
       : m_keys(keys), m_values(values), m_next(group), m_stride(stride), m_readable(end), m_end(end) {}
@@ -44,21 +42,12 @@ class position_walk {
   /// Positions from here on are read ahead of time at most, and do not count.
   __device__ void end_at(int end) { m_end = end; }
 
-  __device__ void load() {
-    const int offset = static_cast<int>(threadIdx.x) % group_lanes * width;
-#pragma unroll
-    for (int u = 0; u < Unroll; ++u) {
-      const int position = m_next + u * m_stride;
-      m_loaded.keys[u] = m_loaded.values[u] = {0, 0, 0, 0};
-      if (position < m_readable) {
-        const std::int64_t at = static_cast<std::int64_t>(position) * HeadDim + offset;
-        m_loaded.keys[u] = *reinterpret_cast<const uint4*>(m_keys + at);
-        m_loaded.values[u] = *reinterpret_cast<const uint4*>(m_values + at);
-      }
-    }
+  /// The first positions; maybe before the previous kernel has ended.
+  __device__ void load_first() {
+    load([](const T* from) { return load_of_step(from); });
   }
 
-  /// After the first load(). q is scaled by log2 e.
+  /// After load_first(). q is scaled by log2 e.
   __device__ void attend(const float (&q)[Heads][width], running_attention<Heads, width>& state) {
 #pragma unroll
     for (int h = 0; h < Heads; ++h) {
@@ -73,31 +62,41 @@ class position_walk {
       const loaded_positions<Unroll> now = m_loaded;
       const int first = m_next;
       m_next += Unroll * m_stride;
-      if (Ahead) load();
-#pragma unroll
-      for (int u = 0; u < Unroll; u += batch)
-        add(now.keys + u, now.values + u, first + u * m_stride, m_end, q, state);
-      if (!Ahead && m_next < rounds_end) load();
+      if (Ahead) load(load_vector<T>);
+      add<Unroll>(now.keys, now.values, first, m_end, q, state);
+      if (!Ahead && m_next < rounds_end) load(load_vector<T>);
     }
   }
 
   /// One more position, whose key and value elements of this lane are given; `mine` in one group only.
   __device__ void attend_one(const uint4& key, const uint4& value, bool mine, const float (&q)[Heads][width],
                              running_attention<Heads, width>& state) const {
-    uint4 keys[batch] = {};
-    uint4 values[batch] = {};
-    keys[0] = key;
-    values[0] = value;
-    add(keys, values, 0, mine ? 1 : 0, q, state);
+    add<1>(&key, &value, 0, mine ? 1 : 0, q, state);
   }
 
  private:
-  /// Position first + u * stride counts where it is below end.
+  template <typename Load>
+  __device__ void load(Load one) {
+    const int offset = static_cast<int>(threadIdx.x) % group_lanes * width;
+#pragma unroll
+    for (int u = 0; u < Unroll; ++u) {
+      const int position = m_next + u * m_stride;
+      m_loaded.keys[u] = m_loaded.values[u] = {0, 0, 0, 0};
+      if (position < m_readable) {
+        const std::int64_t at = static_cast<std::int64_t>(position) * HeadDim + offset;
+        m_loaded.keys[u] = one(m_keys + at);
+        m_loaded.values[u] = one(m_values + at);
+      }
+    }
+  }
+
+  /// Count positions, scored together: first + u * stride counts where it is below end.
+  template <int Count>
   __device__ void add(const uint4* keys, const uint4* values, int first, int end,
                       const float (&q)[Heads][width], running_attention<Heads, width>& state) const {
-    float score[batch][Heads];
+    float score[Count][Heads];
 #pragma unroll
-    for (int u = 0; u < batch; ++u) {
+    for (int u = 0; u < Count; ++u) {
       float k[width];
       unpack<T>(keys[u], k);
 #pragma unroll
@@ -115,7 +114,7 @@ class position_walk {
     for (int h = 0; h < Heads; ++h) {
       float largest = state.largest[h];
 #pragma unroll
-      for (int u = 0; u < batch; ++u) largest = fmaxf(largest, score[u][h]);
+      for (int u = 0; u < Count; ++u) largest = fmaxf(largest, score[u][h]);
       const float old = part_weight(state.largest[h], largest);
       state.largest[h] = largest;
       state.total[h] *= old;
@@ -123,7 +122,7 @@ class position_walk {
       for (int i = 0; i < width; ++i) state.sums[h][i] *= old;
     }
 #pragma unroll
-    for (int u = 0; u < batch; ++u) {
+    for (int u = 0; u < Count; ++u) {
       float v[width];
       unpack<T>(values[u], v);
 #pragma unroll

@@ -25,12 +25,14 @@ __global__ __launch_bounds__(block_warps* warp_size) void rope(attention_inputs<
                        in.head_dim;
   };
   if (head < in.heads) {
-    norm_and_rotate(from, in.head_dim, in.q_norm, in.epsilon, cosines, sines,
-                    [&](int d, float2 values) { store_pair(from + d, values); });
+    head_rotation(cosines, sines, in.q_norm, in.head_dim).apply(from, in.epsilon, [&](int d, float2 values) {
+      store_pair(from + d, values);
+    });
   } else if (head < in.heads + in.kv_heads) {
     T* key = cached(in.keys, head - in.heads);
-    norm_and_rotate(from, in.head_dim, in.k_norm, in.epsilon, cosines, sines,
-                    [&](int d, float2 values) { store_pair(key + d, values); });
+    head_rotation(cosines, sines, in.k_norm, in.head_dim).apply(from, in.epsilon, [&](int d, float2 values) {
+      store_pair(key + d, values);
+    });
   } else {
     T* value = cached(in.values, head - in.heads - in.kv_heads);
     for (int d = static_cast<int>(threadIdx.x) % warp_size * 2; d < in.head_dim; d += 2 * warp_size)

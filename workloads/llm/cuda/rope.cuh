@@ -4,36 +4,51 @@
 
 namespace profgate::llm::cuda {
 
-/// One warp norms (weight may be null) and rotates one head: element d with d + D / 2 by the position's
-/// angle. A lane has two neighbouring d at a time; put(d, values) receives elements d and d + 1, each once.
-template <typename T, typename Put>
-__device__ inline void norm_and_rotate(const T* head, int head_dim, const T* weight, float epsilon,
-                                       const float* cosines, const float* sines, Put put) {
-  const int first = static_cast<int>(threadIdx.x) % warp_size * 2;
-  const int half = head_dim / 2;
-  float factor = 1.0F;
-  if (weight != nullptr) {
-    float squares = 0;
-    for (int d = first; d < head_dim; d += 2 * warp_size) {
-      const float2 x = load_pair(head + d);
-      squares += x.x * x.x + x.y * x.y;
-    }
-    factor = rsqrtf(warp_sum(squares) / static_cast<float>(head_dim) + epsilon);
+constexpr int largest_head_dim = 4 * warp_size;
+
+/// One warp norms and rotates heads of at most largest_head_dim elements: element d with d + D / 2 by the
+/// position's angle. A lane has d = 2 * lane, d + 1 and the two that are rotated with them.
+template <typename T>
+class head_rotation {
+ public:
+  /// Loads what does not depend on the head: angles [D / 2] of the position, the norm's weight [D] or null.
+  __device__ head_rotation(const float* cosines, const float* sines, const T* weight, int head_dim)
+      : m_d(static_cast<int>(threadIdx.x) % warp_size * 2),
+        m_half(head_dim / 2),
+        m_normed(weight != nullptr) {
+    if (m_d >= m_half) return;
+    m_cosine = load_pair_of_step(cosines + m_d);
+    m_sine = load_pair_of_step(sines + m_d);
+    if (!m_normed) return;
+    m_low_weight = load_pair(weight + m_d);
+    m_high_weight = load_pair(weight + m_d + m_half);
   }
-  for (int d = first; d < half; d += 2 * warp_size) {
-    float2 low = load_pair(head + d);
-    float2 high = load_pair(head + d + half);
-    if (weight != nullptr) {
-      const float2 low_weight = load_pair(weight + d);
-      const float2 high_weight = load_pair(weight + d + half);
-      low = {low.x * factor * low_weight.x, low.y * factor * low_weight.y};
-      high = {high.x * factor * high_weight.x, high.y * factor * high_weight.y};
+
+  /// put(d, values) receives elements d and d + 1, each once.
+  template <typename Put>
+  __device__ void apply(const T* head, float epsilon, Put put) const {
+    float2 low = {0, 0};
+    float2 high = {0, 0};
+    if (m_d < m_half) {
+      low = load_pair(head + m_d);
+      high = load_pair(head + m_d + m_half);
     }
-    const float2 cosine = load_pair(cosines + d);
-    const float2 sine = load_pair(sines + d);
-    put(d, float2{low.x * cosine.x - high.x * sine.x, low.y * cosine.y - high.y * sine.y});
-    put(d + half, float2{high.x * cosine.x + low.x * sine.x, high.y * cosine.y + low.y * sine.y});
+    if (m_normed) {
+      const float squares = warp_sum(low.x * low.x + low.y * low.y + high.x * high.x + high.y * high.y);
+      const float factor = rsqrtf(squares / static_cast<float>(2 * m_half) + epsilon);
+      low = {low.x * factor * m_low_weight.x, low.y * factor * m_low_weight.y};
+      high = {high.x * factor * m_high_weight.x, high.y * factor * m_high_weight.y};
+    }
+    if (m_d >= m_half) return;
+    put(m_d, float2{low.x * m_cosine.x - high.x * m_sine.x, low.y * m_cosine.y - high.y * m_sine.y});
+    put(m_d + m_half, float2{high.x * m_cosine.x + low.x * m_sine.x, high.y * m_cosine.y + low.y * m_sine.y});
   }
-}
+
+ private:
+  int m_d;
+  int m_half;
+  bool m_normed;
+  float2 m_cosine{}, m_sine{}, m_low_weight{}, m_high_weight{};
+};
 
 }  // namespace profgate::llm::cuda

@@ -10,9 +10,17 @@ constexpr int block_threads = 256;
 
 template <typename T>
 __global__ __launch_bounds__(block_threads) void embed_kernel(const T* embedding, const int* tokens,
-                                                              int width, T* out) {
+                                                              int width, T* out, step_angles angles) {
   wait_for_previous_kernel();
   let_next_kernel_start();
+  if (angles.positions != nullptr) {
+    const std::int64_t from = static_cast<std::int64_t>(angles.positions[blockIdx.x]) * angles.half_head;
+    const std::int64_t to = static_cast<std::int64_t>(blockIdx.x) * angles.half_head;
+    for (int i = static_cast<int>(threadIdx.x); i < angles.half_head; i += block_threads) {
+      angles.cosines[to + i] = angles.all_cosines[from + i];
+      angles.sines[to + i] = angles.all_sines[from + i];
+    }
+  }
   const std::int64_t token = tokens[blockIdx.x];
   const auto* from = reinterpret_cast<const uint4*>(embedding + token * width);
   auto* to = reinterpret_cast<uint4*>(out + static_cast<std::int64_t>(blockIdx.x) * width);
@@ -128,10 +136,10 @@ __global__ __launch_bounds__(block_threads) void choose_kernel(const float* logi
 }  // namespace tokens
 
 template <typename T>
-void embed_tokens(const queue& to, const T* embedding, const int* tokens, int token_count, int width,
-                  T* out) {
+void embed_tokens(const queue& to, const T* embedding, const int* tokens, int token_count, int width, T* out,
+                  const step_angles& angles) {
   launch(to, embed_kernel<T>, dim3(static_cast<unsigned>(token_count)), dim3(block_threads), 0, embedding,
-         tokens, width, out);
+         tokens, width, out, angles);
 }
 
 template <typename T>
@@ -155,9 +163,9 @@ void choose_tokens(const queue& to, const float* logits, int vocab, int batch, i
          advance, state);
 }
 
-#define PROFGATE_INSTANTIATE(T)                                                  \
-  template void embed_tokens(const queue&, const T*, const int*, int, int, T*);  \
-  template void rms_norm(const queue&, const T*, const T*, float, int, int, T*); \
+#define PROFGATE_INSTANTIATE(T)                                                                     \
+  template void embed_tokens(const queue&, const T*, const int*, int, int, T*, const step_angles&); \
+  template void rms_norm(const queue&, const T*, const T*, float, int, int, T*);                    \
   template void swiglu(const queue&, const T*, int, int, T*)
 PROFGATE_INSTANTIATE(float);
 PROFGATE_INSTANTIATE(bf16);

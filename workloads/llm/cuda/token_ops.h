@@ -7,9 +7,18 @@
 // What happens to each token or element on its own.
 namespace profgate::llm::cuda {
 
+/// The rotary angles of a step's positions, copied to where every layer finds them without knowing those.
+struct step_angles {
+  const int* positions = nullptr;                            ///< [tokens]; null: nothing is copied
+  const float *all_cosines = nullptr, *all_sines = nullptr;  ///< [capacity, half_head]
+  float *cosines = nullptr, *sines = nullptr;                ///< [tokens, half_head]
+  int half_head = 0;
+};
+
 /// out[t, :] = embedding[tokens[t], :]; width is a multiple of the elements in 16 bytes.
 template <typename T>
-void embed_tokens(const queue& to, const T* embedding, const int* tokens, int token_count, int width, T* out);
+void embed_tokens(const queue& to, const T* embedding, const int* tokens, int token_count, int width, T* out,
+                  const step_angles& angles = {});
 
 /// out[t, :] = x[t, :] / rms(x[t, :]) * weight
 template <typename T>
