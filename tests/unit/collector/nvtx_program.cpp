@@ -7,6 +7,7 @@
 //   threads:<n>:<name>:<count>                       n threads, each opens that many in the domain LLM
 //   fork                    both processes go on; the parent waits for the child at its end
 //   work:<microseconds>     exit:<code>     abort     mark:<name>
+//   cuda kernel: graph: …   see fake_cuda.h
 //
 // An empty domain is NVTX's default domain.
 #include <nvtx3/nvToolsExt.h>
@@ -21,6 +22,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "fake_cuda.h"
 
 namespace {
 
@@ -138,7 +141,7 @@ int main(int argc, char** argv) {
       return std::atoi(part[1].c_str());
     } else if (verb == "abort") {
       std::abort();
-    } else {
+    } else if (!profgate::test::run_cuda_word(part)) {
       std::fprintf(stderr, "unknown word in the script: %s\n", argv[i]);
       return 2;
     }
