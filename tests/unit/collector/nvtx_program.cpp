@@ -6,7 +6,8 @@
 //   many:<domain>:<name>:<count>                     that many closed ranges, registered string
 //   threads:<n>:<name>:<count>                       n threads, each opens that many in the domain LLM
 //   fork                    both processes go on; the parent waits for the child at its end
-//   work:<microseconds>     exit:<code>     abort     mark:<name>
+//   work:<microseconds>     exit:<code>     abort     quit     mark:<name>
+//   (quit: _exit(0), without the exit handlers)
 //   cuda kernel: graph: …   see fake_cuda.h
 //
 // An empty domain is NVTX's default domain.
@@ -139,6 +140,8 @@ int main(int argc, char** argv) {
       work(std::atol(part[1].c_str()));
     } else if (verb == "exit") {
       return std::atoi(part[1].c_str());
+    } else if (verb == "quit") {
+      _exit(0);
     } else if (verb == "abort") {
       std::abort();
     } else if (!profgate::test::run_cuda_word(part)) {
