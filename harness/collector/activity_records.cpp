@@ -67,19 +67,20 @@ CUptiResult activity_records::enable_calls(const cupti_library& cupti) {
   return result == CUPTI_SUCCESS ? enable_calls_of(cupti, CUPTI_CB_DOMAIN_DRIVER_API) : result;
 }
 
-/// By name, not by number: the library that was found may know other calls than the headers.
+/// By name, not by number: the library that was found may know other calls than the headers. Where it cannot
+/// choose single calls it records all of them, and write_call() drops the rest.
 CUptiResult activity_records::enable_calls_of(const cupti_library& cupti, CUpti_CallbackDomain domain) {
   const bool is_runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
   const auto enable_one = is_runtime ? cupti.enable_runtime_api : cupti.enable_driver_api;
+  bool can_choose = enable_one != nullptr;
   for (std::uint32_t id = 1; id < max_callback_id; ++id) {
     const char* name = nullptr;
     if (cupti.get_callback_name(domain, id, &name) != CUPTI_SUCCESS || name == nullptr) continue;
     if (!is_wanted_call(name)) continue;
     names_of(domain).name[id] = 1;
-    if (enable_one == nullptr) continue;
-    if (const CUptiResult result = enable_one(id, 1); result != CUPTI_SUCCESS) return result;
+    can_choose = can_choose && enable_one(id, 1) == CUPTI_SUCCESS;
   }
-  if (enable_one != nullptr) return CUPTI_SUCCESS;
+  if (can_choose) return CUPTI_SUCCESS;
   return cupti.enable(is_runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER);
 }
 

@@ -8,7 +8,7 @@
 
 namespace profgate::collector {
 
-/// Turns CUPTI's records into the file's. Only the writing thread uses it, but for choose_calls().
+/// Turns CUPTI's records into the file's. Only the writing thread uses it, but for enable_calls().
 class activity_records {
  public:
   /// Has CUPTI record the calls that the analysis needs: launches, graph launches, synchronisations, copies.

@@ -121,6 +121,7 @@ class embedded_reader {
       std::memcpy(&entry, m_chunk.data() + at, sizeof entry);
       const std::size_t next = at + collector::padded_string_bytes(entry.length);
       if (next > used_bytes) fail(fmt::format("corrupt: a string of chunk {} passes its end", index));
+      if (entry.id == 0) fail(fmt::format("corrupt: a string of chunk {} has no id", index));
       m_file.strings[entry.id] = m_file.texts.keep(
           core::to_valid_utf8(std::string_view(m_chunk).substr(at + sizeof entry, entry.length)));
       at = next;

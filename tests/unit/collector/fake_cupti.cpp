@@ -44,6 +44,7 @@ struct fake_state {
   std::size_t used = 0;
   std::size_t dropped = 0;
   std::uint32_t correlation = 0;
+  pid_t process = getpid();
   bool is_system_thread_id = false;
   bool is_held = std::getenv("FAKE_CUPTI_HOLD") != nullptr;
   std::vector<CUpti_ActivityKernel9> queued;
@@ -175,9 +176,7 @@ FAKE_EXPORT void fake_copy(std::uint64_t bytes, int is_memset) {
   const std::lock_guard lock(state.lock);
   ++state.correlation;
   const std::uint64_t start_ns = now();
-  if (std::getenv("FAKE_CUPTI_ALL_CALLS") != nullptr) {
-    record_call(CUPTI_ACTIVITY_KIND_RUNTIME, malloc_id, start_ns, start_ns + 5);
-  }
+  record_call(CUPTI_ACTIVITY_KIND_RUNTIME, malloc_id, start_ns, start_ns + 5);
   record_call(CUPTI_ACTIVITY_KIND_RUNTIME, memcpy_id, start_ns, start_ns + 20);
   if (is_memset != 0) {
     CUpti_ActivityMemset4 record{};
@@ -247,7 +246,6 @@ FAKE_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
 
 FAKE_EXPORT CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, std::uint8_t /*enable*/) {
   fake().calls.emplace(CUPTI_ACTIVITY_KIND_RUNTIME, id);
-  if (std::getenv("FAKE_CUPTI_ALL_CALLS") != nullptr) fake().kinds.insert(CUPTI_ACTIVITY_KIND_RUNTIME);
   return result_of("cuptiActivityEnableRuntimeApi");
 }
 
@@ -270,6 +268,7 @@ FAKE_EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::u
 
 FAKE_EXPORT CUptiResult cuptiActivityFlushAll(std::uint32_t flags) {
   fake_state& state = fake();
+  if (getpid() != state.process) std::abort();  // CUPTI does not survive a fork
   const std::lock_guard lock(state.lock);
   if (flags != 0) {
     state.is_held = false;

@@ -5,10 +5,9 @@
 //   start:<domain>:<name>   registered string        end                    of the last start
 //   many:<domain>:<name>:<count>                     that many closed ranges, registered string
 //   threads:<n>:<name>:<count>                       n threads, each opens that many in the domain LLM
-//   fork                    both processes go on; the parent waits for the child at its end
-//   work:<microseconds>     exit:<code>     abort     quit     mark:<name>
-//   (quit: _exit(0), without the exit handlers)
-//   cuda kernel: graph: …   see fake_cuda.h
+//   fork                    both processes go on; the parent waits for the child at its end, and exits 3 if
+//   it failed work:<microseconds>     exit:<code>     abort     quit     mark:<name> (quit: _exit(0), without
+//   the exit handlers) cuda kernel: graph: …   see fake_cuda.h
 //
 // An empty domain is NVTX's default domain.
 #include <nvtx3/nvToolsExt.h>
@@ -149,6 +148,7 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  if (child > 0) waitpid(child, nullptr, 0);
-  return 0;
+  int child_status = 0;
+  if (child > 0) waitpid(child, &child_status, 0);
+  return child_status == 0 ? 0 : 3;
 }

@@ -128,6 +128,9 @@ TEST_F(embedded_timeline, rejects_numbers_that_contradict_each_other) {
   m_domain_length = 0xFFFFFFFF;
   EXPECT_THAT(words(), HasSubstr("a string of chunk 0 passes its end"));
   m_domain_length = 3;
+  m_strings.used_bytes = sizeof(format::chunk_header) + 40;
+  EXPECT_THAT(words(), HasSubstr("a string of chunk 0 has no id"));
+  m_strings.used_bytes = sizeof(format::chunk_header) + 32;
   m_record_kind = 77;
   EXPECT_THAT(words(), HasSubstr("chunk 1 is of the unknown kind 77"));
   m_record_kind = 1;
@@ -159,7 +162,7 @@ TEST_F(embedded_timeline, a_gated_recording_keeps_only_what_is_inside) {
   m_header.gpu = static_cast<std::uint32_t>(format::gpu_state::recording);
   m_header.gated = 1;
   m_header.gpu_flushed_ns = 100;
-  m_records = {{10, 20, 2, 1, 7, 1, 1, 0}, {15, 30, 2, 1, 8, 1, 1, 0}, {50, 60, 2, 1, 7, 1, 1, 0}};
+  m_records = {{10, 30, 2, 1, 7, 1, 1, 0}, {15, 20, 2, 1, 8, 1, 1, 0}, {50, 60, 2, 1, 7, 1, 1, 0}};
   const core::timeline timeline = parsers::read_embedded_timeline(write(bytes_with<format::kernel_record>(
       format::chunk_kind::kernels, {kernel(9, 12), kernel(10, 11), kernel(25, 29), kernel(31, 32),
                                     kernel(49, 51), kernel(60, 70), kernel(61, 62)})));
