@@ -6,8 +6,8 @@
 //   many:<domain>:<name>:<count>                     that many closed ranges, registered string
 //   threads:<n>:<name>:<count>                       n threads, each opens that many in the domain LLM
 //   fork                    both processes go on; the parent waits for the child at its end, and exits 3 if
-//   it failed work:<microseconds>     exit:<code>     abort     quit     mark:<name> (quit: _exit(0), without
-//   the exit handlers) cuda kernel: graph: …   see fake_cuda.h
+//   it failed work:<microseconds>     exit:<code>     abort     segv     quit     mark:<name> (quit:
+//   _exit(0), without the exit handlers) cuda kernel: graph: …   see fake_cuda.h
 //
 // An empty domain is NVTX's default domain.
 #include <nvtx3/nvToolsExt.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -141,6 +142,8 @@ int main(int argc, char** argv) {
       return std::atoi(part[1].c_str());
     } else if (verb == "quit") {
       _exit(0);
+    } else if (verb == "segv") {
+      std::raise(SIGSEGV);
     } else if (verb == "abort") {
       std::abort();
     } else if (!profgate::test::run_cuda_word(part)) {
