@@ -124,3 +124,4 @@ if(TARGET profgate_deps_gtest)
 endif()
 
 include(ProfgateCuda)
+include(ProfgateCupti)

@@ -119,9 +119,23 @@ check check_counters(const machine_facts& facts) {
 }
 
 check check_collector(const machine_facts& facts) {
-  if (facts.collector_present) return {"embedded collector", health::good, "present", ""};
-  return {"embedded collector", health::broken, "libprofgate_collector.so is missing from this installation",
-          "build or install profgate again"};
+  if (!facts.collector_present) {
+    return {"embedded collector", health::broken,
+            "libprofgate_collector.so is missing from this installation", "build or install profgate again"};
+  }
+  if (facts.collector_has_gpu_part && facts.cupti_library) {
+    return {"embedded collector", health::good,
+            fmt::format("records NVTX ranges, and GPU activity through {}", *facts.cupti_library), ""};
+  }
+  const std::string why =
+      facts.collector_has_gpu_part ? facts.cupti_absent_reason : "profgate was built without CUPTI's headers";
+  const std::string finding = fmt::format("records NVTX ranges only: {}", why);
+  if (!facts.driver_version) return {"embedded collector", health::good, finding, ""};
+  return {
+      "embedded collector", health::degraded, finding,
+      facts.collector_has_gpu_part
+          ? "install CUPTI (part of the CUDA Toolkit) or set PROFGATE_CUPTI_LIBRARY; nsys needs neither"
+          : "configure profgate again where cupti.h is (PROFGATE_CUPTI_INCLUDE_DIR); nsys does not need it"};
 }
 
 check check_disk(const machine_facts& facts) {

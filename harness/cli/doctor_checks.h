@@ -30,6 +30,9 @@ struct machine_facts {
   bool counters_for_admin_only = false;
   bool running_as_root = false;
   bool collector_present = false;
+  bool collector_has_gpu_part = false;       ///< it was built with CUPTI's headers
+  std::optional<std::string> cupti_library;  ///< that the collector would load
+  std::string cupti_absent_reason;
   std::string runs_dir;
   std::optional<std::uint64_t> free_bytes;
   std::uint64_t needed_bytes = 0;

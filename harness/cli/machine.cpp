@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "installation.h"
 #include "nsys_agents.h"
+#include "profilers/cupti_location.h"
 #include "profilers/ncu_installation.h"
 #include "profilers/nsys_installation.h"
 #include "tool_runner.h"
@@ -78,6 +79,14 @@ void look_at_tools(machine_facts& facts) {
   facts.running_as_root = geteuid() == 0;
 }
 
+void look_at_collector(machine_facts& facts) {
+  facts.collector_present = fs::exists(find_installation().collector_library);
+  facts.collector_has_gpu_part = PROFGATE_COLLECTOR_HAS_GPU_PART != 0;
+  const profilers::cupti_location cupti = profilers::find_cupti(tool_environment::of_this_process());
+  if (cupti.library) facts.cupti_library = cupti.library->string();
+  facts.cupti_absent_reason = cupti.reason;
+}
+
 }  // namespace
 
 std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu) {
@@ -102,7 +111,7 @@ machine_facts look_at_machine(const fs::path& runs_dir, std::uint64_t needed_byt
   machine_facts facts;
   look_at_gpu(facts);
   look_at_tools(facts);
-  facts.collector_present = fs::exists(find_installation().collector_library);
+  look_at_collector(facts);
   facts.runs_dir = runs_dir.string();
   facts.needed_bytes = needed_bytes;
   try {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pthread.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -20,12 +22,19 @@ class gate {
     }
     *is_gate = is_named(domain_id, name_id);
     if (*is_gate) {
-      __atomic_fetch_add(&m_open, 1, __ATOMIC_RELAXED);
+      open();
       return true;
     }
     return __atomic_load_n(&m_open, __ATOMIC_RELAXED) > 0;
   }
-  void close() { __atomic_fetch_sub(&m_open, 1, __ATOMIC_RELAXED); }
+  /// True when no gate is open any more.
+  bool close();
+
+  /// Whether a gate was open at that time, or had closed no longer than `slack_ns` before it.
+  bool was_open(std::uint64_t time_ns, std::uint64_t slack_ns);
+
+  void before_fork() { pthread_mutex_lock(&m_lock); }
+  void after_fork() { pthread_mutex_unlock(&m_lock); }
 
  private:
   struct named_range {
@@ -33,13 +42,24 @@ class gate {
     std::uint32_t domain_id;
     bool any_domain;
   };
+  struct window {
+    std::uint64_t open_ns;
+    std::uint64_t close_ns;  ///< 0: still open
+  };
   static constexpr std::size_t max_count = 32;
+  static constexpr std::size_t max_windows = std::size_t{1} << 20;
 
   bool is_named(std::uint32_t domain_id, std::uint32_t name_id) const;
+  void open();
+  bool make_room_for_window();
 
   named_range m_ranges[max_count] = {};
   std::size_t m_count = 0;
   std::int32_t m_open = 0;
+  pthread_mutex_t m_lock = PTHREAD_MUTEX_INITIALIZER;  ///< of the windows
+  window* m_windows = nullptr;                         ///< in the order of time, never overlapping
+  std::size_t m_window_count = 0;
+  std::size_t m_window_capacity = 0;
 };
 
 extern constinit gate the_gate;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "gate.h"
+#include "gpu_trace.h"
 #include "recording_file.h"
 #include "thread_ranges.h"
 
@@ -169,11 +170,20 @@ bool start_once() {
   pthread_once(&once, [] {
     if (!the_recording.open_from_environment()) return;
     the_gate.read_environment();
-    pthread_atfork([] { the_recording.before_fork(); }, [] { the_recording.after_fork_in_parent(); },
-                   [] {
-                     the_recording.after_fork_in_child();
-                     thread_ranges::forget_records_after_fork();
-                   });
+    pthread_atfork(
+        [] {
+          the_gate.before_fork();
+          the_recording.before_fork();
+        },
+        [] {
+          the_recording.after_fork_in_parent();
+          the_gate.after_fork();
+        },
+        [] {
+          the_recording.after_fork_in_child();
+          the_gate.after_fork();
+          thread_ranges::forget_records_after_fork();
+        });
   });
   return the_recording.is_open();
 }
@@ -210,4 +220,13 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
   };
   const bool installed = install(*exported, NVTX_CB_MODULE_CORE, core);
   return install(*exported, NVTX_CB_MODULE_CORE2, core2) || installed ? 1 : 0;
+}
+
+/// CUDA's entry, called inside of the first cuInit() of a process whose CUDA_INJECTION64_PATH names this
+/// library; before or after NVTX's. Always 1: what went wrong stands in the recording, and the program goes
+/// on.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  using namespace profgate::collector;
+  if (start_once()) start_gpu_trace();
+  return 1;
 }

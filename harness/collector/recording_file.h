@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "collector/timeline_format.h"
+#include "file_mapping.h"
+#include "string_table.h"
 
 /// The collector lives inside other people's programs: no exceptions, no C++ runtime library, no output but
 /// one line on stderr where it cannot start. Everything that is not the hot path takes one lock.
@@ -21,7 +23,7 @@ class recording_file {
  public:
   /// Creates the file that PROFGATE_COLLECTOR_OUTPUT names. False, after one line on stderr, if it cannot.
   bool open_from_environment();
-  bool is_open() const { return m_base != nullptr; }
+  bool is_open() const { return m_file.base() != nullptr; }
 
   /// Free records for one thread, or an empty span when the file may not grow any more.
   record_span claim_records();
@@ -33,6 +35,16 @@ class recording_file {
 
   void count_dropped();
   void mark_gated();
+
+  /// The GPU's activity, only from the one thread that writes it. False: no room.
+  bool append(const kernel_record& record) {
+    return append_bytes(chunk_kind::kernels, &record, sizeof record);
+  }
+  bool append(const copy_record& record) { return append_bytes(chunk_kind::copies, &record, sizeof record); }
+  bool append(const call_record& record) { return append_bytes(chunk_kind::calls, &record, sizeof record); }
+  void count_dropped_activities(std::uint64_t count);
+  void describe_gpu(gpu_state state, std::uint32_t cupti_version, const char* note);
+  void mark_flushed(std::uint64_t flushed_ns);
 
   /// A range id of NVTX is the place of its record, with the file's generation above it.
   std::uint64_t id_of(const range_record* record) const;
@@ -46,12 +58,6 @@ class recording_file {
   void after_fork_in_child();
 
  private:
-  struct known_string {
-    const char* text;
-    std::uint32_t length;
-    std::uint32_t hash;
-    std::uint32_t id;  ///< 0: the slot is free
-  };
   struct spare_span {
     record_span span;
     spare_span* next;
@@ -61,25 +67,18 @@ class recording_file {
   bool ensure_own_file();
   char* claim_chunk(chunk_kind kind);
   const char* write_string(std::uint32_t id, const char* text, std::size_t length);
-  bool grow_string_table();
+  bool append_bytes(chunk_kind kind, const void* record, std::uint32_t bytes);
   file_header* header() const;
 
   pthread_mutex_t m_lock = PTHREAD_MUTEX_INITIALIZER;
-  char* m_base = nullptr;
-  std::size_t m_max_bytes = 0;   ///< of the mapping
-  std::size_t m_file_bytes = 0;  ///< that the file system has promised
+  file_mapping m_file;
   std::size_t m_next_chunk = 0;
-  int m_file = -1;
-  bool m_full = false;
   bool m_is_forked = false;  ///< the mapping is still the parent's
   std::uint16_t m_generation = 0;
   std::uint64_t m_is_gated = 0;
   spare_span* m_spares = nullptr;
-
-  chunk_header* m_string_chunk = nullptr;
-  known_string* m_strings = nullptr;  ///< open addressing, a power of two of slots
-  std::size_t m_string_slots = 0;
-  std::uint32_t m_string_count = 0;
+  string_table m_strings;
+  chunk_header* m_open_chunks[6] = {};  ///< by chunk_kind, those that are filled from front to back
 };
 
 /// One for the whole process, however many shared objects bring their own NVTX.

@@ -1,13 +1,14 @@
 #include "thread_ranges.h"
 
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 
+#include "clock.h"
 #include "gate.h"
+#include "gpu_trace.h"
 
 namespace profgate::collector {
 namespace {
@@ -19,16 +20,15 @@ constinit thread_local thread_ranges* current_thread = nullptr;
 pthread_once_t key_once = PTHREAD_ONCE_INIT;
 pthread_key_t thread_key;
 
-std::uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 /// The store that makes a record exist comes last, so that a program which dies here leaves it whole or not
 /// at all.
 void publish_time(std::uint64_t& place, std::uint64_t time_ns) {
   __atomic_store_n(&place, time_ns, __ATOMIC_RELEASE);
+}
+
+/// After the range has its end: what the flush costs falls between two stages, where the device is idle.
+void close_gate() {
+  if (the_gate.close()) flush_gpu_trace();
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ int thread_ranges::pop(std::uint32_t domain_id) {
   std::memmove(m_open + i - 1, m_open + i, (m_open_count - i) * sizeof(open_range));
   --m_open_count;
   if (closed.record != nullptr) publish_time(closed.record->end_ns, end_ns);
-  if (closed.is_gate != 0) the_gate.close();
+  if (closed.is_gate != 0) close_gate();
   return static_cast<int>(closed.level_in_domain);
 }
 
@@ -157,7 +157,7 @@ void thread_ranges::end(std::uint64_t range_id) {
   std::uint64_t still_open = 0;
   const bool is_first_end = __atomic_compare_exchange_n(&record->end_ns, &still_open, end_ns, false,
                                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-  if (is_first_end && record->is_gate != 0) the_gate.close();
+  if (is_first_end && record->is_gate != 0) close_gate();
 }
 
 }  // namespace profgate::collector

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "embedded_run.h"
@@ -25,7 +26,7 @@ std::vector<fs::path> embedded_files(const fs::path& folder, const std::string& 
   return files;
 }
 
-embedded_run run_under_collector(const capture_request& request, const std::string& stem, bool is_gated,
+embedded_run run_under_collector(const capture_request& request, const std::string& stem, collected collect,
                                  const command_runner& run) {
   if (!fs::exists(request.collector_library)) {
     throw core::step_failure(
@@ -43,7 +44,12 @@ embedded_run run_under_collector(const capture_request& request, const std::stri
   command.set_environment["PROFGATE_COLLECTOR_OUTPUT"] =
       (fs::absolute(request.output_folder) / (stem + ".%p.timeline")).string();
   command.set_environment["PROFGATE_COLLECTOR_MAX_BYTES"] = std::to_string(request.collector_max_bytes);
-  if (is_gated) {
+  if (collect == collected::ranges_only) {
+    command.unset_environment.emplace_back("CUDA_INJECTION64_PATH");
+  } else {
+    command.set_environment["CUDA_INJECTION64_PATH"] = fs::absolute(request.collector_library).string();
+  }
+  if (collect == collected::inside_gate) {
     command.set_environment["PROFGATE_COLLECTOR_GATE"] = gate_list(request.ranges);
   } else {
     command.unset_environment.emplace_back("PROFGATE_COLLECTOR_GATE");
@@ -62,18 +68,51 @@ std::string gate_list(const std::vector<range_name>& ranges) {
 }
 
 core::timeline observe_ranges(const capture_request& request, const command_runner& run) {
-  const embedded_run observed = run_under_collector(request, "diagnosis", false, run);
+  const embedded_run observed = run_under_collector(request, "diagnosis", collected::ranges_only, run);
   core::timeline timeline;
   if (!observed.files.empty()) timeline = parsers::read_timelines(observed.files);
   for (const fs::path& file : observed.files) fs::remove(file);
   return timeline;
 }
 
+namespace {
+
+void note_losses(const capture_request& request, const std::vector<fs::path>& files,
+                 std::vector<std::string>& notes) {
+  parsers::embedded_facts all;
+  for (const fs::path& file : files) {
+    const parsers::embedded_facts facts = parsers::read_embedded_facts(file);
+    all.dropped_ranges += facts.dropped_ranges;
+    all.dropped_activities += facts.dropped_activities;
+    all.is_activity_whole = all.is_activity_whole && facts.is_activity_whole;
+  }
+  const std::string advice =
+      fmt::format("raise its limit of {} bytes or record inside of a gate", request.collector_max_bytes);
+  if (all.dropped_ranges > 0) {
+    notes.push_back(fmt::format("{} ranges did not fit into the recording and are missing; {}",
+                                all.dropped_ranges, advice));
+  }
+  if (all.dropped_activities > 0) {
+    notes.push_back(
+        fmt::format("{} kernels, copies or calls were dropped, for want of room in the recording, "
+                    "in CUPTI's buffers or on the device; {}",
+                    all.dropped_activities, advice));
+  }
+  if (!all.is_activity_whole) {
+    notes.emplace_back(
+        "the workload ended without its exit handlers (by _exit or a signal): what the GPU did last was not "
+        "delivered and is missing");
+  }
+}
+
+}  // namespace
+
 capture_result capture_embedded(const capture_request& request, const command_runner& run) try {
   const fs::path single = request.output_folder / "embedded.timeline";
   std::error_code ignored;
   fs::remove(single, ignored);
-  embedded_run recorded = run_under_collector(request, "embedded", request.is_gated, run);
+  embedded_run recorded = run_under_collector(
+      request, "embedded", request.is_gated ? collected::inside_gate : collected::everything, run);
   if (recorded.files.size() == 1) {
     fs::rename(recorded.files.front(), single);
     recorded.files = {single};
@@ -100,12 +139,7 @@ capture_result capture_embedded(const capture_request& request, const command_ru
   result.files = recorded.files;
   result.timeline_files = recorded.files;
   result.commands = {request.workload};
-  if (timeline.dropped_records > 0) {
-    result.notes.push_back(
-        fmt::format("{} ranges did not fit into the recording and are missing; raise its limit "
-                    "of {} bytes or record inside of a gate",
-                    timeline.dropped_records, request.collector_max_bytes));
-  }
+  note_losses(request, recorded.files, result.notes);
   if (recorded.files.size() > 1) {
     result.notes.push_back(
         fmt::format("{} processes used NVTX, each has its own file", recorded.files.size()));

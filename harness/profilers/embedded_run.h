@@ -11,10 +11,16 @@ namespace profgate::profilers {
 
 struct embedded_run {
   tool_run run;
-  std::vector<std::filesystem::path> files;  ///< <stem>.<pid>.timeline, one a process that used NVTX
+  std::vector<std::filesystem::path> files;  ///< <stem>.<pid>.timeline, one a process that used NVTX or CUDA
 };
 
-embedded_run run_under_collector(const capture_request& request, const std::string& stem, bool is_gated,
+enum class collected {
+  everything,
+  inside_gate,  ///< what happens inside of the request's ranges
+  ranges_only,  ///< of the whole run, and nothing of the GPU
+};
+
+embedded_run run_under_collector(const capture_request& request, const std::string& stem, collected collect,
                                  const command_runner& run);
 
 /// What the workload opens when nothing is gated: one more run of it, so only for finding out what went

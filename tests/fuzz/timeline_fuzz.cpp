@@ -15,10 +15,11 @@
 namespace {
 
 /// A file in memory, since the reader wants a path. Random bytes rarely reach its size, so they are stretched
-/// with zeros over whole chunks; the first input byte says whether they stand after a good header.
+/// with zeros over three whole chunks (strings, and two kinds that refer to each other); the first input byte
+/// says whether they stand after a good header, and what that header says of gate and GPU.
 std::string recording_from(const std::uint8_t* data, std::size_t size) {
   namespace format = profgate::collector;
-  constexpr std::uint64_t chunk_count = 2;
+  constexpr std::uint64_t chunk_count = 3;
   std::string file(format::header_bytes + chunk_count * format::chunk_bytes, '\0');
   if (size > 0 && data[0] % 2 == 0) {
     format::file_header header{};
@@ -28,11 +29,16 @@ std::string recording_from(const std::uint8_t* data, std::size_t size) {
     header.chunk_size = format::chunk_bytes;
     header.record_size = sizeof(format::range_record);
     header.chunk_count = chunk_count;
+    header.gated = data[0] / 2 % 2;
+    header.gpu = data[0] / 4 % 8;
+    header.gpu_flushed_ns = data[0] / 32 * 100U;
+    std::fill(std::begin(header.gpu_note), std::end(header.gpu_note), static_cast<char>(data[size - 1]));
     file.replace(0, sizeof header, reinterpret_cast<const char*>(&header), sizeof header);
-    const std::size_t half = std::min<std::size_t>((size - 1) / 2, format::chunk_bytes);
-    file.replace(format::header_bytes, half, reinterpret_cast<const char*>(data + 1), half);
-    file.replace(format::header_bytes + format::chunk_bytes, half,
-                 reinterpret_cast<const char*>(data + 1 + half), half);
+    const std::size_t part = std::min<std::size_t>((size - 1) / chunk_count, format::chunk_bytes);
+    for (std::size_t i = 0; i < chunk_count; ++i) {
+      file.replace(format::header_bytes + i * format::chunk_bytes, part,
+                   reinterpret_cast<const char*>(data + 1 + i * part), part);
+    }
   } else if (size > 0) {
     file.assign(reinterpret_cast<const char*>(data + 1), size - 1);
   }

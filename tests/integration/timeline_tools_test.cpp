@@ -45,6 +45,18 @@ TEST_F(timeline_tools, agree_on_every_stage_and_operator_gated_or_not) {
   EXPECT_EQ(calls_seen_with({"timeline=embedded", "profiling/nsys=ungated"}, "embedded"), nsys_gated);
 }
 
+/// nsys writes its report only if it is asked to end; killed outright it leaves none, and an agent behind.
+TEST_F(timeline_tools, a_hang_under_nsys_ends_at_the_deadline_with_a_report) {
+  const command_result result = run_pair(
+      register_probe({"--fault", "hang-in-range", "--fault-mode", "profile"}),
+      {"timeline=nsys", "profiling/nsys=ungated", "run.step_timeout_s=20", "run.interrupt_grace_s=60"});
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(status_of("timeline").state, core::step_state::failed);
+  EXPECT_THAT(status_of("timeline").reason, ::testing::HasSubstr("did not end in time"));
+  EXPECT_TRUE(std::filesystem::exists(latest_run() / "nsys/run.nsys-rep"));
+  EXPECT_THAT(profgate({"doctor"}).output, ::testing::HasSubstr("none left over"));
+}
+
 TEST_F(timeline_tools, the_collector_takes_over_where_nsys_is_hidden) {
   m_environment["PROFGATE_NSYS"] = "none";
   EXPECT_FALSE(calls_seen_with({}, "embedded").empty());

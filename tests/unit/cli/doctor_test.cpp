@@ -16,6 +16,8 @@ machine_facts healthy() {
   facts.nsys_importer.path = "/opt/QdstrmImporter";
   facts.ncu = {{"/opt/ncu", "2025.3.1"}};
   facts.collector_present = true;
+  facts.collector_has_gpu_part = true;
+  facts.cupti_library = "/opt/libcupti.so.13";
   facts.runs_dir = "tmp/stage2";
   facts.free_bytes = 100;
   facts.needed_bytes = 10;
@@ -66,6 +68,23 @@ TEST(doctor, tells_an_absent_importer_from_one_that_misses_a_library) {
   facts.nsys.reset();
   EXPECT_EQ(find(facts, "nsys importer").state, health::missing);
   EXPECT_EQ(find(facts, "nsys").state, health::missing);
+}
+
+TEST(doctor, tells_whether_the_collector_can_see_the_gpu) {
+  machine_facts facts = healthy();
+  EXPECT_THAT(find(facts, "embedded collector").finding,
+              HasSubstr("GPU activity through /opt/libcupti.so.13"));
+  facts.cupti_library.reset();
+  facts.cupti_absent_reason = "no libcupti.so.13";
+  EXPECT_EQ(find(facts, "embedded collector").state, health::degraded);
+  EXPECT_THAT(find(facts, "embedded collector").finding, HasSubstr("ranges only: no libcupti.so.13"));
+  EXPECT_THAT(find(facts, "embedded collector").remedy, HasSubstr("PROFGATE_CUPTI_LIBRARY"));
+  facts.collector_has_gpu_part = false;
+  EXPECT_THAT(find(facts, "embedded collector").finding, HasSubstr("built without CUPTI's headers"));
+  facts.driver_version.reset();
+  EXPECT_EQ(find(facts, "embedded collector").state, health::good) << "nothing is amiss without a GPU";
+  facts.collector_present = false;
+  EXPECT_EQ(find(facts, "embedded collector").state, health::broken);
 }
 
 TEST(doctor, reports_denied_counters_only_to_those_they_are_denied) {

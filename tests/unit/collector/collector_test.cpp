@@ -1,16 +1,10 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <map>
 #include <set>
 
-#include "../profilers/fork_runner.h"
-#include "core/records.h"
-#include "parsers/timeline.h"
-#include "temp_folder.h"
+#include "traced_program.h"
 
 namespace profgate::test {
 namespace {
@@ -19,30 +13,7 @@ using core::range_record;
 using core::range_style;
 using ::testing::HasSubstr;
 
-class collector : public ::testing::Test {
- protected:
-  /// Runs a script of nvtx_program.cpp under the collector.
-  profilers::tool_run trace(std::vector<std::string> script) {
-    profilers::tool_command command;
-    command.argv = std::move(script);
-    command.argv.insert(command.argv.begin(), NVTX_PROGRAM);
-    command.set_environment = m_environment;
-    command.set_environment["NVTX_INJECTION64_PATH"] = COLLECTOR_LIBRARY;
-    command.set_environment.try_emplace("PROFGATE_COLLECTOR_OUTPUT", (m_folder / "out.timeline").string());
-    return run_by_fork(command);
-  }
-
-  core::timeline timeline() { return parsers::read_embedded_timeline(m_folder / "out.timeline"); }
-
-  static std::vector<std::string> names(const core::timeline& timeline) {
-    std::vector<std::string> result;
-    for (const range_record& range : timeline.ranges) result.emplace_back(range.name);
-    return result;
-  }
-
-  temp_folder m_folder;
-  std::map<std::string, std::string> m_environment;
-};
+class collector : public traced_program {};
 
 TEST_F(collector, records_nested_ranges_with_domain_and_times) {
   ASSERT_TRUE(trace({"push:LLM:decode_all", "push:LLM:decode_step", "pop:LLM", "pop:LLM"}).is_good());

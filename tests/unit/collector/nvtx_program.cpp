@@ -5,8 +5,9 @@
 //   start:<domain>:<name>   registered string        end                    of the last start
 //   many:<domain>:<name>:<count>                     that many closed ranges, registered string
 //   threads:<n>:<name>:<count>                       n threads, each opens that many in the domain LLM
-//   fork                    both processes go on; the parent waits for the child at its end
-//   work:<microseconds>     exit:<code>     abort     mark:<name>
+//   fork                    both processes go on; the parent waits for the child at its end, and exits 3 if
+//   it failed work:<microseconds>     exit:<code>     abort     segv     quit     mark:<name> (quit:
+//   _exit(0), without the exit handlers) cuda kernel: graph: …   see fake_cuda.h
 //
 // An empty domain is NVTX's default domain.
 #include <nvtx3/nvToolsExt.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -21,6 +23,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "fake_cuda.h"
 
 namespace {
 
@@ -136,13 +140,18 @@ int main(int argc, char** argv) {
       work(std::atol(part[1].c_str()));
     } else if (verb == "exit") {
       return std::atoi(part[1].c_str());
+    } else if (verb == "quit") {
+      _exit(0);
+    } else if (verb == "segv") {
+      std::raise(SIGSEGV);
     } else if (verb == "abort") {
       std::abort();
-    } else {
+    } else if (!profgate::test::run_cuda_word(part)) {
       std::fprintf(stderr, "unknown word in the script: %s\n", argv[i]);
       return 2;
     }
   }
-  if (child > 0) waitpid(child, nullptr, 0);
-  return 0;
+  int child_status = 0;
+  if (child > 0) waitpid(child, &child_status, 0);
+  return child_status == 0 ? 0 : 3;
 }

@@ -45,6 +45,31 @@ class embedded_timeline : public file_test {
     return file;
   }
 
+  /// The recording with one more chunk, of the GPU's activity.
+  template <typename record>
+  std::string bytes_with(format::chunk_kind kind, const std::vector<record>& records,
+                         std::uint32_t extra_bytes = 0) {
+    m_header.chunk_count = 3;
+    format::chunk_header head{};
+    head.kind = static_cast<std::uint32_t>(kind);
+    head.used_bytes = static_cast<std::uint32_t>(sizeof head + records.size() * sizeof(record)) + extra_bytes;
+    std::string chunk(format::chunk_bytes, '\0');
+    std::memcpy(chunk.data(), &head, sizeof head);
+    std::memcpy(chunk.data() + sizeof head, records.data(), records.size() * sizeof(record));
+    return bytes() + chunk;
+  }
+
+  template <typename record>
+  std::string words_with(format::chunk_kind kind, const std::vector<record>& records,
+                         std::uint32_t extra_bytes = 0) {
+    return words_of_bad_input(
+        [&] { parsers::read_embedded_timeline(write(bytes_with(kind, records, extra_bytes))); });
+  }
+
+  static format::kernel_record kernel(std::uint64_t start_ns, std::uint64_t end_ns) {
+    return {start_ns, end_ns, 0, 2, 5, 0, 7, {1, 1, 1}, {32, 1, 1}, 0, 16};
+  }
+
   std::string words() {
     return words_of_bad_input([&] { parsers::read_embedded_timeline(write(bytes())); });
   }
@@ -103,6 +128,9 @@ TEST_F(embedded_timeline, rejects_numbers_that_contradict_each_other) {
   m_domain_length = 0xFFFFFFFF;
   EXPECT_THAT(words(), HasSubstr("a string of chunk 0 passes its end"));
   m_domain_length = 3;
+  m_strings.used_bytes = sizeof(format::chunk_header) + 40;
+  EXPECT_THAT(words(), HasSubstr("a string of chunk 0 has no id"));
+  m_strings.used_bytes = sizeof(format::chunk_header) + 32;
   m_record_kind = 77;
   EXPECT_THAT(words(), HasSubstr("chunk 1 is of the unknown kind 77"));
   m_record_kind = 1;
@@ -114,6 +142,94 @@ TEST_F(embedded_timeline, rejects_numbers_that_contradict_each_other) {
   EXPECT_THAT(words(), HasSubstr("string 99, is not in it"));
   m_records = {{10, 20, 2, 1, 7, 9, 0, 0}};
   EXPECT_THAT(words(), HasSubstr("unknown style 9"));
+}
+
+TEST_F(embedded_timeline, reads_kernels_whose_call_it_has_not) {
+  m_header.gpu = static_cast<std::uint32_t>(format::gpu_state::recording);
+  m_header.gpu_flushed_ns = 1;
+  const core::timeline timeline = parsers::read_embedded_timeline(write(
+      bytes_with<format::kernel_record>(format::chunk_kind::kernels, {kernel(40, 50), kernel(12, 15)})));
+  EXPECT_EQ(timeline.kernels_absent_reason, std::nullopt);
+  EXPECT_EQ(timeline.dropped_records, 0U);
+  ASSERT_EQ(timeline.kernels.size(), 2U);
+  EXPECT_EQ(timeline.kernels[0].start_ns, 12) << "in the order of their start";
+  EXPECT_EQ(timeline.kernels[0].thread_id, 0U);
+  EXPECT_EQ(timeline.kernels[0].launched_ns, 12);
+  EXPECT_EQ(timeline.kernels[0].name, "st\xEF\xBF\xBDp") << "a name that is not mangled stays";
+}
+
+TEST_F(embedded_timeline, a_gated_recording_keeps_only_what_is_inside) {
+  m_header.gpu = static_cast<std::uint32_t>(format::gpu_state::recording);
+  m_header.gated = 1;
+  m_header.gpu_flushed_ns = 100;
+  m_records = {{10, 30, 2, 1, 7, 1, 1, 0}, {15, 20, 2, 1, 8, 1, 1, 0}, {50, 60, 2, 1, 7, 1, 1, 0}};
+  const core::timeline timeline = parsers::read_embedded_timeline(write(bytes_with<format::kernel_record>(
+      format::chunk_kind::kernels, {kernel(9, 12), kernel(10, 11), kernel(25, 29), kernel(31, 32),
+                                    kernel(49, 51), kernel(60, 70), kernel(61, 62)})));
+  std::vector<std::int64_t> starts;
+  for (const core::kernel_execution& one : timeline.kernels) starts.push_back(one.start_ns);
+  EXPECT_EQ(starts, (std::vector<std::int64_t>{10, 25, 60}));
+}
+
+TEST_F(embedded_timeline, what_was_not_delivered_counts_as_dropped) {
+  m_header.gpu = static_cast<std::uint32_t>(format::gpu_state::recording);
+  const auto dropped = [&] { return parsers::read_embedded_timeline(write(bytes())).dropped_records; };
+  EXPECT_EQ(dropped(), 1U) << "ungated and never flushed";
+  m_header.dropped_activities = 4;
+  EXPECT_EQ(dropped(), 5U);
+  m_header.gpu_flushed_ns = 19;
+  EXPECT_EQ(dropped(), 4U);
+  m_header.gated = 1;
+  m_records = {{10, 20, 2, 1, 7, 1, 1, 0}};
+  EXPECT_EQ(dropped(), 5U) << "the gate closed after the last flush";
+  m_header.gpu_flushed_ns = 20;
+  EXPECT_EQ(dropped(), 4U);
+  m_records = {{10, 0, 2, 1, 7, 1, 1, 0}};
+  EXPECT_EQ(dropped(), 5U) << "the gate never closed";
+}
+
+TEST_F(embedded_timeline, says_what_is_wrong_with_activity) {
+  using format::chunk_kind;
+  const std::vector<format::kernel_record> one = {kernel(10, 20)};
+  EXPECT_EQ(words_with(chunk_kind::kernels, one), "");
+  EXPECT_THAT(words_with(chunk_kind::kernels, one, 1),
+              HasSubstr("105 bytes of kernels in chunk 2 are no whole"));
+  EXPECT_THAT(words_with(chunk_kind::kernels, one, 1 << 20), HasSubstr("no whole number of records"));
+  EXPECT_THAT(words_with(chunk_kind::kernels, std::vector{kernel(20, 10)}),
+              HasSubstr("a kernel lasts from 20 to 10 ns"));
+  EXPECT_THAT(words_with(chunk_kind::kernels, std::vector{kernel(0, 10)}),
+              HasSubstr("a kernel lasts from 0"));
+  EXPECT_THAT(words_with(chunk_kind::kernels, std::vector{kernel(1, ~std::uint64_t{0})}),
+              HasSubstr("corrupt: a kernel lasts"));
+  format::kernel_record odd = kernel(10, 20);
+  odd.name_id = 99;
+  EXPECT_THAT(words_with(chunk_kind::kernels, std::vector{odd}), HasSubstr("a kernel's name, string 99"));
+  odd = kernel(10, 20);
+  odd.device = ~0U;
+  EXPECT_THAT(words_with(chunk_kind::kernels, std::vector{odd}), HasSubstr("ran on the device 4294967295"));
+  EXPECT_THAT(words_with(chunk_kind::copies, std::vector<format::copy_record>{{10, 20, 1, 0, 1, 0, 7, 9}}),
+              HasSubstr("unknown direction 9"));
+  EXPECT_THAT(words_with(chunk_kind::copies,
+                         std::vector<format::copy_record>{{10, 20, ~std::uint64_t{0}, 0, 1, 0, 7, 1}}),
+              HasSubstr("a copy moves 18446744073709551615 bytes"));
+  EXPECT_THAT(words_with(chunk_kind::calls, std::vector<format::call_record>{{10, 20, 99, 7, 1, 0}}),
+              HasSubstr("a call's name, string 99"));
+  EXPECT_THAT(words_with(chunk_kind::calls, std::vector<format::call_record>{{10, 5, 2, 7, 1, 0}}),
+              HasSubstr("a call lasts from 10 to 5 ns"));
+  m_header.gpu = 9;
+  EXPECT_THAT(words_with(chunk_kind::kernels, one), HasSubstr("the unknown state 9"));
+}
+
+TEST_F(embedded_timeline, says_why_there_are_no_kernels) {
+  const auto reason = [&](format::gpu_state state) {
+    m_header.gpu = static_cast<std::uint32_t>(state);
+    return parsers::read_embedded_timeline(write(bytes())).kernels_absent_reason.value_or("");
+  };
+  std::memset(m_header.gpu_note, 'x', sizeof m_header.gpu_note);  // no zero at its end
+  EXPECT_THAT(reason(format::gpu_state::no_cuda), HasSubstr("never initialised CUDA"));
+  EXPECT_THAT(reason(format::gpu_state::not_asked), HasSubstr("CUDA_INJECTION64_PATH"));
+  EXPECT_THAT(reason(format::gpu_state::failed), HasSubstr(": " + std::string(1024, 'x')));
+  EXPECT_EQ(reason(format::gpu_state::recording), "");
 }
 
 TEST_F(embedded_timeline, several_files_become_one_timeline) {

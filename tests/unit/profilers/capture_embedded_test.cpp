@@ -47,6 +47,30 @@ TEST_F(capture_embedded, notes_dropped_ranges_and_several_processes) {
   EXPECT_THAT(result.notes, ElementsAre(HasSubstr("ranges did not fit"), HasSubstr("2 processes used NVTX")));
 }
 
+#ifdef FAKE_CUPTI_LIBRARY
+TEST_F(capture_embedded, records_the_gpu_inside_the_gates) {
+  set_script({"cuda", "kernel:warm_up:5", "push:LLM:decode_all", "kernel:_Z4gemmv:3", "pop:LLM"});
+  m_request.set_environment["PROFGATE_CUPTI_LIBRARY"] = FAKE_CUPTI_LIBRARY;
+  const profilers::capture_result result = capture();
+  const core::timeline recorded = parsers::read_timelines(result.timeline_files);
+  EXPECT_EQ(recorded.kernels_absent_reason, std::nullopt);
+  ASSERT_EQ(recorded.kernels.size(), 3U);
+  EXPECT_EQ(recorded.kernels[0].name, "gemm()");
+  EXPECT_TRUE(result.notes.empty());
+}
+
+TEST_F(capture_embedded, notes_what_is_missing_of_the_gpu) {
+  set_script({"cuda", "push:LLM:decode_all", "kernel:_Z4gemmv:3", "pop:LLM"});
+  m_request.set_environment["PROFGATE_CUPTI_LIBRARY"] = FAKE_CUPTI_LIBRARY;
+  m_request.set_environment["FAKE_CUPTI_NO_TIMES"] = "1";
+  EXPECT_THAT(capture().notes, ElementsAre(HasSubstr("3 kernels, copies or calls were dropped")));
+  m_request.set_environment.erase("FAKE_CUPTI_NO_TIMES");
+  m_request.is_gated = false;
+  set_script({"cuda", "push:LLM:decode_all", "kernel:_Z4gemmv:3", "pop:LLM", "quit"});
+  EXPECT_THAT(capture().notes, ElementsAre(HasSubstr("ended without its exit handlers")));
+}
+#endif
+
 TEST_F(capture_embedded, tells_the_usual_mistakes_apart) {
   set_script({"push:Other:decode_all", "pop:Other"});
   EXPECT_THAT(words(), AllOf(HasSubstr("it opened it in the domain 'Other'"),

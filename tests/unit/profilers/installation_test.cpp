@@ -5,6 +5,7 @@
 
 #include "../collector/temp_folder.h"
 #include "core/error.h"
+#include "profilers/cupti_location.h"
 #include "profilers/ncu_installation.h"
 #include "profilers/nsys_installation.h"
 
@@ -45,6 +46,29 @@ TEST_F(installation, looks_where_nsys_hides) {
   const fs::path on_path = make_executable("bin/nsys");
   EXPECT_EQ(find_nsys(m_environment).executable, on_path);
   EXPECT_EQ(find_nsys(m_environment).found_by, "PATH");
+}
+
+TEST_F(installation, looks_for_cupti_where_the_collector_does) {
+  EXPECT_THAT(find_cupti(m_environment).reason, HasSubstr("no libcupti.so.13 or .12"));
+  const fs::path in_ncu =
+      make_executable("opt/nvidia/nsight-compute/2025.3.1/host/target-linux-x64/libcupti.so.13.0");
+  EXPECT_EQ(find_cupti(m_environment).library, in_ncu);
+  const fs::path older = make_executable("usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12");
+  EXPECT_EQ(find_cupti(m_environment).library, older);
+  const fs::path newer = make_executable("usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13");
+  EXPECT_EQ(find_cupti(m_environment).library, newer);
+  m_environment.variables["LD_LIBRARY_PATH"] = "/nowhere:/libs";
+  const fs::path on_path = make_executable("libs/libcupti.so.12");
+  EXPECT_EQ(find_cupti(m_environment).library, on_path);
+  m_environment.variables["CUDA_HOME"] = "/home/cuda";
+  const fs::path home = make_executable("home/cuda/lib64/libcupti.so.12");
+  EXPECT_EQ(find_cupti(m_environment).library, home);
+  m_environment.variables["PROFGATE_CUPTI_LIBRARY"] = newer.string();
+  EXPECT_EQ(find_cupti(m_environment).library, newer);
+  m_environment.variables["PROFGATE_CUPTI_LIBRARY"] = "none";
+  EXPECT_EQ(find_cupti(m_environment).reason, "hidden by PROFGATE_CUPTI_LIBRARY=none");
+  m_environment.variables["PROFGATE_CUPTI_LIBRARY"] = "/no/such";
+  EXPECT_THAT(find_cupti(m_environment).reason, HasSubstr("/no/such does not exist"));
 }
 
 TEST_F(installation, obeys_the_variable) {

@@ -5,16 +5,25 @@
 
 /// The file that the embedded collector leaves and that parsers/embedded_timeline.cpp reads.
 ///
-/// One file_header, then chunks of chunk_bytes each. A chunk starts with a chunk_header and holds either
-/// range_records or strings. The traced program writes through a shared mapping, so the file is complete at
-/// every instant, also after a crash: a range without an end was open when the program stopped.
-/// All numbers are in the byte order of the machine that recorded.
+/// One file_header, then chunks of chunk_bytes each. A chunk starts with a chunk_header and holds records of
+/// one kind, or strings. The traced program writes through a shared mapping, so the file is complete at
+/// every instant, also after a crash: a range without an end was open when the program stopped. Of the GPU's
+/// activity it holds what CUPTI had delivered by then (see file_header::gpu_flushed_ns).
+/// All numbers are in the byte order of the machine that recorded. All times are CLOCK_MONOTONIC.
 namespace profgate::collector {
 
 constexpr char file_magic[8] = {'P', 'G', 'T', 'I', 'M', 'E', 'L', 'N'};
-constexpr std::uint32_t format_version = 1;
+constexpr std::uint32_t format_version = 2;
 constexpr std::uint32_t header_bytes = 4096;
 constexpr std::uint32_t chunk_bytes = 64 * 1024;
+
+/// What became of the recording of the GPU's activity.
+enum class gpu_state : std::uint32_t {
+  no_cuda = 0,    ///< the process never initialised CUDA
+  recording = 1,  ///< CUPTI delivers; no kernel in the file means that none ran
+  failed = 2,     ///< gpu_note says why
+  not_asked = 3,  ///< CUDA_INJECTION64_PATH was not set, so CUDA could not load the collector
+};
 
 struct file_header {
   char magic[8];
@@ -26,13 +35,26 @@ struct file_header {
   std::uint64_t chunk_count;      ///< chunks handed out so far; the file may be longer
   std::uint64_t dropped_records;  ///< ranges that found no room
   std::uint64_t gated;            ///< 1: only what happened inside a gate range was recorded
+  std::uint64_t
+      dropped_activities;        ///< of the GPU: CUPTI's count, those that found no room, those without times
+  std::uint64_t gpu_flushed_ns;  ///< all activity that had ended by then is in the file; 0: never flushed
+  std::uint32_t gpu;             ///< a gpu_state
+  std::uint32_t cupti_version;   ///< CUPTI's own number; 0: none was loaded
+  char gpu_note[1024];           ///< why there is no activity, or where CUPTI was found; ends with a zero
 };
 
-enum class chunk_kind : std::uint32_t { unused = 0, records = 1, strings = 2 };
+enum class chunk_kind : std::uint32_t {
+  unused = 0,
+  records = 1,  ///< range_record
+  strings = 2,
+  kernels = 3,
+  copies = 4,
+  calls = 5,
+};
 
 struct chunk_header {
   std::uint32_t kind;        ///< a chunk_kind
-  std::uint32_t used_bytes;  ///< of a strings chunk, this header included
+  std::uint32_t used_bytes;  ///< this header included; of a range chunk it means nothing
   std::uint8_t reserved[24];
 };
 
@@ -40,14 +62,57 @@ enum class record_style : std::uint8_t { push_pop = 1, start_end = 2 };
 
 /// A record whose start_ns is 0 was never written.
 struct range_record {
-  std::uint64_t start_ns;  ///< CLOCK_MONOTONIC
-  std::uint64_t end_ns;    ///< 0: open
+  std::uint64_t start_ns;
+  std::uint64_t end_ns;  ///< 0: open
   std::uint32_t name_id;
   std::uint32_t domain_id;  ///< the id of the domain's name; 0: the default domain
   std::uint32_t thread_id;
   std::uint8_t style;     ///< a record_style
   std::uint8_t is_gate;   ///< 1: this range opened a gate
   std::uint16_t nesting;  ///< push/pop ranges open around it on its thread, at most 65535
+};
+
+struct kernel_record {
+  std::uint64_t start_ns;
+  std::uint64_t end_ns;
+  std::uint64_t graph_node;  ///< 0: not launched from a graph
+  std::uint32_t name_id;     ///< mangled
+  std::uint32_t correlation;
+  std::uint32_t device;
+  std::uint32_t stream;
+  std::uint32_t grid[3];       ///< blocks
+  std::uint32_t block[3];      ///< threads
+  std::uint32_t shared_bytes;  ///< a block's, static and dynamic
+  std::uint32_t registers_per_thread;
+};
+
+enum class copy_direction : std::uint32_t {
+  other = 0,
+  host_to_device = 1,
+  device_to_host = 2,
+  device_to_device = 3,
+  memset = 4,
+};
+
+struct copy_record {
+  std::uint64_t start_ns;
+  std::uint64_t end_ns;
+  std::uint64_t bytes;
+  std::uint64_t graph_node;
+  std::uint32_t correlation;
+  std::uint32_t device;
+  std::uint32_t stream;
+  std::uint32_t direction;  ///< a copy_direction
+};
+
+/// A call of the host into CUDA's runtime or driver.
+struct call_record {
+  std::uint64_t start_ns;
+  std::uint64_t end_ns;
+  std::uint32_t name_id;
+  std::uint32_t thread_id;
+  std::uint32_t correlation;
+  std::uint32_t reserved;
 };
 
 /// Followed by `length` bytes of UTF-8, padded to a multiple of 8.
@@ -57,6 +122,7 @@ struct string_entry {
 };
 
 static_assert(sizeof(chunk_header) == 32 && sizeof(range_record) == 32 && sizeof(string_entry) == 8);
+static_assert(sizeof(kernel_record) == 72 && sizeof(copy_record) == 48 && sizeof(call_record) == 32);
 static_assert(sizeof(file_header) <= header_bytes);
 
 constexpr std::uint32_t records_per_chunk = (chunk_bytes - sizeof(chunk_header)) / sizeof(range_record);

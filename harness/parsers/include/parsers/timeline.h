@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -10,6 +11,15 @@ namespace profgate::parsers {
 /// What the embedded collector left. A file that is not whole, or whose numbers contradict each other:
 /// bad_input.
 core::timeline read_embedded_timeline(const std::filesystem::path& file);
+
+/// What a recording of the embedded collector says about itself; the timeline's dropped_records sums it up.
+struct embedded_facts {
+  std::uint64_t dropped_ranges = 0;
+  std::uint64_t dropped_activities = 0;  ///< kernels, copies and calls
+  bool is_activity_whole = true;         ///< false: the process died before CUPTI had delivered everything
+  std::uint32_t cupti_version = 0;       ///< CUPTI's own number; 0: none was loaded
+};
+embedded_facts read_embedded_facts(const std::filesystem::path& file);
 
 /// nsys's own SQLite export (2022.4 to 2025.3). The file is opened read-only and never changed. A range that
 /// nsys closed only because the program died has no end; a kernel whose launch came before the recording has

@@ -1,0 +1,142 @@
+#include "gpu_trace.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+
+#include "activity_buffers.h"
+#include "activity_records.h"
+#include "clock.h"
+#include "cupti_library.h"
+#include "recording_file.h"
+
+namespace profgate::collector {
+namespace {
+
+constinit cupti_library cupti;
+constinit activity_buffers buffers;
+constinit activity_records records;
+pid_t recording_process = 0;  ///< a forked child has neither the writing thread nor CUDA
+
+bool is_recording() {
+  const pid_t process = __atomic_load_n(&recording_process, __ATOMIC_ACQUIRE);
+  return process != 0 && process == getpid();
+}
+
+void CUPTIAPI on_buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+  *buffer = buffers.take();
+  *size = *buffer == nullptr ? 0 : activity_buffers::buffer_bytes;
+  *max_records = 0;  // as many as fit
+}
+
+void CUPTIAPI on_buffer_completed(CUcontext /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer,
+                                  std::size_t /*size*/, std::size_t valid_bytes) {
+  if (buffer != nullptr) buffers.put_back_filled(buffer, valid_bytes);
+}
+
+std::uint64_t CUPTIAPI timestamp() {
+  return now_ns();
+}
+
+/// On the writing thread.
+void write_buffer(std::uint8_t* filled, std::size_t valid_bytes) {
+  std::uint64_t dropped = 0;
+  CUpti_Activity* record = nullptr;
+  CUptiResult result = CUPTI_SUCCESS;
+  while (valid_bytes > 0 && (result = cupti.get_next_record(filled, valid_bytes, &record)) == CUPTI_SUCCESS) {
+    if (!records.write(cupti, *record)) ++dropped;
+  }
+  // Anything but the end of the buffer: a record that CUPTI itself cannot read, and all that follow it.
+  if (valid_bytes > 0 && result != CUPTI_ERROR_MAX_LIMIT_REACHED) ++dropped;
+  std::size_t dropped_by_cupti = 0;
+  if (cupti.get_dropped_count(nullptr, 0, &dropped_by_cupti) == CUPTI_SUCCESS) dropped += dropped_by_cupti;
+  if (dropped > 0) the_recording.count_dropped_activities(dropped);
+}
+
+void flush(std::uint32_t flags, std::int64_t timeout_s) {
+  const std::uint64_t begin_ns = now_ns();
+  const bool is_delivered = cupti.flush_all(flags) == CUPTI_SUCCESS;
+  if (buffers.drain(timeout_s) && is_delivered) the_recording.mark_flushed(begin_ns);
+}
+
+void flush_at_exit() {
+  if (is_recording()) flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED, 30);
+}
+
+/// CUPTI wants a subscriber's function; none of its events is switched on.
+void CUPTIAPI ignore_event(void* /*user*/, CUpti_CallbackDomain /*domain*/, CUpti_CallbackId /*id*/,
+                           const void* /*data*/) {}
+
+/// The name of the first step that fails, with its error; nothing where all succeed.
+const char* enable_all(CUptiResult* error) {
+  const auto fails = [&](CUptiResult result) {
+    *error = result;
+    return result != CUPTI_SUCCESS;
+  };
+  CUpti_SubscriberHandle subscriber = nullptr;
+  // Not for its events: it fails where another tool has CUPTI, which enabling alone may not tell.
+  if (fails(cupti.subscribe(&subscriber, &ignore_event, nullptr))) return "cuptiSubscribe";
+  // gettid(), as NVTX ranges carry it.
+  if (fails(cupti.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM))) return "cuptiSetThreadIdType";
+  // One clock for ranges, calls and kernels. Without this CUPTI takes the wall clock, which may be set.
+  if (fails(cupti.register_timestamp_callback(&timestamp))) return "cuptiActivityRegisterTimestampCallback";
+  if (fails(cupti.register_callbacks(&on_buffer_requested, &on_buffer_completed))) {
+    return "cuptiActivityRegisterCallbacks";
+  }
+  // Where CUPTI does not know this it zeroes the buffers by itself, only slower.
+  std::uint8_t is_zeroed = 1;
+  std::size_t size = sizeof is_zeroed;
+  cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &is_zeroed);
+  // Each kernel of a replayed graph has its own record as long as CUPTI_ACTIVITY_KIND_GRAPH_TRACE stays off.
+  for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                        CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET}) {
+    if (fails(cupti.enable(kind))) return "cuptiActivityEnable";
+  }
+  if (fails(records.enable_calls(cupti))) return "enabling the calls to be recorded";
+  return nullptr;
+}
+
+void start() {
+  char note[sizeof file_header::gpu_note] = {};
+  if (!cupti.load(note, sizeof note)) {
+    the_recording.describe_gpu(gpu_state::failed, 0, note);
+    return;
+  }
+  std::uint32_t version = 0;
+  cupti.get_version(&version);
+  if (!buffers.start(&write_buffer)) {
+    the_recording.describe_gpu(gpu_state::failed, version, "no memory or no thread for CUPTI's buffers");
+    return;
+  }
+  CUptiResult error = CUPTI_SUCCESS;
+  if (const char* const failed_step = enable_all(&error)) {
+    const char* words = nullptr;
+    if (cupti.get_result_string(error, &words) != CUPTI_SUCCESS || words == nullptr)
+      words = "an unknown error";
+    const bool is_taken = error == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    std::snprintf(note, sizeof note, "%s: %s (%d)%s; CUPTI is %s", failed_step, words,
+                  static_cast<int>(error), is_taken ? ": another tool uses CUPTI in this process" : "",
+                  cupti.path);
+    the_recording.describe_gpu(gpu_state::failed, version, note);
+    return;
+  }
+  __atomic_store_n(&recording_process, getpid(), __ATOMIC_RELEASE);
+  the_recording.describe_gpu(gpu_state::recording, version, cupti.path);
+  std::atexit(&flush_at_exit);
+}
+
+}  // namespace
+
+void start_gpu_trace() {
+  static constinit pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, &start);
+}
+
+void flush_gpu_trace() {
+  if (is_recording()) flush(0, 1);
+}
+
+}  // namespace profgate::collector

@@ -1,0 +1,190 @@
+#include "embedded_activity.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+namespace profgate::parsers {
+namespace {
+
+/// The times in which a gate was open; everything, where there was none.
+class gate_times {
+ public:
+  explicit gate_times(const embedded_file& file) : m_is_gated(file.header.gated != 0) {
+    for (const collector::range_record& range : file.ranges) {
+      if (range.is_gate == 0) continue;
+      constexpr auto never = std::numeric_limits<std::uint64_t>::max();
+      m_windows.emplace_back(range.start_ns, range.end_ns == 0 ? never : range.end_ns);
+    }
+    std::sort(m_windows.begin(), m_windows.end());
+    // Gates of several threads overlap: each window reaches as far as any before it, for the search.
+    for (std::size_t i = 1; i < m_windows.size(); ++i) {
+      m_windows[i].second = std::max(m_windows[i].second, m_windows[i - 1].second);
+    }
+  }
+
+  bool contain(std::uint64_t time_ns) const {
+    if (!m_is_gated) return true;
+    const auto later =
+        std::upper_bound(m_windows.begin(), m_windows.end(), time_ns,
+                         [](std::uint64_t time, const auto& window) { return time < window.first; });
+    return later != m_windows.begin() && time_ns <= std::prev(later)->second;
+  }
+
+ private:
+  bool m_is_gated;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> m_windows;
+};
+
+std::string demangled(std::string_view mangled) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text != nullptr ? std::string(text.get()) : std::string(mangled);
+}
+
+class activity_adder {
+ public:
+  activity_adder(const embedded_file& file, core::timeline& timeline)
+      : m_file(file), m_timeline(timeline), m_gate(file) {}
+
+  void add() {
+    add_calls();
+    for (const collector::kernel_record& record : m_file.kernels) add_kernel(record);
+    for (const collector::copy_record& record : m_file.copies) add_copy(record);
+    const auto starts_earlier = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
+    std::stable_sort(m_timeline.calls.begin(), m_timeline.calls.end(), starts_earlier);
+    std::stable_sort(m_timeline.kernels.begin(), m_timeline.kernels.end(), starts_earlier);
+    std::stable_sort(m_timeline.copies.begin(), m_timeline.copies.end(), starts_earlier);
+  }
+
+ private:
+  struct kernel_name {
+    std::string_view mangled;
+    std::string_view demangled;
+  };
+
+  template <typename record>
+  void check_times(const record& activity, std::string_view what) const {
+    constexpr auto latest_ns = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (activity.start_ns == 0 || activity.end_ns < activity.start_ns || activity.end_ns > latest_ns) {
+      m_file.fail(
+          fmt::format("corrupt: a {} lasts from {} to {} ns", what, activity.start_ns, activity.end_ns));
+    }
+  }
+
+  void add_calls() {
+    std::vector<collector::call_record> calls = m_file.calls;
+    std::sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
+      return std::tuple(a.thread_id, a.start_ns, b.end_ns) < std::tuple(b.thread_id, b.start_ns, a.end_ns);
+    });
+    const collector::call_record* outer = nullptr;
+    for (const collector::call_record& call : calls) {
+      check_times(call, "call");
+      if (!m_gate.contain(call.start_ns)) continue;
+      const bool is_nested =
+          outer != nullptr && outer->thread_id == call.thread_id && call.end_ns <= outer->end_ns;
+      if (!is_nested) {
+        outer = &call;
+        m_timeline.calls.push_back({m_file.string_of(call.name_id, "a call's name"), m_file.header.process_id,
+                                    call.thread_id, static_cast<std::int64_t>(call.start_ns),
+                                    static_cast<std::int64_t>(call.end_ns), call.correlation});
+      }
+      m_launches.try_emplace(call.correlation, outer->thread_id, outer->start_ns);
+    }
+  }
+
+  /// What kernels and copies have in common. False: not launched inside of the gate.
+  template <typename record, typename execution>
+  bool fill(const record& from, std::string_view what, execution& to) const {
+    check_times(from, what);
+    if (from.device > static_cast<std::uint32_t>(std::numeric_limits<int>::max())) {
+      m_file.fail(fmt::format("corrupt: a {} ran on the device {}", what, from.device));
+    }
+    const auto launch = m_launches.find(from.correlation);
+    if (launch == m_launches.end() && !m_gate.contain(from.start_ns)) return false;
+    to.device = static_cast<int>(from.device);
+    to.stream = from.stream;
+    to.process_id = m_file.header.process_id;
+    to.start_ns = static_cast<std::int64_t>(from.start_ns);
+    to.end_ns = static_cast<std::int64_t>(from.end_ns);
+    to.graph_node = from.graph_node;
+    to.launched_ns = to.start_ns;
+    if (launch != m_launches.end()) {
+      to.thread_id = launch->second.first;
+      to.launched_ns = static_cast<std::int64_t>(launch->second.second);
+    }
+    return true;
+  }
+
+  void add_kernel(const collector::kernel_record& record) {
+    core::kernel_execution kernel;
+    if (!fill(record, "kernel", kernel)) return;
+    const kernel_name& name = name_of(record.name_id);
+    kernel.name = name.demangled;
+    kernel.mangled_name = name.mangled;
+    kernel.grid = {record.grid[0], record.grid[1], record.grid[2]};
+    kernel.block = {record.block[0], record.block[1], record.block[2]};
+    kernel.registers_per_thread = record.registers_per_thread;
+    kernel.shared_bytes = record.shared_bytes;
+    kernel.correlation = record.correlation;
+    m_timeline.kernels.push_back(kernel);
+  }
+
+  void add_copy(const collector::copy_record& record) {
+    core::copy_execution copy;
+    if (!fill(record, "copy", copy)) return;
+    if (record.bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      m_file.fail(fmt::format("corrupt: a copy moves {} bytes", record.bytes));
+    }
+    copy.bytes = static_cast<std::int64_t>(record.bytes);
+    copy.kind = kind_of(record.direction);
+    m_timeline.copies.push_back(copy);
+  }
+
+  core::copy_kind kind_of(std::uint32_t direction) const {
+    switch (static_cast<collector::copy_direction>(direction)) {
+      case collector::copy_direction::other:
+        return core::copy_kind::other;
+      case collector::copy_direction::host_to_device:
+        return core::copy_kind::host_to_device;
+      case collector::copy_direction::device_to_host:
+        return core::copy_kind::device_to_host;
+      case collector::copy_direction::device_to_device:
+        return core::copy_kind::device_to_device;
+      case collector::copy_direction::memset:
+        return core::copy_kind::memset;
+    }
+    m_file.fail(fmt::format("corrupt: a copy goes in the unknown direction {}", direction));
+  }
+
+  const kernel_name& name_of(std::uint32_t id) {
+    const auto [place, is_new] = m_names.try_emplace(id);
+    if (is_new) {
+      place->second.mangled = m_file.string_of(id, "a kernel's name");
+      place->second.demangled = m_timeline.texts.keep(demangled(place->second.mangled));
+    }
+    return place->second;
+  }
+
+  const embedded_file& m_file;
+  core::timeline& m_timeline;
+  gate_times m_gate;
+  /// By correlation: the thread, and the time of the outermost call.
+  std::unordered_map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> m_launches;
+  std::unordered_map<std::uint32_t, kernel_name> m_names;
+};
+
+}  // namespace
+
+void add_activity(const embedded_file& file, core::timeline& timeline) {
+  activity_adder(file, timeline).add();
+}
+
+}  // namespace profgate::parsers

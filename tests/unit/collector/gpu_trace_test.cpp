@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <csignal>
+
+#include "traced_program.h"
+
+namespace profgate::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// The collector's GPU part, with the fake libcupti in the place of CUPTI.
+class gpu_trace : public traced_program {
+ protected:
+  gpu_trace() {
+    m_environment["CUDA_INJECTION64_PATH"] = COLLECTOR_LIBRARY;
+    m_environment["PROFGATE_CUPTI_LIBRARY"] = FAKE_CUPTI_LIBRARY;
+  }
+  parsers::embedded_facts facts() { return parsers::read_embedded_facts(m_folder / "out.timeline"); }
+  std::string absent_reason() { return timeline().kernels_absent_reason.value_or(""); }
+};
+
+TEST_F(gpu_trace, records_kernels_with_shape_name_and_launch) {
+  ASSERT_TRUE(trace({"cuda", "push:LLM:prefill", "kernel:_Z4gemmILi2EEvPf:1", "pop:LLM"}).is_good());
+  const core::timeline recorded = timeline();
+  EXPECT_EQ(recorded.kernels_absent_reason, std::nullopt);
+  EXPECT_EQ(recorded.dropped_records, 0U);
+  ASSERT_EQ(recorded.kernels.size(), 1U);
+  const core::kernel_execution& kernel = recorded.kernels[0];
+  EXPECT_EQ(kernel.mangled_name, "_Z4gemmILi2EEvPf");
+  EXPECT_EQ(kernel.name, "void gemm<2>(float*)");
+  EXPECT_EQ(kernel.device, 1);
+  EXPECT_EQ(kernel.stream, 7U);
+  EXPECT_EQ(kernel.grid, (std::array<std::uint32_t, 3>{2, 3, 4}));
+  EXPECT_EQ(kernel.block, (std::array<std::uint32_t, 3>{128, 1, 1}));
+  EXPECT_EQ(kernel.registers_per_thread, 40U);
+  EXPECT_EQ(kernel.shared_bytes, 1536U);
+  EXPECT_EQ(kernel.graph_node, 0U);
+  EXPECT_EQ(kernel.end_ns - kernel.start_ns, 1000);
+  const core::range_record& range = recorded.ranges.at(0);
+  EXPECT_EQ(kernel.thread_id, range.thread_id) << "CUPTI's thread ids must be those of NVTX";
+  EXPECT_EQ(kernel.process_id, range.process_id);
+  EXPECT_LE(range.start_ns, kernel.launched_ns) << "one clock";
+  EXPECT_LE(kernel.launched_ns, *range.end_ns);
+  EXPECT_EQ(facts().cupti_version, 424242U);
+}
+
+TEST_F(gpu_trace, keeps_the_outer_of_two_nested_calls) {
+  ASSERT_TRUE(trace({"cuda", "push:LLM:a", "kernel:_Z1av:2", "graph:_Z1bv:3", "pop:LLM"}).is_good());
+  const core::timeline recorded = timeline();
+  EXPECT_EQ(names_of(recorded.calls),
+            (std::vector<std::string>{"cudaLaunchKernel_v7000", "cudaLaunchKernel_v7000",
+                                      "cudaGraphLaunch_v10000"}));
+  ASSERT_EQ(recorded.kernels.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const std::size_t call = std::min<std::size_t>(i, 2);
+    EXPECT_EQ(recorded.kernels[i].correlation, recorded.calls[call].correlation);
+    EXPECT_EQ(recorded.kernels[i].launched_ns, recorded.calls[call].start_ns);
+    EXPECT_EQ(recorded.kernels[i].graph_node, i < 2 ? 0 : i - 1) << "each node of a graph is seen";
+  }
+}
+
+TEST_F(gpu_trace, records_copies_and_memsets) {
+  ASSERT_TRUE(trace({"cuda", "push:LLM:a", "copy:4096", "memset:12", "pop:LLM"}).is_good());
+  const core::timeline recorded = timeline();
+  ASSERT_EQ(recorded.copies.size(), 2U);
+  EXPECT_EQ(recorded.copies[0].kind, core::copy_kind::host_to_device);
+  EXPECT_EQ(recorded.copies[0].bytes, 4096);
+  EXPECT_EQ(recorded.copies[0].end_ns - recorded.copies[0].start_ns, 200);
+  EXPECT_EQ(recorded.copies[1].kind, core::copy_kind::memset);
+  EXPECT_EQ(recorded.copies[1].bytes, 12);
+  EXPECT_EQ(recorded.copies[1].thread_id, recorded.ranges.at(0).thread_id);
+}
+
+TEST_F(gpu_trace, works_whichever_entry_comes_first) {
+  m_environment["PROFGATE_COLLECTOR_OUTPUT"] = (m_folder / "nvtx_first").string();
+  ASSERT_TRUE(trace({"push:LLM:a", "cuda", "kernel:_Z1av:1", "cuda", "pop:LLM"}).is_good());
+  const core::timeline recorded = parsers::read_embedded_timeline(m_folder / "nvtx_first");
+  EXPECT_EQ(recorded.kernels.size(), 1U) << "a second call must not record twice";
+  EXPECT_EQ(recorded.ranges.size(), 1U);
+  EXPECT_FALSE(std::filesystem::exists(m_folder / "nvtx_first.2")) << "one file a process";
+}
+
+TEST_F(gpu_trace, a_program_without_nvtx_still_leaves_its_kernels) {
+  ASSERT_TRUE(trace({"cuda", "kernel:_Z1av:3"}).is_good());
+  EXPECT_EQ(timeline().kernels.size(), 3U);
+  EXPECT_TRUE(timeline().ranges.empty());
+}
+
+TEST_F(gpu_trace, keeps_what_was_launched_inside_the_gate) {
+  m_environment["PROFGATE_COLLECTOR_GATE"] = "decode_all@LLM";
+  ASSERT_TRUE(trace({"cuda", "kernel:before:5", "copy:1", "push:LLM:decode_all", "kernel:inside:2", "copy:2",
+                     "queue:late", "pop:LLM", "run", "kernel:after:5", "copy:3", "push:LLM:decode_all",
+                     "kernel:again:1", "pop:LLM", "memset:4"})
+                  .is_good());
+  const core::timeline recorded = timeline();
+  EXPECT_EQ(names_of(recorded.kernels), (std::vector<std::string>{"inside", "inside", "late", "again"}))
+      << "late ran after the gate had closed, but was launched inside";
+  ASSERT_EQ(recorded.copies.size(), 1U);
+  EXPECT_EQ(recorded.copies[0].bytes, 2);
+  EXPECT_EQ(recorded.calls.size(), 5U);
+  EXPECT_EQ(recorded.dropped_records, 0U);
+}
+
+TEST_F(gpu_trace, what_lies_outside_the_gate_takes_no_room) {
+  m_environment["PROFGATE_COLLECTOR_GATE"] = "decode_all@LLM";
+  m_environment["PROFGATE_COLLECTOR_MAX_BYTES"] = "500000";
+  ASSERT_TRUE(trace({"cuda", "kernel:before:20000", "push:LLM:decode_all", "kernel:inside:100", "pop:LLM"})
+                  .is_good());
+  EXPECT_EQ(timeline().kernels.size(), 100U);
+  EXPECT_EQ(timeline().dropped_records, 0U);
+}
+
+TEST_F(gpu_trace, a_crash_after_the_gate_has_closed_loses_nothing_of_it) {
+  m_environment["PROFGATE_COLLECTOR_GATE"] = "decode_all@LLM";
+  EXPECT_EQ(trace({"cuda", "push:LLM:decode_all", "kernel:_Z1av:1000", "pop:LLM", "abort"}).signal, SIGABRT);
+  EXPECT_EQ(timeline().kernels.size(), 1000U);
+  EXPECT_EQ(timeline().dropped_records, 0U);
+  EXPECT_TRUE(facts().is_activity_whole);
+}
+
+TEST_F(gpu_trace, a_crash_before_the_flush_is_told) {
+  EXPECT_EQ(trace({"cuda", "push:LLM:a", "kernel:_Z1av:10", "pop:LLM", "abort"}).signal, SIGABRT);
+  EXPECT_FALSE(facts().is_activity_whole);
+  EXPECT_EQ(timeline().dropped_records, 1U) << "at least one; the figures must not pass as whole";
+  EXPECT_EQ(timeline().ranges.size(), 1U);
+  m_environment["PROFGATE_COLLECTOR_GATE"] = "a@LLM";
+  m_environment["PROFGATE_COLLECTOR_OUTPUT"] = (m_folder / "open_gate").string();
+  EXPECT_EQ(trace({"cuda", "push:LLM:a", "kernel:_Z1av:10", "abort"}).signal, SIGABRT);
+  EXPECT_FALSE(parsers::read_embedded_facts(m_folder / "open_gate").is_activity_whole);
+}
+
+TEST_F(gpu_trace, counts_what_does_not_fit_into_the_file) {
+  m_environment["PROFGATE_COLLECTOR_MAX_BYTES"] = "500000";
+  ASSERT_TRUE(trace({"cuda", "push:LLM:a", "kernel:_Z1av:20000", "pop:LLM"}).is_good());
+  const core::timeline recorded = timeline();
+  EXPECT_GT(recorded.kernels.size(), 500U);
+  // A launch leaves a kernel, a call, and the driver's call inside of it, which the reader folds into one.
+  EXPECT_GE(recorded.kernels.size() + recorded.calls.size() * 2 + facts().dropped_activities, 60000U);
+  EXPECT_LE(recorded.kernels.size() + recorded.calls.size() + facts().dropped_activities, 60000U);
+  EXPECT_LE(std::filesystem::file_size(m_folder / "out.timeline"), 500000U);
+  EXPECT_GT(recorded.dropped_records, 0U);
+}
+
+TEST_F(gpu_trace, never_waits_for_its_writer_and_counts_what_cupti_dropped) {
+  m_environment["FAKE_CUPTI_HOLD"] = "1";  // the writer stands still until a buffer has been refused
+  ASSERT_TRUE(trace({"cuda", "kernel:_Z1av:500000"}).is_good());
+  const parsers::embedded_facts told = facts();
+  EXPECT_GT(told.dropped_activities, 0U);
+  const core::timeline recorded = timeline();
+  EXPECT_GT(recorded.kernels.size(), 300000U) << "sixteen buffers of 8 MB hold them";
+  EXPECT_LE(recorded.kernels.size() + told.dropped_activities, 1500000U);
+}
+
+TEST_F(gpu_trace, a_kernel_without_times_is_counted_not_recorded) {
+  m_environment["FAKE_CUPTI_NO_TIMES"] = "1";
+  ASSERT_TRUE(trace({"cuda", "push:LLM:a", "kernel:_Z1av:3", "pop:LLM"}).is_good());
+  EXPECT_TRUE(timeline().kernels.empty());
+  EXPECT_EQ(facts().dropped_activities, 3U);
+}
+
+TEST_F(gpu_trace, a_record_that_cupti_cannot_read_is_counted) {
+  m_environment["FAKE_CUPTI_FAIL"] = "cuptiActivityGetNextRecord:21";
+  ASSERT_TRUE(trace({"cuda", "kernel:_Z1av:3"}).is_good());
+  EXPECT_EQ(facts().dropped_activities, 1U);
+}
+
+TEST_F(gpu_trace, drops_calls_that_the_analysis_does_not_need) {
+  m_environment["FAKE_CUPTI_FAIL"] = "cuptiActivityEnableRuntimeApi:8";  // so that all are recorded
+  ASSERT_TRUE(trace({"cuda", "push:LLM:a", "copy:1", "pop:LLM"}).is_good());
+  EXPECT_EQ(names_of(timeline().calls), (std::vector<std::string>{"cudaMemcpyAsync_v3020"}));
+}
+
+TEST_F(gpu_trace, many_buffers_arrive_whole_and_in_order) {
+  ASSERT_TRUE(trace({"cuda", "push:LLM:a", "kernel:_Z1av:150000", "pop:LLM"}).is_good());
+  const core::timeline recorded = timeline();
+  EXPECT_EQ(recorded.dropped_records, 0U);
+  ASSERT_EQ(recorded.kernels.size(), 150000U);
+  for (std::size_t i = 1; i < recorded.kernels.size(); ++i) {
+    ASSERT_EQ(recorded.kernels[i].correlation, recorded.kernels[i - 1].correlation + 1);
+  }
+}
+
+TEST_F(gpu_trace, a_forked_child_leaves_the_gpu_to_its_parent) {
+  m_environment["PROFGATE_COLLECTOR_OUTPUT"] = (m_folder / "out.%p.timeline").string();
+  ASSERT_TRUE(
+      trace({"cuda", "push:LLM:a", "kernel:_Z1av:2", "fork", "push:LLM:b", "pop:LLM", "pop:LLM"}).is_good());
+  std::vector<std::size_t> kernels;
+  std::vector<std::string> reasons;
+  for (const auto& entry : std::filesystem::directory_iterator(m_folder.path())) {
+    const core::timeline recorded = parsers::read_embedded_timeline(entry.path());
+    kernels.push_back(recorded.kernels.size());
+    reasons.push_back(recorded.kernels_absent_reason.value_or("none"));
+  }
+  EXPECT_THAT(kernels, ::testing::UnorderedElementsAre(2U, 0U));
+  EXPECT_THAT(reasons, ::testing::UnorderedElementsAre("none", HasSubstr("never initialised CUDA")));
+}
+
+TEST_F(gpu_trace, says_why_there_are_no_kernels) {
+  ASSERT_TRUE(trace({"push:LLM:a", "pop:LLM"}).is_good());
+  EXPECT_THAT(absent_reason(), HasSubstr("never initialised CUDA"));
+  const auto reason_with = [&](const char* variable, const std::string& value) {
+    std::filesystem::remove(m_folder / "out.timeline");
+    m_environment[variable] = value;
+    EXPECT_TRUE(trace({"cuda", "push:LLM:a", "pop:LLM"}).is_good());
+    EXPECT_EQ(timeline().ranges.size(), 1U) << "ranges are recorded all the same";
+    return absent_reason();
+  };
+  EXPECT_THAT(reason_with("FAKE_CUPTI_FAIL", "cuptiSubscribe:39"),
+              AllOf(HasSubstr("cuptiSubscribe: CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED (39)"),
+                    HasSubstr("another tool uses CUPTI")));
+  for (const char* step : {"cuptiSetThreadIdType", "cuptiActivityRegisterTimestampCallback",
+                           "cuptiActivityRegisterCallbacks", "cuptiActivityEnable"}) {
+    EXPECT_THAT(reason_with("FAKE_CUPTI_FAIL", std::string(step) + ":8"), HasSubstr("CUPTI_ERROR_FAKE (8)"))
+        << step;
+  }
+  EXPECT_EQ(reason_with("FAKE_CUPTI_FAIL", "cuptiActivitySetAttribute:8"), "") << "it can do without";
+  EXPECT_THAT(reason_with("PROFGATE_CUPTI_LIBRARY", "none"), HasSubstr("hidden by PROFGATE_CUPTI_LIBRARY"));
+  EXPECT_THAT(reason_with("PROFGATE_CUPTI_LIBRARY", "/no/such/libcupti.so"),
+              HasSubstr("/no/such/libcupti.so cannot be loaded"));
+  EXPECT_THAT(reason_with("PROFGATE_CUPTI_LIBRARY", COLLECTOR_LIBRARY),
+              HasSubstr("it is older than CUDA 12"));
+}
+
+TEST_F(gpu_trace, says_that_cuda_was_not_told_to_load_it) {
+  m_environment.erase("CUDA_INJECTION64_PATH");
+  ASSERT_TRUE(trace({"cuda", "push:LLM:a", "pop:LLM"}).is_good());
+  EXPECT_THAT(absent_reason(), HasSubstr("CUDA_INJECTION64_PATH was not set"));
+}
+
+TEST_F(gpu_trace, the_real_cupti_without_a_driver_is_an_error_and_no_crash) {
+  m_environment.erase("PROFGATE_CUPTI_LIBRARY");
+  ASSERT_TRUE(trace({"cuda", "push:LLM:a", "pop:LLM"}).is_good());
+  const std::string reason = absent_reason();
+  if (reason.find("no libcupti.so") != std::string::npos) GTEST_SKIP() << reason;
+  if (reason.empty()) GTEST_SKIP() << "there is a driver here";
+  EXPECT_THAT(reason, AllOf(HasSubstr("CUPTI_ERROR_"), HasSubstr("libcupti.so")));
+}
+
+}  // namespace
+}  // namespace profgate::test
