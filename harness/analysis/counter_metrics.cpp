@@ -1,4 +1,4 @@
-#include "counter_metrics.h"
+#include "analysis/counter_metrics.h"
 
 #include <fmt/format.h>
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/counter_metrics.h"
 #include "analysis/kernel_names.h"
 #include "analysis/timeline_analysis.h"
 #include "core/units.h"
-#include "counter_metrics.h"
 #include "wording.h"
 
 namespace profgate::analysis {
@@ -162,7 +162,8 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
     launches[key].push_back(&launch);
     group_of.emplace(key, group);
   }
-  if (launches.empty()) return measured<stage_counters>::absent("ncu counted no launch of this stage");
+  if (launches.empty())
+    return measured<stage_counters>::absent(fmt::format("ncu counted no launch of {}", stage));
   double stage_ns = 0;
   for (const core::kernel_group& group : groups) stage_ns += static_cast<double>(group.total_ns);
   stage_counters result;

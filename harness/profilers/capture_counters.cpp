@@ -71,7 +71,7 @@ class ncu_sessions {
  private:
   fs::path home() const { return m_request.output_folder / "home"; }
   fs::path file(const std::string& start, const counter_session& session, const std::string& ending) const {
-    return m_request.output_folder / (start + (session.name.empty() ? "" : "." + session.name) + ending);
+    return m_request.output_folder / (start + (session.name.empty() ? "" : "-" + session.name) + ending);
   }
 
   tool_command command_of(std::vector<std::string> argv) const {

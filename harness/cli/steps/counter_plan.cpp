@@ -85,8 +85,10 @@ void name_kernels(const analysis::kernel_selection& selection, const analysis::l
 
 std::string session_name(const std::string& stage, std::size_t window) {
   std::string name = stage;
-  std::replace(name.begin(), name.end(), '/', '_');
-  return window == 0 ? name : fmt::format("{}.{}", name, window + 1);
+  // A dot might pass for a file's ending.
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == '.'; }, '_');
+  return window == 0 ? name : fmt::format("{}-{}", name, window + 1);
 }
 
 const analysis::stage_figures* figures_of(const std::string& stage, const analysis::run_figures& figures) {

@@ -14,7 +14,7 @@ namespace profgate::profilers {
 
 /// One run of the workload under ncu.
 struct counter_session {
-  std::string name;  ///< empty for the first: run.ncu-rep, raw.csv; else run.<name>.ncu-rep, raw.<name>.csv
+  std::string name;  ///< empty for the first: run.ncu-rep, raw.csv; else run-<name>.ncu-rep, raw-<name>.csv
   std::string what;  ///< for people: "decode_all"
   ncu_filter filter{};
 };
