@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/counter_metrics.h"
+#include "analysis/findings.h"
 #include "analysis/kernel_names.h"
 #include "analysis/profile.h"
 #include "run_builder.h"
@@ -148,6 +149,23 @@ TEST(counters, know_the_place_of_a_launch) {
   EXPECT_EQ(place_of_launch({"outer", "decode_all"}, stages).stage, "decode_all");
   EXPECT_EQ(place_of_launch({"outer", "decode_all"}, stages).op, "");
   EXPECT_EQ(place_of_launch({"outer"}, stages).stage, "");
+}
+
+TEST(counters, become_takeaways) {
+  stage_figures stage;
+  stage.bare.name = "decode_all";
+  stage.counters = analyze({launch("big", 1e4, 3e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core")},
+                           {group("big", 70), group("slow", 30, "attn.core")});
+  run_figures figures;
+  stage.traced = traced_stage{};
+  figures.stages = {stage};
+  std::string words;
+  for (const takeaway& item : find(run_facts{}, figures).takeaways)
+    words += item.text + " (" + item.evidence + ")\n";
+  EXPECT_THAT(
+      words,
+      HasSubstr("mostly bound by memory. (shares of its GPU time under ncu: memory 70 %, latency 30 %)"));
+  EXPECT_THAT(words, HasSubstr("slow is 98 % below its roof. (30 % of its GPU time;"));
 }
 
 TEST(kernel_names, lose_what_ncu_leaves_out) {
