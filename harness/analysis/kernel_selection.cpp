@@ -99,8 +99,9 @@ launch_order order_of_launches(const std::vector<capture>& captures, const std::
   std::vector<const core::kernel_execution*> inside;
   for (const core::kernel_execution& kernel : source->timeline.kernels) {
     const bool is_in_stage = std::any_of(windows.begin(), windows.end(), [&](const stage_window& window) {
-      return kernel.process_id == window.process_id && kernel.launched_ns >= window.start_ns &&
-             kernel.launched_ns < window.end_ns;
+      // ncu looks at the ranges of the thread that launches.
+      return kernel.process_id == window.process_id && kernel.thread_id == window.thread_id &&
+             kernel.launched_ns >= window.start_ns && kernel.launched_ns < window.end_ns;
     });
     if (is_in_stage) inside.push_back(&kernel);
   }

@@ -93,28 +93,37 @@ class matched_launches {
   std::vector<std::size_t> m_launches;
 };
 
-void drop_smallest(std::vector<wanted_shape>& shapes) {
+/// One launch less of the kernel that runs most rarely, which stretches a window most; where each is wanted
+/// only once, the group with the least time goes. False: one is left.
+bool want_less(std::vector<wanted_shape>& shapes) {
+  wanted_shape* rarest = nullptr;
   wanted_shape* smallest = nullptr;
+  std::size_t wanted = 0;
   for (wanted_shape& shape : shapes) {
-    if (shape.needed > 0 && (smallest == nullptr || shape.total_ns < smallest->total_ns)) smallest = &shape;
+    if (shape.needed == 0) continue;
+    wanted += 1;
+    const bool has_spare = shape.needed > std::min(shape.groups, shape.usable);
+    if (has_spare && (rarest == nullptr || shape.usable < rarest->usable)) rarest = &shape;
+    if (smallest == nullptr || shape.total_ns < smallest->total_ns) smallest = &shape;
   }
-  if (smallest != nullptr) smallest->needed = 0;
+  if (rarest != nullptr) {
+    rarest->needed -= 1;
+    return true;
+  }
+  if (wanted <= 1) return false;
+  smallest->needed = 0;
+  return true;
 }
 
 std::optional<launch_window> find_window(matched_launches& matched, std::int64_t each, double target,
                                          std::int64_t most) {
-  for (; each >= 1; --each) {
-    for (wanted_shape& shape : matched.shapes()) {
-      shape.needed = std::min(each * shape.groups, shape.usable);
-    }
+  for (wanted_shape& shape : matched.shapes()) {
+    shape.needed = std::min(each * shape.groups, shape.usable);
+  }
+  do {
     const std::optional<launch_window> window = matched.shortest(target);
     if (window && window->count <= most) return window;
-  }
-  for (std::size_t left = matched.shapes().size(); left > 1; --left) {
-    drop_smallest(matched.shapes());
-    const std::optional<launch_window> window = matched.shortest(target);
-    if (window && window->count <= most) return window;
-  }
+  } while (want_less(matched.shapes()));
   return std::nullopt;
 }
 

@@ -141,6 +141,21 @@ TEST(launch_windows, stay_within_their_limit) {
   EXPECT_THAT(profiled(order, smallest[0]), ElementsAre(2U, 2U));
 }
 
+TEST(launch_windows, give_up_launches_of_the_rarest_kernel_first) {
+  kernel_selection selection = decode_selection();
+  selection.groups.push_back(group("gemv", 5, "lm_head", 9));
+  plan_limits limits;
+  limits.launches_per_kernel = 3;
+  limits.launches_per_window = 20;
+  const launch_order order = decode(10, 30);
+  const std::vector<launch_window> windows = plan_windows(selection, order, limits);
+  ASSERT_THAT(windows, SizeIs(1));
+  const std::vector<std::uint32_t> launches = profiled(order, windows[0]);
+  EXPECT_EQ(std::count(launches.begin(), launches.end(), 3U), 1) << "a second one is a whole step away";
+  EXPECT_GE(std::count(launches.begin(), launches.end(), 1U), 3);
+  EXPECT_GE(std::count(launches.begin(), launches.end(), 2U), 6);
+}
+
 TEST(launch_windows, of_launches_that_do_not_match_are_none) {
   EXPECT_THAT(plan_windows(decode_selection(), {}, {}), IsEmpty());
   EXPECT_THAT(plan_windows({}, decode(2, 2), {}), IsEmpty());

@@ -70,7 +70,8 @@ struct launch_window {
 /// Where in the stage to count: a window for each of as many equal parts of the stage, as near as possible to
 /// its middle, so that a kernel whose cost grows with the context is seen at its mean. Each is as short as it
 /// can be with every group in it often enough, the first launch of a kernel not counted: that one pays for
-/// loading. Where the limit is too small for all, fewer launches of each, then the smallest groups, give way.
+/// loading. Where the limit is too small for all, launches of the rarest kernels, then the smallest groups,
+/// give way.
 ///
 /// ncu counts skipped and profiled launches inside of the NVTX filter and among the kernels that match by
 /// name, seen on an H200. Its other means do not do: --filter-mode per-launch-config forgets the kernel's
