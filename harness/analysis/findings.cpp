@@ -7,6 +7,7 @@
 
 #include "core/escape.h"
 #include "core/units.h"
+#include "findings_counters.h"
 #include "findings_measurement.h"
 #include "summary.h"
 #include "wording.h"
@@ -196,6 +197,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
     if (!stage.traced) continue;
     judge_operators(figures, stage, result);
     judge_kernels(figures, stage, result);
+    judge_counters(stage, result);
   }
   judge_steps(facts, result);
   judge_trace(facts, figures, result);

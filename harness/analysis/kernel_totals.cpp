@@ -29,6 +29,24 @@ std::vector<core::kernel_record> kernel_totals::records() const {
   return records;
 }
 
+void kernel_groups::add(const core::kernel_execution& kernel, std::string_view op) {
+  sum& entry = m_sums[{kernel.name, op, kernel.device, kernel.grid, kernel.block}];
+  entry.total_ns += kernel.end_ns - kernel.start_ns;
+  entry.calls += 1;
+}
+
+std::vector<core::kernel_group> kernel_groups::groups() const {
+  std::vector<core::kernel_group> groups;
+  groups.reserve(m_sums.size());
+  for (const auto& [key, entry] : m_sums) {
+    const auto& [name, op, device, grid, block] = key;
+    groups.push_back({std::string(name), std::string(op), device, grid, block, entry.total_ns, entry.calls});
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
+  return groups;
+}
+
 std::int64_t covered_ns(std::vector<std::pair<std::int64_t, std::int64_t>> intervals) {
   std::sort(intervals.begin(), intervals.end());
   std::int64_t covered = 0;

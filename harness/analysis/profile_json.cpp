@@ -3,6 +3,7 @@
 #include "analysis/profile.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "counters_json.h"
 #include "profile_parts.h"
 
 namespace profgate::analysis {
@@ -189,6 +190,7 @@ std::string profile_json(const run_facts& facts) {
   document.put("throughput", throughput_json(facts, figures.bare));
   document.put("stages", list_of(figures.stages, stage_json));
   document.put("kernels", kernels_json(figures.timeline));
+  document.put("counters", counter_settings_json(facts.counters));
   document.put("ceilings", ceilings_json(facts, figures.bare));
   document.put("correctness", correctness_json(facts, figures));
   document.put("timeline", timeline_json(figures.timeline));

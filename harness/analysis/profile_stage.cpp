@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "counters_json.h"
 #include "profile_parts.h"
 #include "telemetry_json.h"
 
@@ -165,6 +166,11 @@ json stage_json(const stage_figures& stage) {
   }
   object.put("operators", std::move(operators));
   object.put("kernels", std::move(kernels));
+  if (stage.counters) {
+    object.put("counters", stage_counters_json(*stage.counters));
+  } else {
+    object.put_null("counters", stage.counters.reason());
+  }
   return object.take();
 }
 

@@ -49,6 +49,16 @@ measured<double> overhead(const bare_stage& bare, const measured<traced_stage>& 
   return ratio ? measured<double>(*ratio - 1.0) : ratio;
 }
 
+measured<stage_counters> counters_of(const run_facts& facts, const bare_figures& bare,
+                                     const std::string& stage, const measured<traced_stage>& traced) {
+  static const std::vector<core::kernel_group> none;
+  const std::string no_groups = !traced                         ? traced.reason()
+                                : traced->kernel_groups.empty() ? traced->kernel_ns.reason()
+                                                                : "";
+  return analyze_counters(facts.counters, stage, facts.bare.stages, traced ? traced->kernel_groups : none,
+                          no_groups, {bare.ceiling_flops_per_s, bare.ceiling_bytes_per_s});
+}
+
 measured<bool> logits_agree(const run_facts& facts) {
   if (!facts.bare.bench || !facts.bare.bench->logits_hash) {
     return measured<bool>::absent("the bare run reported no logits hash");
@@ -72,7 +82,8 @@ run_figures analyze_run(const run_facts& facts) {
   for (bare_stage& bare : all_stages(facts.bare, figures.bare)) {
     measured<traced_stage> traced = traced_of(facts, figures.timeline, bare.name);
     const measured<double> overhead_ratio = overhead(bare, traced);
-    figures.stages.push_back({std::move(bare), std::move(traced), overhead_ratio});
+    measured<stage_counters> counters = counters_of(facts, figures.bare, bare.name, traced);
+    figures.stages.push_back({std::move(bare), std::move(traced), overhead_ratio, std::move(counters)});
   }
   figures.traced_logits_agree = logits_agree(facts);
   return figures;

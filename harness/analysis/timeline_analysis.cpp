@@ -31,6 +31,7 @@ struct stage_sums {
   traced_steps steps;
   std::int64_t covered_ns = 0;
   kernel_totals kernels;
+  kernel_groups groups;
   std::vector<std::pair<std::int64_t, std::int64_t>> busy;
 };
 
@@ -58,6 +59,11 @@ void add_range(const inner_range& inner, stage_sums& sums) {
 void add_kernel(const launched_kernel& launched, stage_sums& sums) {
   const core::kernel_execution& kernel = *launched.kernel;
   sums.kernels.add(kernel);
+  std::string_view outermost;
+  for (const core::range_record* range : launched.enclosing) {
+    if (outermost.empty() && range->name != decode_step_range) outermost = range->name;
+  }
+  sums.groups.add(kernel, outermost);
   for (const core::range_record* range : launched.enclosing) {
     if (range->name != decode_step_range) {
       sums.operators[range->name].cuda_ns += kernel.end_ns - kernel.start_ns;
@@ -126,6 +132,7 @@ traced_stage finish_stage(const std::string& name, const capture& source,
     return result;
   }
   result.kernels = sums.kernels.records();
+  result.kernel_groups = sums.groups.groups();
   result.kernel_ns = sums.kernels.total_ns();
   const auto busy_ns = static_cast<double>(covered_ns(std::move(sums.busy)));
   const auto duration_ns = static_cast<double>(result.duration_ns);

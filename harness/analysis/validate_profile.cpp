@@ -20,7 +20,7 @@ constexpr auto object_type = json::value_t::object;
 constexpr auto array_type = json::value_t::array;
 constexpr auto string_type = json::value_t::string;
 
-constexpr std::array<required_field, 22> required_fields{{
+constexpr std::array<required_field, 23> required_fields{{
     {"/run", object_type},
     {"/run/run_id", string_type},
     {"/run/pair", string_type},
@@ -35,6 +35,7 @@ constexpr std::array<required_field, 22> required_fields{{
     {"/stages", array_type},
     {"/kernels", object_type},
     {"/kernels/overall", array_type},
+    {"/counters", object_type},
     {"/ceilings", object_type},
     {"/correctness", object_type},
     {"/timeline", object_type},
@@ -124,6 +125,7 @@ void check_figures(const json& document, const std::string& file) {
   for (const json& stage : document["stages"]) {
     const std::string here = fmt::format("/stages/{}", index++);
     if (!stage.is_object()) reject(file, here, fmt::format("is {} instead of object", stage.type_name()));
+    if (!stage.contains("counters")) reject(file, here + "/counters", "is missing");
     const auto telemetry = stage.find("telemetry");
     if (telemetry == stage.end()) reject(file, here + "/telemetry", "is missing");
     if (!telemetry->is_object() && !telemetry->is_null())

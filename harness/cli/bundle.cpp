@@ -30,6 +30,11 @@ constexpr bundle_row bundle[] = {
     {"nsys/run*.sqlite", "Timeline as SQLite", ""},
     {"nsys/run*.csv", "Summary by nsys stats", ""},
     {"nsys/embedded*.timeline", "Timeline of the embedded collector", ""},
+    {"ncu/run*.ncu-rep", "Counters for Nsight Compute", "counters"},
+    {"ncu/raw*.csv", "Counters, all of them", "counters"},
+    {"ncu/counters*.csv", "Counters that the analysis reads", "counters"},
+    {"ncu/selection.json", "Kernels that were chosen for the counters", "counters"},
+    {"ncu/config.yaml", "Configuration of the workload under ncu", ""},
     {"ncu/sections.txt", "Sections that ncu knows", ""},
     {"env.json", "Provenance: machine, versions, commands", "prepare"},
     {"config.yaml", "Resolved configuration", "prepare"},
@@ -93,6 +98,10 @@ std::vector<timeline_file> timeline_files(const fs::path& run_dir,
 
 std::vector<fs::path> profiled_results(const fs::path& run_dir) {
   return find_all(run_dir, "nsys/result*.json");
+}
+
+std::vector<fs::path> counter_files(const fs::path& run_dir) {
+  return find_all(run_dir, "ncu/counters*.csv");
 }
 
 std::vector<analysis::artifact_facts> list_artifacts(const fs::path& run_dir) {

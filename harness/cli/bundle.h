@@ -25,6 +25,9 @@ std::vector<timeline_file> timeline_files(const std::filesystem::path& run_dir,
 /// Result JSONs that the traced runs wrote.
 std::vector<std::filesystem::path> profiled_results(const std::filesystem::path& run_dir);
 
+/// What was imported of ncu's reports for the analysis, one a session.
+std::vector<std::filesystem::path> counter_files(const std::filesystem::path& run_dir);
+
 /// Every file of the bundle that exists, but for the reports themselves, in the order in which a person reads
 /// them.
 std::vector<analysis::artifact_facts> list_artifacts(const std::filesystem::path& run_dir);

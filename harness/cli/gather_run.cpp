@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "artifacts/atomic_file.h"
 #include "artifacts/run_list.h"
@@ -10,6 +11,8 @@
 #include "bundle.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "demangle.h"
+#include "parsers/ncu.h"
 #include "parsers/timeline.h"
 #include "parsers/workload_result.h"
 #include "plain_files.h"
@@ -108,6 +111,34 @@ analysis::bare_facts gather_bare(const fs::path& run_dir, const config::resolved
   return bare;
 }
 
+analysis::counter_facts gather_counters(const fs::path& run_dir, const config::resolved& config,
+                                        const std::vector<analysis::capture>& captures) {
+  analysis::counter_facts facts;
+  const plain_files files(counter_files(run_dir));
+  for (const fs::path& file : files.paths()) {
+    const auto launches = parsers::read_ncu_counters(file, config.text("workload.nvtx_domain"));
+    facts.launches.insert(facts.launches.end(), launches.begin(), launches.end());
+  }
+  if (facts.launches.empty()) {
+    facts.absent_reason = reason_of(run_dir, "counters");
+    return facts;
+  }
+  std::unordered_map<std::string_view, std::string_view> names;  // demangled by mangled
+  for (const analysis::capture& capture : captures) {
+    for (const core::kernel_execution& kernel : capture.timeline.kernels) {
+      if (!kernel.mangled_name.empty()) names.try_emplace(kernel.mangled_name, kernel.name);
+    }
+  }
+  for (core::kernel_counters& launch : facts.launches) {
+    const auto known = names.find(launch.kernel_name);
+    launch.kernel_name = known == names.end() ? demangle(launch.kernel_name) : std::string(known->second);
+  }
+  facts.cache_control = config.text("ncu.cache_control");
+  facts.clock_control = config.text("ncu.clock_control");
+  facts.replay_mode = config.text("ncu.replay_mode");
+  return facts;
+}
+
 artifacts::run_info require_run(const fs::path& run_dir) {
   const std::optional<artifacts::run_info> run = artifacts::read_run(run_dir);
   if (run) return *run;
@@ -133,6 +164,7 @@ analysis::run_facts gather_run(const fs::path& run_dir) {
   facts.top_n_kernels = static_cast<std::size_t>(config.integer("run.top_n_kernels"));
   facts.bare = gather_bare(run_dir, config);
   gather_captures(run_dir, config, facts);
+  facts.counters = gather_counters(run_dir, config, facts.captures);
   for (const step_definition& step : all_steps()) {
     if (step.name != "prune" && step.name != "gate") facts.steps.push_back(facts_of(step.name, run_dir));
   }

@@ -15,6 +15,10 @@ artifacts::run_info require_run(const std::filesystem::path& run_dir);
 /// build folder.
 analysis::run_facts gather_run(const std::filesystem::path& run_dir);
 
+/// What ncu counted in the run, kernels named as in the captures; a reason where there is nothing.
+analysis::counter_facts gather_counters(const std::filesystem::path& run_dir, const config::resolved& config,
+                                        const std::vector<analysis::capture>& captures);
+
 /// The bare run's part of it.
 analysis::bare_facts gather_bare(const std::filesystem::path& run_dir, const config::resolved& config);
 

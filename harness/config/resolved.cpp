@@ -53,6 +53,13 @@ bool resolved::is_null(std::string_view key) const {
   return std::holds_alternative<std::monostate>(at(key).content);
 }
 
+resolved resolved::with(std::string_view key, value content, std::string origin) const {
+  at(key);
+  std::map<std::string, entry, std::less<>> entries = m_entries;
+  entries.find(key)->second = {std::move(content), std::move(origin)};
+  return resolved(std::move(entries));
+}
+
 const std::string& resolved::origin(std::string_view key) const {
   return at(key).origin;
 }

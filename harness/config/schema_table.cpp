@@ -169,7 +169,9 @@ std::vector<schema_row> profiler_rows() {
       choice("nsys.cuda_graph_trace", "node", {"node", "graph"},
              "node: every kernel of a CUDA graph is seen"),
       choice("ncu.target_processes", "all", {"all", "application-only"}, "which processes are profiled"),
-      list("ncu.nvtx_include", "[LLM@prefill/, LLM@decode_all/]", "NVTX filters, any of which may match"),
+      list(
+          "ncu.nvtx_include", "[]",
+          "NVTX filters, each beginning with a stage's own (LLM@decode_all/); empty: the stages as they are"),
       text("ncu.set", "roofline", "section set; null: only the sections and metrics named", nullable),
       list("ncu.sections", "[SpeedOfLight]", "exact names of further sections"),
       list("ncu.metrics", "[]", "further metrics"),
@@ -178,6 +180,15 @@ std::vector<schema_row> profiler_rows() {
       choice("ncu.clock_control", "none", {"none", "base"},
              "none: clocks as in the timeline, so times compare"),
       choice("ncu.cache_control", "all", {"all", "none"}, "all: caches are flushed before each pass"),
+      integer("ncu.launches_per_kernel", "3", 1, 100,
+              "launches of a kernel that are counted, where it has them"),
+      integer("ncu.windows", "2", 1, 10,
+              "places of a stage at which launches are counted; each costs a run of the workload"),
+      integer("ncu.max_launches", "100", 1, 10000, "launches that are counted in all, at most"),
+      integer("ncu.reduced_prompt_tokens", "null", 1, 1 << 24,
+              "prompt length for the counters where the workload fills more than 45 % of the GPU's memory; "
+              "null: never shortened",
+              nullable),
   };
 }
 

@@ -153,8 +153,8 @@ void read_kernels(sqlite_reader& database, const string_table& strings, core::ti
   }
   const auto launches = read_launches(database);
   database.for_each(
-      "SELECT start, end, deviceId, streamId, globalPid, correlationId, demangledName "
-      "FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start",
+      "SELECT start, end, deviceId, streamId, globalPid, correlationId, demangledName, mangledName, "
+      "gridX, gridY, gridZ, blockX, blockY, blockZ FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start",
       [&](const sqlite_row& row) {
         core::kernel_execution kernel;
         kernel.start_ns = row.integer(0);
@@ -167,6 +167,13 @@ void read_kernels(sqlite_reader& database, const string_table& strings, core::ti
         kernel.stream = static_cast<std::uint64_t>(row.integer(3));
         kernel.process_id = process_of(row.integer(4));
         kernel.name = string_of(database, strings, row.integer(6));
+        if (const auto mangled = row.optional_integer(7)) {
+          kernel.mangled_name = string_of(database, strings, *mangled);
+        }
+        for (int axis = 0; axis < 3; ++axis) {
+          kernel.grid[static_cast<std::size_t>(axis)] = static_cast<std::uint32_t>(row.integer(8 + axis));
+          kernel.block[static_cast<std::size_t>(axis)] = static_cast<std::uint32_t>(row.integer(11 + axis));
+        }
         // Launched before the recording began: no thread is its own, so no range can claim it.
         const auto launched = launches.find(launch_key(kernel.process_id, row.integer(5)));
         kernel.launched_ns = launched == launches.end() ? kernel.start_ns : launched->second.start_ns;

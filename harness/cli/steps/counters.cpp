@@ -1,13 +1,123 @@
+#include "analysis/counters.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "analysis/findings.h"
+#include "artifacts/atomic_file.h"
+#include "core/escape.h"
+#include "gather_run.h"
+#include "profilers/ncu_installation.h"
+#include "steps/counter_plan.h"
+#include "steps/run_command.h"
 #include "steps/step.h"
+#include "tool_runner.h"
 
 namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+fs::path usable_ncu(step_context& context) {
+  const profilers::tool_environment environment = profilers::tool_environment::of_this_process();
+  const profilers::tool_location found = profilers::find_ncu(environment);
+  if (!found.executable) {
+    throw core::not_possible(found.reason,
+                             "install Nsight Compute (part of the CUDA Toolkit) or set PROFGATE_NCU");
+  }
+  context.status.tool = "ncu";
+  context.status.tool_version = profilers::ncu_version(*found.executable, plain_tool_runner());
+  if (profilers::are_counters_for_admins_only(environment).value_or(false) && geteuid() != 0) {
+    throw core::not_possible(
+        "the driver gives GPU counters to administrators only (RmProfilingAdminOnly), so there is no more "
+        "than the "
+        "timeline",
+        "set NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module and reload it, or run as root");
+  }
+  return *found.executable;
+}
+
+/// The run's configuration with what must differ under ncu; it stays in the bundle.
+fs::path write_config(step_context& context, const memory_plan& memory) {
+  config::resolved config = context.config.with("workload.cuda_graphs", false,
+                                                "the counters step: kernels of a graph have no operators");
+  if (memory.prompt_tokens) {
+    config = config.with("workload.prompt_tokens", *memory.prompt_tokens, "ncu.reduced_prompt_tokens");
+  }
+  const fs::path file = context.run_dir / "ncu" / "config.yaml";
+  artifacts::write_file_atomically(file, config.to_yaml());
+  return file;
+}
+
+profilers::ncu_options options_of(const config::resolved& config) {
+  profilers::ncu_options options;
+  options.target_processes = config.text("ncu.target_processes");
+  if (!config.is_null("ncu.set")) options.set = config.text("ncu.set");
+  options.sections = config.list("ncu.sections");
+  options.metrics = config.list("ncu.metrics");
+  options.replay_mode = config.text("ncu.replay_mode");
+  options.clock_control = config.text("ncu.clock_control");
+  options.cache_control = config.text("ncu.cache_control");
+  return options;
+}
+
+/// Whether what was counted is what the timeline saw, by name, grid and block.
+void note_agreement(const analysis::run_figures& figures, std::vector<std::string>& notes) {
+  for (const analysis::stage_figures& stage : figures.stages) {
+    if (!stage.counters) continue;
+    const analysis::stage_counters& counters = *stage.counters;
+    if (counters.coverage_ratio) {
+      notes.push_back(fmt::format(
+          "{}: {} launches of {} kernels were counted; they make up {:.0f} % of its GPU time",
+          stage.bare.name, counters.launches, counters.kernels.size(), *counters.coverage_ratio * 100));
+    }
+    if (counters.unmatched_launches == 0 || !stage.traced || stage.traced->kernel_groups.empty()) continue;
+    for (const analysis::counted_kernel& kernel : counters.kernels) {
+      if (kernel.is_in_timeline) continue;
+      notes.push_back(
+          fmt::format("{}: the timeline has no launch of {} with this grid ({}, {}, {}); was the workload "
+                      "another without CUDA graphs?",
+                      stage.bare.name, core::shorten_middle(kernel.group.kernel_name, 120),
+                      kernel.group.grid[0], kernel.group.grid[1], kernel.group.grid[2]));
+    }
+  }
+}
+
+}  // namespace
 
 void run_counters(step_context& context) {
   if (context.config.text("workload.device") == "cpu") {
     throw core::not_possible("the pair runs on the CPU: there are no kernels to count", "");
   }
-  throw core::not_possible("this version of profgate does not collect kernel counters yet",
-                           "the timeline and the bare run are complete without them");
+  const fs::path ncu = usable_ncu(context);
+  const fs::path folder = context.run_dir / "ncu";
+  std::vector<std::string>& notes = context.status.notes;
+
+  analysis::run_facts facts = gather_run(context.run_dir);
+  const counter_plan plan = plan_counters(context.config, facts, analysis::analyze_run(facts));
+  const memory_plan memory = plan_memory(context.config, facts.bare.bench, gpu_memory_bytes(facts.env_json));
+  notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
+  if (!memory.note.empty()) notes.push_back(memory.note);
+  if (!context.manifest.command_has_placeholders) {
+    notes.emplace_back(
+        "the program takes no configuration: where it uses CUDA graphs, their kernels have no operators");
+  }
+  artifacts::write_file_atomically(folder / "selection.json", analysis::selection_json(plan.stages, notes));
+
+  profilers::counters_request request;
+  request.executable = ncu;
+  request.workload = workload_argv(context, "profile", folder / "result.json", write_config(context, memory));
+  request.output_folder = folder;
+  request.log_file = folder / "log.txt";
+  request.deadline_ms = context.config.integer("run.step_timeout_s") * 1000;
+  request.ncu = options_of(context.config);
+  request.sessions = plan.sessions;
+  request.columns = analysis::needed_metrics();
+  request.nvtx_domain = facts.nvtx_domain;
+  const profilers::counters_result result = profilers::capture_counters(request, step_tool_runner(context));
+  notes.insert(notes.end(), result.notes.begin(), result.notes.end());
+
+  facts.counters = gather_counters(context.run_dir, context.config, facts.captures);
+  note_agreement(analysis::analyze_run(facts), notes);
 }
 
 }  // namespace profgate::cli

@@ -86,11 +86,12 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
 }
 
 std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,
-                                       const fs::path& result) {
+                                       const fs::path& result, const fs::path& config) {
+  const fs::path config_file = config.empty() ? context.run_dir / "config.yaml" : config;
   std::vector<std::string> argv = context.manifest.command;
   if (!context.manifest.command_has_placeholders) return argv;
   for (std::string& word : argv) {
-    word = replace_all(word, "{config}", (context.run_dir / "config.yaml").string());
+    word = replace_all(word, "{config}", config_file.string());
     word = replace_all(word, "{mode}", mode);
     word = replace_all(word, "{result}", result.string());
   }

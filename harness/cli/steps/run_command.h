@@ -21,9 +21,10 @@ struct step_command {
 /// large are thrown here.
 process::outcome run_command(step_context& context, const step_command& wanted);
 
-/// The workload's words with {config}, {mode} and {result} filled in.
+/// The workload's words with {config}, {mode} and {result} filled in. `config` empty: the run's config.yaml.
 std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,
-                                       const std::filesystem::path& result);
+                                       const std::filesystem::path& result,
+                                       const std::filesystem::path& config = {});
 
 /// Throws where the workload did not end well: its exit code 77 is a skip and 2 bad input, by the contract;
 /// everything else failed.

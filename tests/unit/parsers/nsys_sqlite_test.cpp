@@ -49,7 +49,8 @@ constexpr const char* meta_2025 =
 constexpr const char* kernels_2025 =
     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, correlationId "
     "INT,"
-    " globalPid INT, demangledName INT, shortName INT);"
+    " globalPid INT, demangledName INT, shortName INT, mangledName INT, gridX INT, gridY INT, gridZ INT, "
+    "blockX INT, blockY INT, blockZ INT);"
     "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT);";
 
 TEST_F(nsys_sqlite, reads_a_gated_recording) {
@@ -112,8 +113,9 @@ TEST_F(nsys_sqlite, joins_kernels_with_their_launch) {
   const std::string tid = std::to_string(global | 760);
   const core::timeline timeline = parsers::read_nsys_sqlite(make(
       std::string(meta_2025) + kernels_2025 +
-      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (500,900,0,7,11," + pid + ",1,2),(950,960,1,13,12," +
-      pid + ",2,2); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100,150," + tid + ",11);"));
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (500,900,0,7,11," + pid +
+      ",1,2,2,3,4,5,6,7,8),(950,960,1,13,12," + pid +
+      ",2,2,NULL,1,1,1,1,1,1); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100,150," + tid + ",11);"));
   EXPECT_EQ(timeline.kernels_absent_reason, std::nullopt);
   ASSERT_EQ(timeline.kernels.size(), 2U);
   const core::kernel_execution& kernel = timeline.kernels[0];
@@ -147,7 +149,7 @@ TEST_F(nsys_sqlite, says_what_is_wrong_with_the_file) {
   EXPECT_THAT(words(make(std::string(meta_2025) + "CREATE TABLE NVTX_EVENTS (start INT, end INT)")),
               HasSubstr("no such column"));
   EXPECT_THAT(words(make(std::string(meta_2025) + kernels_2025 +
-                         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1,2,0,7,11,1,99,2)")),
+                         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1,2,0,7,11,1,99,2,2,1,1,1,1,1,1)")),
               HasSubstr("string 99 is not in StringIds"));
 }
 

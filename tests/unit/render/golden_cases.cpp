@@ -124,6 +124,7 @@ run_facts cpu_embedded() {
                   "",
                   "",
                   {}}};
+  facts.counters.absent_reason = facts.steps[3].reason;
   facts.artifacts = {{"stage1/metrics.json", "Stage 1 metrics", 4096},
                      {"nsys/embedded.timeline", "Timeline", 1200000},
                      {"config.yaml", "Resolved configuration", 2048}};
@@ -208,6 +209,8 @@ core::timeline gpu_timeline() {
                           std::int64_t duration_ns, int device = 0) {
     timeline.kernels.push_back(
         {timeline.texts.keep(name), device, 7, 100, 1, launched_ns, start_ns, start_ns + duration_ns});
+    timeline.kernels.back().grid = {132, 2, 1};
+    timeline.kernels.back().block = {256, 1, 1};
   };
   launch("void gemm<(int)32, (bool)1>(const T *, float[4])", 6 * ms, 7 * ms, 20 * ms + 1);
   launch("void a|b<x, \"q\">(`t`)\n![img](http://x) $y$ #h ~s~", 8 * ms, 28 * ms, 2 * ms);
@@ -216,6 +219,36 @@ core::timeline gpu_timeline() {
   launch("void gemm<(int)32, (bool)1>(const T *, float[4])", 130 * ms, 131 * ms, 1 * ms, 1);
   launch("warm_up", 45 * ms, 45 * ms, 3 * ms);
   return timeline;
+}
+
+/// Hostile names through ncu; one launch that the timeline does not have, and one without a metric.
+analysis::counter_facts gpu_counters() {
+  const auto launch = [](const std::string& name, const std::string& op, double time_ns, double bytes,
+                         double tensor_flops) {
+    core::kernel_counters counted;
+    counted.kernel_name = name;
+    counted.ranges = {"decode_all", op};
+    counted.grid = {132, 2, 1};
+    counted.block = {256, 1, 1};
+    counted.metrics = {{"gpu__time_duration.sum", time_ns},
+                       {"dram__bytes_read.sum", bytes},
+                       {"dram__bytes_write.sum", 1000},
+                       {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", tensor_flops},
+                       {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 1e6},
+                       {"sm__warps_active.avg.pct_of_peak_sustained_active", 22.94},
+                       {"launch__waves_per_multiprocessor", 0.97}};
+    return counted;
+  };
+  analysis::counter_facts facts;
+  facts.launches = {launch("control\x01\x02\x1b[31m & 'quotes' \\| end\\", "moe.experts", 30e6, 1.1e11, 1e9),
+                    launch("control\x01\x02\x1b[31m & 'quotes' \\| end\\", "moe.experts", 32e6, 1.1e11, 1e9),
+                    launch("long_" + std::string(10000, 'k') + "_end", "moe.experts", 4000, 1e5, 0),
+                    launch("not | in <the> trace", "a|b", 20e3, 1e5, 1e10)};
+  facts.launches[2].metrics.erase("dram__bytes_read.sum");
+  facts.cache_control = "all";
+  facts.clock_control = "none";
+  facts.replay_mode = "kernel";
+  return facts;
 }
 
 /// A prefill too short for the driver's counters, and a decode that ran into the power limit.
@@ -278,6 +311,7 @@ run_facts gpu_kernels() {
   facts.captures = {{"nsys/run.sqlite", std::nullopt, gpu_timeline()}};
   facts.steps[2] = {"timeline", step_state::ok, "", "", 12.0, "nsys", "2025.3.1", {}};
   facts.steps[3] = {"counters", step_state::ok, "", "", 80.0, "ncu", "2025.3.1", {}};
+  facts.counters = gpu_counters();
   facts.artifacts.push_back({"nsys/run (1).nsys-rep", "Trace | for <nsys>", 92000000});
   facts.env_json = gpu_environment;
   return facts;

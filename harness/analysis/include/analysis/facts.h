@@ -36,6 +36,15 @@ struct capture {
   core::timeline timeline;
 };
 
+/// What ncu counted, and how.
+struct counter_facts {
+  std::vector<core::kernel_counters> launches{};
+  std::string absent_reason{};  ///< required where there are no launches
+  std::string cache_control{};  ///< "all": caches were flushed before each pass
+  std::string clock_control{};
+  std::string replay_mode{};
+};
+
 struct step_facts {
   std::string name;
   core::step_state state = core::step_state::ok;
@@ -73,6 +82,7 @@ struct run_facts {
   std::vector<core::workload_result> profiled;  ///< what the traced runs said of themselves
   std::vector<capture> captures;
   std::string captures_absent_reason;  ///< required where `captures` is empty
+  counter_facts counters{};
   std::vector<step_facts> steps;
   std::vector<artifact_facts> artifacts;
   std::vector<named_value> inputs;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/bare_run.h"
+#include "analysis/counters.h"
 #include "analysis/facts.h"
 #include "analysis/timeline_analysis.h"
 
@@ -14,6 +15,7 @@ struct stage_figures {
   bare_stage bare;
   measured<traced_stage> traced;
   measured<double> overhead_ratio;  ///< traced time over the bare median, minus one
+  measured<stage_counters> counters;
 };
 
 struct run_figures {

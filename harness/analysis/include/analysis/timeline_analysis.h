@@ -35,9 +35,10 @@ struct traced_stage {
   std::int64_t uncovered_ns = 0;
   std::vector<operator_figures> operators;  ///< largest total first
   measured<traced_steps> steps;
-  std::vector<core::kernel_record> kernels;  ///< largest total first
-  measured<std::int64_t> kernel_ns;          ///< sum over kernels; may exceed the wall on many streams
-  measured<double> device_idle_ratio;        ///< share of the stage in which no kernel ran
+  std::vector<core::kernel_record> kernels;       ///< largest total first
+  std::vector<core::kernel_group> kernel_groups;  ///< the same launches, apart by grid, block and operator
+  measured<std::int64_t> kernel_ns;               ///< sum over kernels; may exceed the wall on many streams
+  measured<double> device_idle_ratio;             ///< share of the stage in which no kernel ran
 };
 
 struct capture_figures {

@@ -42,6 +42,8 @@ class resolved {
   std::string to_yaml() const;
   /// The same, each value followed by "# <origin>".
   std::string to_yaml_with_origins() const;
+  /// The same but for one value, which must fit the key's type; `origin` says who changed it.
+  resolved with(std::string_view key, value content, std::string origin) const;
   /// 16 hex digits over all values. Of a path only its last component counts: the same configuration in
   /// another checkout has the same hash.
   std::string hash() const;

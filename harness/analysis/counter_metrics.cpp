@@ -1,0 +1,143 @@
+#include "analysis/counter_metrics.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+namespace profgate::analysis {
+namespace {
+
+constexpr const char* time_sum = "gpu__time_duration.sum";
+constexpr const char* dram_read = "dram__bytes_read.sum";
+constexpr const char* dram_write = "dram__bytes_write.sum";
+constexpr const char* dram_rate = "dram__bytes.sum.per_second";
+constexpr const char* warps_active = "sm__warps_active.avg.pct_of_peak_sustained_active";
+constexpr const char* waves_metric = "launch__waves_per_multiprocessor";
+constexpr const char* scheduler_cycles = "smsp__cycles_elapsed.avg";
+
+/// One kind of arithmetic: instructions of each thread, times the operations in one.
+struct instruction_kind {
+  const char* part;
+  const char* operation;
+  double flops;
+};
+
+/// The half-precision instructions work on pairs, as the roofline of ncu counts them.
+constexpr std::array<instruction_kind, 9> instructions = {{{"fp32", "fadd", 1},
+                                                           {"fp32", "fmul", 1},
+                                                           {"fp32", "ffma", 2},
+                                                           {"fp16", "hadd", 2},
+                                                           {"fp16", "hmul", 2},
+                                                           {"fp16", "hfma", 4},
+                                                           {"fp64", "dadd", 1},
+                                                           {"fp64", "dmul", 1},
+                                                           {"fp64", "dfma", 2}}};
+
+struct tensor_kind {
+  const char* part;
+  const char* metric;
+};
+
+/// A multiply-add of a tensor core counts as two there.
+constexpr std::array<tensor_kind, 5> tensors = {
+    {{"tensor bf16", "sm__ops_path_tensor_src_bf16_dst_fp32.sum"},
+     {"tensor fp16", "sm__ops_path_tensor_src_fp16.sum"},
+     {"tensor tf32", "sm__ops_path_tensor_src_tf32_dst_fp32.sum"},
+     {"tensor fp8", "sm__ops_path_tensor_src_fp8_sparsity_off.sum"},
+     {"tensor fp64", "sm__ops_path_tensor_src_fp64.sum"}}};
+
+std::string instruction_sum(const char* operation) {
+  return fmt::format("smsp__sass_thread_inst_executed_op_{}_pred_on.sum", operation);
+}
+
+std::string instruction_rate(const char* operation) {
+  return instruction_sum(operation) + ".per_cycle_elapsed";
+}
+
+std::optional<double> find(const metric_values& metrics, const std::string& name) {
+  const auto found = metrics.find(name);
+  return found == metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+measured<double> value_of(const metric_values& metrics, const char* name) {
+  return or_absent(find(metrics, name), fmt::format("ncu did not count {}", name));
+}
+
+/// The sum itself, or the roofline set's rate times its cycles.
+std::optional<double> executed(const metric_values& metrics, const char* operation) {
+  if (const auto sum = find(metrics, instruction_sum(operation))) return sum;
+  const auto rate = find(metrics, instruction_rate(operation));
+  const auto cycles = find(metrics, scheduler_cycles);
+  return rate && cycles ? std::optional(*rate * *cycles) : std::nullopt;
+}
+
+void add_part(const char* part, std::string& parts) {
+  if (parts.find(part) != std::string::npos) return;
+  parts += (parts.empty() ? "" : ", ") + std::string(part);
+}
+
+}  // namespace
+
+measured<double> duration_ns_of(const metric_values& metrics) {
+  return value_of(metrics, time_sum);
+}
+
+measured<double> dram_bytes_of(const metric_values& metrics) {
+  const auto read = find(metrics, dram_read);
+  const auto written = find(metrics, dram_write);
+  if (read && written) return *read + *written;
+  const auto rate = find(metrics, dram_rate);
+  const auto time_ns = find(metrics, time_sum);
+  if (rate && time_ns) return *rate * *time_ns * 1e-9;
+  return measured<double>::absent(fmt::format("ncu did not count {} and {}", dram_read, dram_write));
+}
+
+measured<double> occupancy_ratio_of(const metric_values& metrics) {
+  const measured<double> percent = value_of(metrics, warps_active);
+  return percent ? measured<double>(*percent / 100) : percent;
+}
+
+measured<double> waves_of(const metric_values& metrics) {
+  return value_of(metrics, waves_metric);
+}
+
+counted_flops flops_of(const metric_values& metrics) {
+  counted_flops result;
+  double flops = 0;
+  for (const tensor_kind& kind : tensors) {
+    const auto operations = find(metrics, kind.metric);
+    if (!operations) continue;
+    flops += *operations;
+    add_part(kind.part, result.parts);
+  }
+  const bool has_tensors = !result.parts.empty();
+  for (const instruction_kind& kind : instructions) {
+    const auto count = executed(metrics, kind.operation);
+    if (!count) continue;
+    flops += *count * kind.flops;
+    add_part(kind.part, result.parts);
+  }
+  // With only one of the two a product on the other would look like no arithmetic at all.
+  const bool has_fp32 = executed(metrics, "ffma").has_value();
+  if (has_tensors && has_fp32) {
+    result.flops = flops;
+  } else {
+    result.flops = measured<double>::absent(
+        fmt::format("ncu did not count {}", has_fp32 ? tensors.front().metric : instruction_sum("ffma")));
+  }
+  return result;
+}
+
+std::vector<std::string> metrics_read() {
+  std::vector<std::string> names = {time_sum,     dram_read,    dram_write,      dram_rate,
+                                    warps_active, waves_metric, scheduler_cycles};
+  for (const tensor_kind& kind : tensors) names.emplace_back(kind.metric);
+  for (const instruction_kind& kind : instructions) {
+    names.push_back(instruction_sum(kind.operation));
+    names.push_back(instruction_rate(kind.operation));
+  }
+  return names;
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,193 @@
+#include "analysis/counters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analysis/counter_metrics.h"
+#include "analysis/kernel_names.h"
+#include "analysis/timeline_analysis.h"
+#include "core/units.h"
+#include "wording.h"
+
+namespace profgate::analysis {
+namespace {
+
+using size = std::array<std::uint32_t, 3>;
+using group_key =
+    std::tuple<std::string, std::string, int, size, size>;  // name, operator, device, grid, block
+
+/// The mean of a quantity over launches; absent where any of them lacks it.
+template <class F>
+measured<double> mean_of(const std::vector<const core::kernel_counters*>& launches, F quantity) {
+  double sum = 0;
+  for (const core::kernel_counters* launch : launches) {
+    const measured<double> value = quantity(launch->metrics);
+    if (!value) return value;
+    sum += *value;
+  }
+  return sum / static_cast<double>(launches.size());
+}
+
+measured<double> per_second(const measured<double>& amount, const measured<double>& duration_ns) {
+  const measured<double> per_ns = quotient(amount, duration_ns);
+  return per_ns ? measured<double>(*per_ns * core::ns_per_s) : per_ns;
+}
+
+void judge(counted_kernel& kernel) {
+  const measured<double>& compute = kernel.flops_over_ceiling_ratio;
+  const measured<double>& memory = kernel.bytes_over_ceiling_ratio;
+  if (!compute || !memory || !kernel.duration_ns) {
+    const std::string reason = !compute  ? compute.reason()
+                               : !memory ? memory.reason()
+                                         : kernel.duration_ns.reason();
+    kernel.roof_ratio = measured<double>::absent(reason);
+    kernel.bound = measured<std::string>::absent(reason);
+    return;
+  }
+  kernel.roof_ratio = std::max(*compute, *memory);
+  const std::string reached = fmt::format("{} of the FLOP/s ceiling, {} of the bandwidth ceiling",
+                                          percent(*compute), percent(*memory));
+  if (*kernel.roof_ratio >= bound_ratio) {
+    kernel.bound = std::string(*compute > *memory ? "compute" : "memory");
+    kernel.evidence = reached;
+    return;
+  }
+  const bool is_short = *kernel.duration_ns < launch_bound_ns;
+  kernel.bound = std::string(is_short ? "launch" : "latency");
+  kernel.evidence = fmt::format("{}; {} a launch", reached, core::format_duration(*kernel.duration_ns));
+  if (kernel.occupancy_ratio)
+    kernel.evidence += fmt::format(", occupancy {}", percent(*kernel.occupancy_ratio));
+  if (kernel.waves) kernel.evidence += fmt::format(", {:.2g} waves", *kernel.waves);
+}
+
+counted_kernel figures_of(const std::vector<const core::kernel_counters*>& launches, const ceilings& roofs) {
+  counted_kernel kernel;
+  kernel.launches = static_cast<std::int64_t>(launches.size());
+  kernel.duration_ns = mean_of(launches, duration_ns_of);
+  kernel.dram_bytes = mean_of(launches, dram_bytes_of);
+  kernel.flops = mean_of(launches, [](const metric_values& metrics) { return flops_of(metrics).flops; });
+  kernel.flops_parts = flops_of(launches.front()->metrics).parts;
+  kernel.occupancy_ratio = mean_of(launches, occupancy_ratio_of);
+  kernel.waves = mean_of(launches, waves_of);
+  kernel.flops_per_s = per_second(kernel.flops, kernel.duration_ns);
+  kernel.bytes_per_s = per_second(kernel.dram_bytes, kernel.duration_ns);
+  kernel.intensity_flops_per_byte = quotient(kernel.flops, kernel.dram_bytes);
+  kernel.flops_over_ceiling_ratio = quotient(kernel.flops_per_s, roofs.flops_per_s);
+  kernel.bytes_over_ceiling_ratio = quotient(kernel.bytes_per_s, roofs.bytes_per_s);
+  judge(kernel);
+  return kernel;
+}
+
+/// Finds the timeline's group of a launch.
+class group_finder {
+ public:
+  explicit group_finder(const std::vector<core::kernel_group>& groups) : m_groups(groups) {
+    for (const core::kernel_group& group : groups) {
+      std::vector<std::string>& names = m_names[{group.grid, group.block}];
+      if (std::find(names.begin(), names.end(), group.kernel_name) == names.end())
+        names.push_back(group.kernel_name);
+    }
+  }
+
+  /// The group's name, operator and sums; a launch of no group stays as ncu saw it, with no calls.
+  core::kernel_group find(const core::kernel_counters& launch, const std::string& op) const {
+    core::kernel_group unknown{launch.kernel_name, op, launch.device, launch.grid, launch.block, 0, 0};
+    const auto names = m_names.find({launch.grid, launch.block});
+    if (names == m_names.end()) return unknown;
+    const std::string* const name = matching_kernel_name(launch.kernel_name, names->second);
+    if (name == nullptr) return unknown;
+    const core::kernel_group* without_op = nullptr;
+    for (const core::kernel_group& group : m_groups) {
+      if (group.kernel_name != *name || group.grid != launch.grid || group.block != launch.block) continue;
+      if (group.op == op) return group;
+      without_op = without_op == nullptr ? &group : &m_several;
+    }
+    // A trace that tells no operators still has the launches, where they cannot be anyone else's.
+    return without_op != nullptr && without_op != &m_several ? *without_op : unknown;
+  }
+
+ private:
+  const std::vector<core::kernel_group>& m_groups;
+  core::kernel_group m_several{};
+  std::map<std::pair<size, size>, std::vector<std::string>> m_names;
+};
+
+bool comes_before(const counted_kernel& a, const counted_kernel& b) {
+  const auto key = [](const counted_kernel& kernel) {
+    return std::make_tuple(-kernel.group.total_ns, std::cref(kernel.group.kernel_name),
+                           std::cref(kernel.group.op), kernel.group.grid, kernel.group.block);
+  };
+  return key(a) < key(b);
+}
+
+measured<double> coverage_of(const stage_counters& counters, double stage_ns,
+                             const std::string& absent_reason) {
+  if (!absent_reason.empty()) return measured<double>::absent(absent_reason);
+  double counted_ns = 0;
+  for (const counted_kernel& kernel : counters.kernels)
+    counted_ns += static_cast<double>(kernel.group.total_ns);
+  return quotient(counted_ns, stage_ns);
+}
+
+}  // namespace
+
+launch_place place_of_launch(const std::vector<std::string>& ranges, const std::vector<std::string>& stages) {
+  launch_place place;
+  for (const std::string& range : ranges) {
+    if (std::find(stages.begin(), stages.end(), range) != stages.end()) {
+      place = {range, ""};
+    } else if (!place.stage.empty() && place.op.empty() && range != decode_step_range) {
+      place.op = range;
+    }
+  }
+  return place;
+}
+
+measured<stage_counters> analyze_counters(const counter_facts& facts, const std::string& stage,
+                                          const std::vector<std::string>& stages,
+                                          const std::vector<core::kernel_group>& groups,
+                                          const std::string& groups_absent_reason, const ceilings& roofs) {
+  if (facts.launches.empty()) return measured<stage_counters>::absent(facts.absent_reason);
+  const group_finder finder(groups);
+  std::map<group_key, std::vector<const core::kernel_counters*>> launches;
+  std::map<group_key, core::kernel_group> group_of;
+  for (const core::kernel_counters& launch : facts.launches) {
+    const launch_place place = place_of_launch(launch.ranges, stages);
+    if (place.stage != stage) continue;
+    const core::kernel_group group = finder.find(launch, place.op);
+    const group_key key{group.kernel_name, group.op, group.device, group.grid, group.block};
+    launches[key].push_back(&launch);
+    group_of.emplace(key, group);
+  }
+  if (launches.empty())
+    return measured<stage_counters>::absent(fmt::format("ncu counted no launch of {}", stage));
+  double stage_ns = 0;
+  for (const core::kernel_group& group : groups) stage_ns += static_cast<double>(group.total_ns);
+  stage_counters result;
+  for (const auto& [key, counted] : launches) {
+    counted_kernel kernel = figures_of(counted, roofs);
+    kernel.group = group_of.at(key);
+    kernel.is_in_timeline = kernel.group.calls > 0;
+    const std::string reason = groups_absent_reason.empty()
+                                   ? "the timeline has no launch of this name, grid and block"
+                                   : groups_absent_reason;
+    kernel.share_ratio = kernel.is_in_timeline
+                             ? quotient(static_cast<double>(kernel.group.total_ns), stage_ns)
+                             : measured<double>::absent(reason);
+    result.launches += kernel.launches;
+    if (!kernel.is_in_timeline) result.unmatched_launches += kernel.launches;
+    result.kernels.push_back(std::move(kernel));
+  }
+  std::sort(result.kernels.begin(), result.kernels.end(), comes_before);
+  result.coverage_ratio = coverage_of(result, stage_ns, groups_absent_reason);
+  return result;
+}
+
+std::vector<std::string> needed_metrics() {
+  return metrics_read();
+}
+
+}  // namespace profgate::analysis

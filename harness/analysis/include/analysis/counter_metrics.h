@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/measured.h"
+
+/// Quantities of one launch from ncu's metrics, by whichever of them there are. Absent ones say which metric
+/// they would need.
+namespace profgate::analysis {
+
+using metric_values = std::map<std::string, double>;
+
+measured<double> duration_ns_of(const metric_values& metrics);
+measured<double> dram_bytes_of(const metric_values& metrics);
+measured<double> occupancy_ratio_of(const metric_values& metrics);
+measured<double> waves_of(const metric_values& metrics);
+
+struct counted_flops {
+  measured<double> flops;
+  std::string parts;  ///< "tensor bf16, fp32": what was counted
+};
+
+/// Arithmetic of all kinds that were counted: tensor cores' operations, and two for each fused multiply-add.
+counted_flops flops_of(const metric_values& metrics);
+
+/// Every metric that one of these reads.
+std::vector<std::string> metrics_read();
+
+}  // namespace profgate::analysis

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/facts.h"
+#include "analysis/timeline_analysis.h"
+#include "core/records.h"
+
+/// The closed loop: from the timeline to what ncu shall count.
+namespace profgate::analysis {
+
+/// Counters of kernels below this share of a stage's GPU time tell little.
+inline constexpr double wanted_share_ratio = 0.9;
+
+/// What is to be counted of one stage.
+struct kernel_selection {
+  std::string stage;
+  std::vector<core::kernel_group> groups;  ///< largest total first
+  std::int64_t stage_total_ns = 0;         ///< of all groups of the stage
+  std::int64_t selected_total_ns = 0;
+  std::size_t groups_in_stage = 0;
+
+  double share_ratio() const {
+    return stage_total_ns > 0 ? static_cast<double>(selected_total_ns) / static_cast<double>(stage_total_ns)
+                              : 0;
+  }
+};
+
+/// The `top_n` largest groups, or as many as make up wanted_share_ratio of the stage's GPU time, whichever is
+/// fewer.
+kernel_selection select_kernels(const std::string& stage, const std::vector<core::kernel_group>& groups,
+                                std::size_t top_n);
+
+/// What a launch looks like to ncu, which knows no operator while it filters.
+struct launch_shape {
+  std::string kernel_name;
+  std::array<std::uint32_t, 3> grid{};
+  std::array<std::uint32_t, 3> block{};
+
+  auto operator<=>(const launch_shape&) const = default;
+};
+
+/// Launches of a stage in the order in which they ran.
+struct launch_order {
+  std::vector<launch_shape> shapes;     ///< each once
+  std::vector<std::uint32_t> launches;  ///< indices into `shapes`
+  /// Of each kernel its names as the linker knows them: ncu filters by these, since it simplifies the others.
+  std::map<std::string, std::vector<std::string>> mangled_names;
+};
+
+/// From the capture that is gated on the stage, else the first that holds it; empty where none does.
+launch_order order_of_launches(const std::vector<capture>& captures, const std::string& stage,
+                               const std::string& nvtx_domain);
+
+struct plan_limits {
+  std::int64_t launches_per_kernel = 3;  ///< of each group, over all windows
+  std::int64_t windows = 1;
+  std::int64_t launches_per_window = 100;  ///< at most
+};
+
+/// A stretch of the stage's launches of the selected kernels: ncu's --launch-skip and --launch-count.
+struct launch_window {
+  std::int64_t skip = 0;
+  std::int64_t count = 0;
+};
+
+/// Where in the stage to count: a window for each of as many equal parts of the stage, as near as possible to
+/// its middle, so that a kernel whose cost grows with the context is seen at its mean. Each is as short as it
+/// can be with every group in it often enough, the first launch of a kernel not counted: that one pays for
+/// loading. Where the limit is too small for all, launches of the rarest kernels, then the smallest groups,
+/// give way.
+///
+/// ncu counts skipped and profiled launches inside of the NVTX filter and among the kernels that match by
+/// name, seen on an H200. Its other means do not do: --filter-mode per-launch-config forgets the kernel's
+/// name, and --kernel-id counts invocations from a start that depends on the warm-up.
+std::vector<launch_window> plan_windows(const kernel_selection& selection, const launch_order& order,
+                                        const plan_limits& limits);
+
+/// One stage of ncu/selection.json.
+struct planned_stage {
+  kernel_selection selection;
+  std::vector<launch_window> windows;
+  std::string seeding_reason;  ///< why nothing was selected and the stage's first launches are counted
+};
+
+/// ncu/selection.json. `notes`: what else a reader must know.
+std::string selection_json(const std::vector<planned_stage>& stages, const std::vector<std::string>& notes);
+
+}  // namespace profgate::analysis

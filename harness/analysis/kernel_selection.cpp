@@ -1,0 +1,137 @@
+#include "analysis/kernel_selection.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "json_object.h"
+#include "range_sweep.h"
+
+namespace profgate::analysis {
+namespace {
+
+bool is_larger(const core::kernel_group& a, const core::kernel_group& b) {
+  return std::tie(b.total_ns, a.kernel_name, a.op, a.grid, a.block, a.device) <
+         std::tie(a.total_ns, b.kernel_name, b.op, b.grid, b.block, b.device);
+}
+
+/// The capture that a stage is taken from, and its windows there.
+const capture* capture_of(const std::vector<capture>& captures, const std::string& stage,
+                          const std::string& nvtx_domain, std::vector<stage_window>& windows) {
+  const capture* chosen = nullptr;
+  for (const capture& candidate : captures) {
+    if (chosen != nullptr && candidate.gate != stage) continue;
+    std::vector<stage_window> found = find_windows(candidate.timeline, {stage}, nvtx_domain);
+    if (found.empty()) continue;
+    chosen = &candidate;
+    windows = std::move(found);
+    if (candidate.gate == stage) break;
+  }
+  return chosen;
+}
+
+json size_json(const std::array<std::uint32_t, 3>& size) {
+  return json(size);
+}
+
+json group_json(const core::kernel_group& group, std::int64_t stage_total_ns) {
+  json_object object;
+  object.put("kernel_name", group.kernel_name);
+  object.put_text("op", group.op, "it was launched under no operator");
+  object.put("device", "cuda:" + std::to_string(group.device));
+  object.put("grid_blocks", size_json(group.grid));
+  object.put("block_threads", size_json(group.block));
+  object.put("total_ns", group.total_ns);
+  object.put("calls_count", group.calls);
+  object.put("share_ratio",
+             quotient(static_cast<double>(group.total_ns), static_cast<double>(stage_total_ns)));
+  return object.take();
+}
+
+json planned_json(const planned_stage& stage) {
+  const kernel_selection& selection = stage.selection;
+  json_object object;
+  object.put("name", selection.stage);
+  if (selection.groups.empty()) {
+    object.put_null("share_ratio", stage.seeding_reason);
+  } else {
+    object.put("share_ratio", selection.share_ratio());
+  }
+  object.put("groups_count", selection.groups_in_stage);
+  object.put("total_ns", selection.stage_total_ns);
+  json groups = json::array();
+  for (const core::kernel_group& group : selection.groups) {
+    groups.push_back(group_json(group, selection.stage_total_ns));
+  }
+  object.put("selected", std::move(groups));
+  json windows = json::array();
+  for (const launch_window& window : stage.windows) {
+    windows.push_back({{"skip_count", window.skip}, {"launches_count", window.count}});
+  }
+  object.put("windows", std::move(windows));
+  return object.take();
+}
+
+}  // namespace
+
+kernel_selection select_kernels(const std::string& stage, const std::vector<core::kernel_group>& groups,
+                                std::size_t top_n) {
+  kernel_selection selection;
+  selection.stage = stage;
+  selection.groups = groups;
+  selection.groups_in_stage = groups.size();
+  std::sort(selection.groups.begin(), selection.groups.end(), is_larger);
+  for (const core::kernel_group& group : groups) selection.stage_total_ns += group.total_ns;
+  std::size_t kept = 0;
+  while (kept < std::min(top_n, groups.size()) && selection.share_ratio() < wanted_share_ratio) {
+    selection.selected_total_ns += selection.groups[kept++].total_ns;
+  }
+  selection.groups.resize(kept);
+  return selection;
+}
+
+launch_order order_of_launches(const std::vector<capture>& captures, const std::string& stage,
+                               const std::string& nvtx_domain) {
+  launch_order order;
+  std::vector<stage_window> windows;
+  const capture* const source = capture_of(captures, stage, nvtx_domain, windows);
+  if (source == nullptr) return order;
+  std::vector<const core::kernel_execution*> inside;
+  for (const core::kernel_execution& kernel : source->timeline.kernels) {
+    const bool is_in_stage = std::any_of(windows.begin(), windows.end(), [&](const stage_window& window) {
+      // ncu looks at the ranges of the thread that launches.
+      return kernel.process_id == window.process_id && kernel.thread_id == window.thread_id &&
+             kernel.launched_ns >= window.start_ns && kernel.launched_ns < window.end_ns;
+    });
+    if (is_in_stage) inside.push_back(&kernel);
+  }
+  // Kernels of one graph share the time of their launch; on the device they keep their order.
+  std::stable_sort(inside.begin(), inside.end(),
+                   [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
+  std::map<launch_shape, std::uint32_t> index_of;
+  for (const core::kernel_execution* kernel : inside) {
+    const launch_shape shape{std::string(kernel->name), kernel->grid, kernel->block};
+    const auto [place, is_new] = index_of.try_emplace(shape, static_cast<std::uint32_t>(order.shapes.size()));
+    if (is_new) order.shapes.push_back(shape);
+    order.launches.push_back(place->second);
+    if (!is_new || kernel->mangled_name.empty()) continue;
+    std::vector<std::string>& names = order.mangled_names[shape.kernel_name];
+    const std::string mangled(kernel->mangled_name);
+    if (std::find(names.begin(), names.end(), mangled) == names.end()) names.push_back(mangled);
+  }
+  return order;
+}
+
+std::string selection_json(const std::vector<planned_stage>& stages, const std::vector<std::string>& notes) {
+  json list = json::array();
+  for (const planned_stage& stage : stages) list.push_back(planned_json(stage));
+  json words = json::array();
+  for (const std::string& note : notes) words.push_back(core::to_valid_utf8(note));
+  json_object document;
+  document.put("wanted_share_ratio", wanted_share_ratio);
+  document.put("stages", std::move(list));
+  document.put("notes", std::move(words));
+  return to_text(document.take());
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "analysis/kernel_selection.h"
+
+namespace profgate::analysis {
+namespace {
+
+constexpr std::size_t not_wanted = static_cast<std::size_t>(-1);
+
+/// One shape that selected groups have, and how many of its launches a window shall hold.
+struct wanted_shape {
+  std::int64_t total_ns = 0;
+  std::int64_t groups = 0;  ///< operators that share it: each wants its launches
+  std::int64_t usable = 0;  ///< launches, the first left out where there are more
+  std::int64_t needed = 0;
+};
+
+/// The stage's launches that ncu's filter by name lets through.
+class matched_launches {
+ public:
+  matched_launches(const kernel_selection& selection, const launch_order& order) {
+    std::set<std::string> names;
+    std::map<launch_shape, std::size_t> wanted;
+    for (const core::kernel_group& group : selection.groups) {
+      names.insert(group.kernel_name);
+      const launch_shape shape{group.kernel_name, group.grid, group.block};
+      const auto place = wanted.try_emplace(shape, m_shapes.size()).first;
+      if (place->second == m_shapes.size()) m_shapes.emplace_back();
+      m_shapes[place->second].total_ns += group.total_ns;
+      m_shapes[place->second].groups += 1;
+    }
+    std::vector<std::int64_t> counts(m_shapes.size());
+    for (const std::uint32_t launch : order.launches) {
+      const launch_shape& shape = order.shapes[launch];
+      if (!names.contains(shape.kernel_name)) continue;
+      const auto found = wanted.find(shape);
+      m_launches.push_back(found == wanted.end() ? not_wanted : found->second);
+      if (found != wanted.end()) counts[found->second] += 1;
+    }
+    leave_out_first_launches(counts);
+  }
+
+  std::int64_t size() const { return static_cast<std::int64_t>(m_launches.size()); }
+  std::vector<wanted_shape>& shapes() { return m_shapes; }
+
+  /// The shortest window with all that is needed; of several the one nearest to `target`.
+  std::optional<launch_window> shortest(double target) const {
+    std::optional<launch_window> best;
+    std::vector<std::int64_t> inside(m_shapes.size());
+    std::int64_t missing = 0;
+    for (const wanted_shape& shape : m_shapes) missing += shape.needed > 0 ? 1 : 0;
+    if (missing == 0) return best;
+    std::int64_t end = 0;
+    for (std::int64_t start = 0; start < size(); ++start) {
+      while (missing > 0 && end < size()) {
+        const std::size_t shape = m_launches[static_cast<std::size_t>(end++)];
+        if (shape != not_wanted && ++inside[shape] == m_shapes[shape].needed) missing -= 1;
+      }
+      if (missing > 0) break;
+      const launch_window window{start, end - start};
+      if (!best || window.count < best->count ||
+          (window.count == best->count && distance(window, target) < distance(*best, target))) {
+        best = window;
+      }
+      const std::size_t leaving = m_launches[static_cast<std::size_t>(start)];
+      if (leaving != not_wanted && inside[leaving]-- == m_shapes[leaving].needed) missing += 1;
+    }
+    return best;
+  }
+
+ private:
+  static double distance(const launch_window& window, double target) {
+    return std::abs(static_cast<double>(window.skip) + static_cast<double>(window.count) / 2 - target);
+  }
+
+  void leave_out_first_launches(const std::vector<std::int64_t>& counts) {
+    std::vector<bool> was_seen(m_shapes.size());
+    for (std::size_t& launch : m_launches) {
+      if (launch == not_wanted || was_seen[launch]) continue;
+      was_seen[launch] = true;
+      if (counts[launch] > 1) launch = not_wanted;
+    }
+    for (std::size_t shape = 0; shape < m_shapes.size(); ++shape) {
+      m_shapes[shape].usable = counts[shape] > 1 ? counts[shape] - 1 : counts[shape];
+    }
+  }
+
+  std::vector<wanted_shape> m_shapes;
+  std::vector<std::size_t> m_launches;
+};
+
+/// One launch less of the kernel that runs most rarely, which stretches a window most; where each is wanted
+/// only once, the group with the least time goes. False: one is left.
+bool want_less(std::vector<wanted_shape>& shapes) {
+  wanted_shape* rarest = nullptr;
+  wanted_shape* smallest = nullptr;
+  std::size_t wanted = 0;
+  for (wanted_shape& shape : shapes) {
+    if (shape.needed == 0) continue;
+    wanted += 1;
+    const bool has_spare = shape.needed > std::min(shape.groups, shape.usable);
+    if (has_spare && (rarest == nullptr || shape.usable < rarest->usable)) rarest = &shape;
+    if (smallest == nullptr || shape.total_ns < smallest->total_ns) smallest = &shape;
+  }
+  if (rarest != nullptr) {
+    rarest->needed -= 1;
+    return true;
+  }
+  if (wanted <= 1) return false;
+  smallest->needed = 0;
+  return true;
+}
+
+std::optional<launch_window> find_window(matched_launches& matched, std::int64_t each, double target,
+                                         std::int64_t most) {
+  for (wanted_shape& shape : matched.shapes()) {
+    shape.needed = std::min(each * shape.groups, shape.usable);
+  }
+  do {
+    const std::optional<launch_window> window = matched.shortest(target);
+    if (window && window->count <= most) return window;
+  } while (want_less(matched.shapes()));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<launch_window> plan_windows(const kernel_selection& selection, const launch_order& order,
+                                        const plan_limits& limits) {
+  matched_launches matched(selection, order);
+  const std::int64_t each =
+      std::max<std::int64_t>(1, (limits.launches_per_kernel + limits.windows - 1) / limits.windows);
+  std::vector<launch_window> windows;
+  for (std::int64_t part = 0; part < limits.windows; ++part) {
+    const double target = static_cast<double>(matched.size()) * (2 * static_cast<double>(part) + 1) /
+                          (2 * static_cast<double>(limits.windows));
+    const std::optional<launch_window> window =
+        find_window(matched, each, target, limits.launches_per_window);
+    const bool is_known = window && !windows.empty() && windows.back().skip == window->skip;
+    if (window && !is_known) windows.push_back(*window);
+  }
+  return windows;
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace profgate::cli {
+
+/// The name as the source has it; one that is not mangled stays as it is.
+std::string demangle(const std::string& name);
+
+}  // namespace profgate::cli

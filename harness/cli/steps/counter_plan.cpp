@@ -1,0 +1,209 @@
+#include "steps/counter_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/escape.h"
+#include "core/units.h"
+
+namespace profgate::cli {
+namespace {
+
+/// The kernel refuses a longer argument (MAX_ARG_STRLEN is 128 KiB).
+constexpr std::size_t max_regex_bytes = 100'000;
+
+/// The stages, the one of the main trace first: its files get the plain names.
+std::vector<std::string> ordered_stages(const config::resolved& config) {
+  std::vector<std::string> stages = config.list("workload.stages");
+  const std::string gate = config.text("nsys.gate_range");
+  std::stable_partition(stages.begin(), stages.end(),
+                        [&](const std::string& stage) { return stage == gate; });
+  return stages;
+}
+
+/// The configured filters of each stage, or its own range where none are configured.
+std::vector<std::string> filters_of(const std::string& stage, const config::resolved& config) {
+  const std::string own = profilers::ncu_range_filter({stage, config.text("workload.nvtx_domain")});
+  const std::vector<std::string> configured = config.list("ncu.nvtx_include");
+  if (configured.empty()) return {own};
+  std::vector<std::string> filters;
+  for (const std::string& expression : configured) {
+    if (expression.starts_with(own)) filters.push_back(expression);
+  }
+  return filters;
+}
+
+void require_filters_of_stages(const config::resolved& config) {
+  const std::vector<std::string> stages = config.list("workload.stages");
+  for (const std::string& expression : config.list("ncu.nvtx_include")) {
+    const bool is_of_a_stage = std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
+      return expression.starts_with(
+          profilers::ncu_range_filter({stage, config.text("workload.nvtx_domain")}));
+    });
+    if (is_of_a_stage) continue;
+    throw core::bad_input(
+        fmt::format(
+            "ncu.nvtx_include '{}' begins with the range of no stage, so nothing could be said of a stage",
+            expression),
+        fmt::format("begin it with the filter of one of workload.stages, as {}",
+                    profilers::ncu_range_filter({stages.front(), config.text("workload.nvtx_domain")})));
+  }
+}
+
+/// The selected kernels by the names that ncu is to look for.
+void name_kernels(const analysis::kernel_selection& selection, const analysis::launch_order& order,
+                  profilers::ncu_filter& filter, std::vector<std::string>& notes) {
+  std::vector<std::string> names;
+  for (const core::kernel_group& group : selection.groups) {
+    if (std::find(names.begin(), names.end(), group.kernel_name) == names.end())
+      names.push_back(group.kernel_name);
+  }
+  const bool all_mangled = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return order.mangled_names.contains(name);
+  });
+  filter.base = all_mangled ? profilers::kernel_name_base::mangled : profilers::kernel_name_base::demangled;
+  std::size_t bytes = 0;
+  for (const std::string& name : names) {
+    const std::vector<std::string> spellings =
+        all_mangled ? order.mangled_names.at(name) : std::vector<std::string>{name};
+    for (const std::string& spelling : spellings) {
+      bytes += core::escape_regex(spelling).size() + 1;
+      if (bytes > max_regex_bytes) {
+        notes.push_back(
+            fmt::format("{}: kernel names too long for one command: {} and smaller ones were left out",
+                        selection.stage, core::shorten_middle(name, 80)));
+        return;
+      }
+      filter.kernel_names.push_back(spelling);
+    }
+  }
+}
+
+std::string session_name(const std::string& stage, std::size_t window) {
+  std::string name = stage;
+  // A dot might pass for a file's ending.
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == '.'; }, '_');
+  return window == 0 ? name : fmt::format("{}-{}", name, window + 1);
+}
+
+const analysis::stage_figures* figures_of(const std::string& stage, const analysis::run_figures& figures) {
+  for (const analysis::stage_figures& candidate : figures.stages) {
+    if (candidate.bare.name == stage) return &candidate;
+  }
+  return nullptr;
+}
+
+/// Why the timeline gives no kernels to choose from; empty: it does.
+std::string why_unseeded(const analysis::stage_figures* figures) {
+  if (figures == nullptr) return "the timeline does not have it";
+  if (!figures->traced) return figures->traced.reason();
+  if (figures->traced->kernel_groups.empty()) {
+    return figures->traced->kernel_ns ? "the timeline has no kernels in it"
+                                      : figures->traced->kernel_ns.reason();
+  }
+  return "";
+}
+
+}  // namespace
+
+counter_plan plan_counters(const config::resolved& config, const analysis::run_facts& facts,
+                           const analysis::run_figures& figures) {
+  require_filters_of_stages(config);
+  counter_plan plan;
+  const std::vector<std::string> stages = ordered_stages(config);
+  analysis::plan_limits limits;
+  limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");
+  limits.windows = config.integer("ncu.windows");
+  limits.launches_per_window = std::max<std::int64_t>(
+      1, config.integer("ncu.max_launches") / (limits.windows * static_cast<std::int64_t>(stages.size())));
+  for (const std::string& stage : stages) {
+    profilers::ncu_filter filter;
+    filter.nvtx_include = filters_of(stage, config);
+    if (filter.nvtx_include.empty()) {
+      plan.notes.push_back(
+          fmt::format("{}: no counters, since ncu.nvtx_include names other stages only", stage));
+      continue;
+    }
+    analysis::planned_stage planned;
+    planned.selection.stage = stage;
+    const analysis::stage_figures* const traced = figures_of(stage, figures);
+    planned.seeding_reason = why_unseeded(traced);
+    if (planned.seeding_reason.empty()) {
+      planned.selection = analysis::select_kernels(stage, traced->traced->kernel_groups, facts.top_n_kernels);
+      const analysis::launch_order order =
+          analysis::order_of_launches(facts.captures, stage, facts.nvtx_domain);
+      name_kernels(planned.selection, order, filter, plan.notes);
+      planned.windows = analysis::plan_windows(planned.selection, order, limits);
+      if (planned.windows.empty()) planned.seeding_reason = "the timeline's launches of it are in no order";
+    }
+    if (planned.windows.empty()) {
+      filter.kernel_names.clear();
+      planned.windows = {{0, limits.launches_per_window}};
+      plan.notes.push_back(
+          fmt::format("{}: its kernels were not chosen by their time, so its first {} launches were "
+                      "counted: {}",
+                      stage, limits.launches_per_window, planned.seeding_reason));
+    }
+    for (std::size_t window = 0; window < planned.windows.size(); ++window) {
+      filter.skip = planned.windows[window].skip;
+      filter.count = planned.windows[window].count;
+      plan.sessions.push_back({plan.sessions.empty() ? "" : session_name(stage, window), stage, filter});
+    }
+    plan.stages.push_back(std::move(planned));
+  }
+  return plan;
+}
+
+memory_plan plan_memory(const config::resolved& config, const std::optional<core::workload_result>& bare,
+                        const std::optional<std::int64_t>& gpu_bytes) {
+  memory_plan plan;
+  if (!bare || !gpu_bytes || *gpu_bytes <= 0) return plan;
+  const double cache_bytes = static_cast<double>(bare->kv_cache_bytes.value_or(0));
+  const double fixed_bytes = static_cast<double>(bare->weight_bytes.value_or(0)) +
+                             static_cast<double>(bare->scratch_bytes.value_or(0));
+  const double bytes = fixed_bytes + cache_bytes > 0
+                           ? fixed_bytes + cache_bytes
+                           : static_cast<double>(bare->memory_peak_bytes.value_or(0));
+  const double ratio = bytes / static_cast<double>(*gpu_bytes);
+  if (ratio <= most_memory_ratio) return plan;
+  const std::string fill = fmt::format("the workload fills {:.0f} % of the GPU's {}", ratio * 100,
+                                       core::format_bytes(static_cast<double>(*gpu_bytes)));
+  if (!config.is_null("ncu.reduced_prompt_tokens") && !config.is_null("workload.prompt_tokens") &&
+      !config.is_null("workload.decode_tokens")) {
+    const std::int64_t decode = config.integer("workload.decode_tokens");
+    const std::int64_t whole = config.integer("workload.prompt_tokens");
+    const std::int64_t reduced = std::min(whole, config.integer("ncu.reduced_prompt_tokens"));
+    const double reduced_bytes = fixed_bytes + cache_bytes * static_cast<double>(reduced + decode) /
+                                                   static_cast<double>(whole + decode);
+    plan.prompt_tokens = reduced;
+    plan.note = fmt::format(
+        "{}; counters were taken with a prompt of {} tokens instead of {}, about {:.0f} %: kernels whose "
+        "grid depends "
+        "on the prompt differ from the timeline's",
+        fill, reduced, whole, reduced_bytes / static_cast<double>(*gpu_bytes) * 100);
+    if (reduced_bytes / static_cast<double>(*gpu_bytes) <= most_memory_ratio) return plan;
+    plan.note += "; that is still more than 45 %, so each launch takes seconds to save and restore";
+    return plan;
+  }
+  plan.note = fmt::format(
+      "{}, more than the 45 % up to which ncu can save and restore it there: expect some 12 s a launch (0.5 "
+      "s below); "
+      "ncu.reduced_prompt_tokens, a smaller workload.batch or ncu.max_launches bring it down",
+      fill);
+  return plan;
+}
+
+std::optional<std::int64_t> gpu_memory_bytes(const std::string& env_json) {
+  const nlohmann::json environment = nlohmann::json::parse(env_json, nullptr, false);
+  const nlohmann::json::json_pointer place("/gpu_at_start/devices/0/memory_total_bytes");
+  if (!environment.is_object() || !environment.contains(place)) return std::nullopt;
+  const nlohmann::json& bytes = environment[place];
+  return bytes.is_number_integer() ? std::optional(bytes.get<std::int64_t>()) : std::nullopt;
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,207 @@
+#include "profilers/capture_counters.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "core/error.h"
+#include "ncu_output.h"
+#include "parsers/ncu.h"
+#include "profilers/ncu_installation.h"
+#include "range_check.h"
+
+namespace profgate::profilers {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* denied_remedy =
+    "set NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module and reload it, or run as root; until "
+    "then runs "
+    "are timeline-only";
+
+std::string text_from(const fs::path& file, std::uintmax_t offset) {
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(offset));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::uintmax_t size_or_zero(const fs::path& file) {
+  std::error_code absent;
+  const std::uintmax_t bytes = fs::file_size(file, absent);
+  return absent ? 0 : bytes;
+}
+
+class ncu_sessions {
+ public:
+  ncu_sessions(const counters_request& request, const command_runner& run) : m_request(request), m_run(run) {
+    // ncu keeps copies of its section files under $HOME/Documents.
+    fs::create_directories(home());
+  }
+  ~ncu_sessions() {
+    std::error_code ignored;
+    fs::remove_all(home(), ignored);
+  }
+  ncu_sessions(const ncu_sessions&) = delete;
+  ncu_sessions& operator=(const ncu_sessions&) = delete;
+
+  counters_result capture() {
+    list_sections();
+    std::vector<std::string> empty_sessions;
+    for (const counter_session& session : m_request.sessions) {
+      const std::string reason = record(session);
+      if (!reason.empty()) empty_sessions.push_back(fmt::format("{}: {}", session.what, reason));
+    }
+    if (m_result.launches.empty()) {
+      throw core::step_failure(
+          fmt::format("ncu profiled nothing: {}", fmt::join(empty_sessions, "; ")),
+          "compare the ranges and kernels of the workload without CUDA graphs with those of the "
+          "timeline; ncu.nvtx_include and ncu/selection.json say what was asked for");
+    }
+    for (const std::string& reason : empty_sessions)
+      m_result.notes.push_back("ncu counted nothing in " + reason);
+    note_missing_metrics();
+    return std::move(m_result);
+  }
+
+ private:
+  fs::path home() const { return m_request.output_folder / "home"; }
+  fs::path file(const std::string& start, const counter_session& session, const std::string& ending) const {
+    return m_request.output_folder / (start + (session.name.empty() ? "" : "-" + session.name) + ending);
+  }
+
+  tool_command command_of(std::vector<std::string> argv) const {
+    tool_command command;
+    command.argv = std::move(argv);
+    command.set_environment = m_request.set_environment;
+    command.set_environment["HOME"] = home().string();
+    // ncu brings its own.
+    command.unset_environment = {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"};
+    command.log_file = m_request.log_file;
+    command.deadline_ms = m_request.deadline_ms;
+    return command;
+  }
+
+  /// Runs a command whose standard output is a file of the bundle.
+  tool_run write_output(std::vector<std::string> argv, const fs::path& target) {
+    const fs::path unfinished = target.string() + ".unfinished";
+    fs::remove(unfinished);
+    tool_command command = command_of(std::move(argv));
+    command.set_environment["LC_ALL"] = "C";
+    command.log_file = unfinished;
+    const tool_run done = m_run(command);
+    if (done.is_good() && fs::exists(unfinished)) {
+      fs::rename(unfinished, target);
+      m_result.files.push_back(target);
+    }
+    return done;
+  }
+
+  void list_sections() {
+    const fs::path target = m_request.output_folder / "sections.txt";
+    fs::remove(target);
+    const tool_run done = write_output(ncu_list_sections_command(m_request.executable), target);
+    if (done.interrupted) require_good_run(done, "'ncu --list-sections'", m_request.log_file);
+    if (!done.is_good())
+      m_result.notes.push_back(fmt::format("no sections.txt: 'ncu --list-sections' {}", done.description));
+  }
+
+  /// Empty, or why there is nothing of it.
+  std::string record(const counter_session& session) {
+    const fs::path report = file("run", session, ".ncu-rep");
+    for (const fs::path& stale : {report, file("raw", session, ".csv"), file("counters", session, ".csv")}) {
+      fs::remove(stale);
+    }
+    const std::uintmax_t log_start = size_or_zero(m_request.log_file);
+    fs::path base = report;
+    const tool_run done = m_run(command_of(ncu_profile_command(
+        m_request.executable, m_request.ncu, session.filter, base.replace_extension(), m_request.workload)));
+    judge(done, text_from(m_request.log_file, log_start) + done.tail);
+    if (!fs::exists(report)) {
+      const std::string output = text_from(m_request.log_file, log_start) + done.tail;
+      if (says_nothing_profiled(output)) return why_nothing_profiled(output);
+      throw core::step_failure(fmt::format("ncu ended well but made no {}", report.string()),
+                               fmt::format("its output is in {}", m_request.log_file.string()));
+    }
+    m_result.files.push_back(report);
+    import(session, report);
+    return "";
+  }
+
+  void judge(const tool_run& done, const std::string& output) const {
+    if (done.interrupted) require_good_run(done, "the workload under ncu", m_request.log_file);
+    if (says_counters_denied(output)) {
+      throw core::not_possible(
+          "the driver gives GPU counters to administrators only (ERR_NVGPUCTRPERM), so there is no more than "
+          "the timeline",
+          denied_remedy);
+    }
+    if (done.is_good() || done.timed_out || !done.started || done.signal != 0) {
+      require_good_run(done, "the workload under ncu", m_request.log_file);
+      return;
+    }
+    if (const std::string option = unmatched_option(output); !option.empty()) {
+      throw core::bad_input(
+          fmt::format("ncu knows nothing that matches {}", option),
+          "correct ncu.sections or ncu.set; `ncu --list-sections` and sections.txt name what there is");
+    }
+    const std::string error = first_error(output);
+    // ncu passes the workload's exit code on and says so; every other error is its own.
+    const bool is_workloads = error.empty() || error.starts_with("The application returned an error code");
+    if (is_workloads) require_good_run(done, "the workload under ncu", m_request.log_file);
+    throw core::step_failure(fmt::format("ncu failed (exit code {}): {}", done.exit_code, error),
+                             fmt::format("its output is in {}", m_request.log_file.string()));
+  }
+
+  void import(const counter_session& session, const fs::path& report) {
+    const fs::path raw = file("raw", session, ".csv");
+    const fs::path counters = file("counters", session, ".csv");
+    require_good_run(write_output(ncu_raw_page_command(m_request.executable, report), raw), "'ncu --import'",
+                     raw.string() + ".unfinished");
+    require_good_run(
+        write_output(ncu_columns_command(m_request.executable, report, m_request.columns), counters),
+        "'ncu --import'", counters.string() + ".unfinished");
+    const std::vector<core::kernel_counters> launches =
+        parsers::read_ncu_counters(counters, m_request.nvtx_domain);
+    m_result.launches.insert(m_result.launches.end(), launches.begin(), launches.end());
+    const std::vector<core::kernel_counters> whole = parsers::read_ncu_counters(raw, m_request.nvtx_domain);
+    if (whole.size() != launches.size()) {
+      throw core::step_failure(fmt::format("{} has {} launches and {} has {}", raw.string(), whole.size(),
+                                           counters.string(), launches.size()),
+                               "import the report again with another version of ncu");
+    }
+    for (const core::kernel_counters& launch : whole) {
+      for (const auto& [name, value] : launch.metrics) m_counted.insert(name);
+    }
+  }
+
+  /// A metric that a chip lacks leaves no other trace than its absence.
+  void note_missing_metrics() {
+    std::vector<std::string> missing;
+    for (const std::string& metric : m_request.ncu.metrics) {
+      if (!m_counted.contains(metric)) missing.push_back(metric);
+    }
+    if (missing.empty()) return;
+    m_result.notes.push_back(fmt::format("ncu did not count {}: this GPU or this version does not have it",
+                                         fmt::join(missing, ", ")));
+  }
+
+  const counters_request& m_request;
+  const command_runner& m_run;
+  counters_result m_result;
+  std::set<std::string> m_counted;
+};
+
+}  // namespace
+
+counters_result capture_counters(const counters_request& request, const command_runner& run) try {
+  return ncu_sessions(request, run).capture();
+} catch (const fs::filesystem_error& problem) {
+  fail_on_files(problem);
+}
+
+}  // namespace profgate::profilers

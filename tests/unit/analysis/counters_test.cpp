@@ -1,0 +1,211 @@
+#include "analysis/counters.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/counter_metrics.h"
+#include "analysis/findings.h"
+#include "analysis/kernel_names.h"
+#include "analysis/profile.h"
+#include "run_builder.h"
+
+namespace profgate::analysis {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+const std::vector<std::string> stages = {"prefill", "decode_all"};
+const ceilings roofs{measured<double>(1e14), measured<double>(4e12)};
+
+/// 10 µs, `bytes` from DRAM and `ffma` fused multiply-adds.
+core::kernel_counters launch(const std::string& name, double time_ns, double bytes, double ffma,
+                             const std::string& op = "mlp.down") {
+  core::kernel_counters counted;
+  counted.kernel_name = name;
+  counted.ranges = {"decode_all", "decode_step", op};
+  counted.grid = {128, 1, 1};
+  counted.block = {256, 1, 1};
+  counted.metrics = {{"gpu__time_duration.sum", time_ns},
+                     {"dram__bytes_read.sum", bytes},
+                     {"dram__bytes_write.sum", 0},
+                     {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0},
+                     {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", ffma},
+                     {"sm__warps_active.avg.pct_of_peak_sustained_active", 25},
+                     {"launch__waves_per_multiprocessor", 0.48}};
+  return counted;
+}
+
+core::kernel_group group(const std::string& name, std::int64_t total_ns, const std::string& op = "mlp.down") {
+  return {name, op, 0, {128, 1, 1}, {256, 1, 1}, total_ns, 10};
+}
+
+measured<stage_counters> analyze(const std::vector<core::kernel_counters>& launches,
+                                 const std::vector<core::kernel_group>& groups) {
+  counter_facts facts;
+  facts.launches = launches;
+  facts.absent_reason = "step counters was skipped";
+  return analyze_counters(facts, "decode_all", stages, groups, groups.empty() ? "there is no timeline" : "",
+                          roofs);
+}
+
+TEST(counters, give_the_roofline_position_of_a_kernel) {
+  const auto counted =
+      analyze({launch("k", 9000, 3e7, 1e6), launch("k", 11000, 3e7, 1e6)}, {group("k", 80), group("l", 20)});
+  ASSERT_TRUE(counted);
+  ASSERT_THAT(counted->kernels, SizeIs(1));
+  const counted_kernel& kernel = counted->kernels[0];
+  EXPECT_EQ(kernel.launches, 2);
+  EXPECT_DOUBLE_EQ(*kernel.duration_ns, 10000);
+  EXPECT_DOUBLE_EQ(*kernel.dram_bytes, 3e7);
+  EXPECT_DOUBLE_EQ(*kernel.flops, 2e6);
+  EXPECT_DOUBLE_EQ(*kernel.bytes_per_s, 3e12);
+  EXPECT_DOUBLE_EQ(*kernel.flops_per_s, 2e11);
+  EXPECT_DOUBLE_EQ(*kernel.bytes_over_ceiling_ratio, 0.75);
+  EXPECT_DOUBLE_EQ(*kernel.roof_ratio, 0.75);
+  EXPECT_DOUBLE_EQ(*kernel.occupancy_ratio, 0.25);
+  EXPECT_NEAR(*kernel.intensity_flops_per_byte, 2e6 / 3e7, 1e-12);
+  EXPECT_DOUBLE_EQ(*kernel.share_ratio, 0.8);
+  EXPECT_DOUBLE_EQ(*counted->coverage_ratio, 0.8);
+  EXPECT_EQ(*kernel.bound, "memory");
+  EXPECT_THAT(kernel.evidence, HasSubstr("75 % of the bandwidth ceiling"));
+}
+
+TEST(counters, tell_what_bounds_a_kernel) {
+  const auto bound = [](double time_ns, double bytes, double ffma) {
+    return *analyze({launch("k", time_ns, bytes, ffma)}, {group("k", 1)})->kernels[0].bound;
+  };
+  EXPECT_EQ(bound(10000, 3e7, 0), "memory");
+  EXPECT_EQ(bound(10000, 1e7, 4e8), "compute") << "80 % of the FLOP/s ceiling";
+  EXPECT_EQ(bound(10000, 1e6, 1e6), "latency");
+  EXPECT_EQ(bound(3000, 1e6, 1e5), "launch");
+  EXPECT_EQ(bound(3000, 8e6, 1e5), "memory") << "short, but at its ceiling";
+}
+
+TEST(counters, keep_operators_apart_that_share_a_kernel) {
+  const auto counted = analyze({launch("k", 1e4, 1e6, 1, "attn.out"), launch("k", 2e4, 1e6, 1, "mlp.down")},
+                               {group("k", 70, "attn.out"), group("k", 30, "mlp.down")});
+  ASSERT_THAT(counted->kernels, SizeIs(2));
+  EXPECT_EQ(counted->kernels[0].group.op, "attn.out");
+  EXPECT_DOUBLE_EQ(*counted->kernels[0].duration_ns, 1e4);
+  EXPECT_DOUBLE_EQ(*counted->kernels[1].share_ratio, 0.3);
+}
+
+TEST(counters, take_the_only_group_where_the_trace_tells_no_operator) {
+  const auto counted = analyze({launch("k", 1e4, 1e6, 1)}, {group("k", 70, "")});
+  EXPECT_TRUE(counted->kernels[0].is_in_timeline);
+  EXPECT_DOUBLE_EQ(*counted->coverage_ratio, 1);
+  const auto either = analyze({launch("k", 1e4, 1e6, 1, "c")}, {group("k", 70, "a"), group("k", 70, "b")});
+  EXPECT_FALSE(either->kernels[0].is_in_timeline) << "it could be either";
+}
+
+TEST(counters, say_what_the_timeline_does_not_have) {
+  core::kernel_counters other = launch("k", 1e4, 1e6, 1);
+  other.grid = {7, 1, 1};
+  const auto counted = analyze({launch("k", 1e4, 1e6, 1), other}, {group("k", 70)});
+  ASSERT_THAT(counted->kernels, SizeIs(2));
+  EXPECT_FALSE(counted->kernels[1].is_in_timeline);
+  EXPECT_EQ(counted->unmatched_launches, 1);
+  EXPECT_THAT(counted->kernels[1].share_ratio.reason(),
+              HasSubstr("the timeline has no launch of this name, grid"));
+  const auto alone = analyze({launch("k", 1e4, 1e6, 1)}, {});
+  EXPECT_EQ(alone->coverage_ratio.reason(), "there is no timeline");
+  EXPECT_TRUE(alone->kernels[0].bound) << "counters stand by themselves";
+}
+
+TEST(counters, of_other_stages_are_not_this_ones) {
+  core::kernel_counters prefill = launch("k", 1e4, 1e6, 1);
+  prefill.ranges = {"prefill", "mlp.down"};
+  EXPECT_EQ(analyze({prefill}, {group("k", 70)}).reason(), "ncu counted no launch of decode_all");
+  EXPECT_EQ(analyze({}, {group("k", 70)}).reason(), "step counters was skipped");
+}
+
+TEST(counters, an_absent_metric_is_an_absent_figure_with_its_name) {
+  core::kernel_counters lacking = launch("k", 1e4, 1e6, 1);
+  lacking.metrics.erase("dram__bytes_read.sum");
+  const counted_kernel kernel = analyze({lacking}, {group("k", 70)})->kernels[0];
+  EXPECT_THAT(kernel.dram_bytes.reason(), HasSubstr("dram__bytes_read.sum"));
+  EXPECT_THAT(kernel.bound.reason(), HasSubstr("dram__bytes_read.sum"));
+  EXPECT_TRUE(kernel.flops) << "what was counted stays";
+}
+
+TEST(counters, take_the_rates_of_the_roofline_set_where_there_are_no_sums) {
+  // Of the recorded gemv<0, 0, 2, 4>: 284.07 a cycle over 13164.73 cycles; its own sum was 3739648.
+  const metric_values metrics = {
+      {"gpu__time_duration.sum", 6720},
+      {"dram__bytes.sum.per_second", 1252038095238.10},
+      {"smsp__cycles_elapsed.avg", 13164.73},
+      {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0},
+      {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.per_cycle_elapsed", 284.07}};
+  EXPECT_NEAR(*flops_of(metrics).flops, 2.0 * 3739648, 2e-5 * 2 * 3739648);
+  EXPECT_NEAR(*dram_bytes_of(metrics), 8413696, 1);
+  EXPECT_EQ(flops_of(metrics).parts, "tensor bf16, fp32");
+  EXPECT_THAT(flops_of({{"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 5}}).flops.reason(), HasSubstr("ffma"));
+}
+
+TEST(counters, know_the_place_of_a_launch) {
+  EXPECT_EQ(place_of_launch({"decode_all", "decode_step", "attn.core", "inner"}, stages).op, "attn.core");
+  EXPECT_EQ(place_of_launch({"outer", "decode_all"}, stages).stage, "decode_all");
+  EXPECT_EQ(place_of_launch({"outer", "decode_all"}, stages).op, "");
+  EXPECT_EQ(place_of_launch({"outer"}, stages).stage, "");
+}
+
+TEST(counters, become_takeaways) {
+  stage_figures stage;
+  stage.bare.name = "decode_all";
+  stage.counters = analyze({launch("big", 1e4, 3e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core")},
+                           {group("big", 70), group("slow", 30, "attn.core")});
+  run_figures figures;
+  stage.traced = traced_stage{};
+  figures.stages = {stage};
+  std::string words;
+  for (const takeaway& item : find(run_facts{}, figures).takeaways)
+    words += item.text + " (" + item.evidence + ")\n";
+  EXPECT_THAT(
+      words,
+      HasSubstr("mostly bound by memory. (shares of its GPU time under ncu: memory 70 %, latency 30 %)"));
+  EXPECT_THAT(words, HasSubstr("slow is 98 % below its roof. (30 % of its GPU time;"));
+}
+
+TEST(kernel_names, lose_what_ncu_leaves_out) {
+  // As nsys and as ncu wrote the same kernels.
+  EXPECT_EQ(
+      bare_kernel_name(
+          "void profgate::llm::cuda::vector_products::gemv<__nv_bfloat16, "
+          "(profgate::llm::cuda::product_end)0, (profgate::llm::cuda::vector_products::weight_layout)0, "
+          "(int)2, (int)4>(profgate::llm::cuda::vector_products::gemv_arguments<T1>)"),
+      bare_kernel_name(
+          "void vector_products::gemv<__nv_bfloat16, 0, 0, 2, 4>(vector_products::gemv_arguments<T1>)"));
+  EXPECT_EQ(bare_kernel_name("f(int)"), "f(int)") << "parameters are no casts";
+  EXPECT_EQ(bare_kernel_name("::f((x)-1)"), "f(-1)");
+  EXPECT_EQ(bare_kernel_name("("), "(");
+}
+
+TEST(kernel_names, match_exactly_or_as_the_only_one) {
+  const std::vector<std::string> known = {"a::f<(int)1>(int)", "b::f<(int)1>(int)", "c::g(int)"};
+  EXPECT_EQ(*matching_kernel_name("b::f<(int)1>(int)", known), known[1]);
+  EXPECT_EQ(*matching_kernel_name("g(int)", known), known[2]);
+  EXPECT_EQ(matching_kernel_name("f<1>(int)", known), nullptr) << "it could be either";
+  EXPECT_EQ(matching_kernel_name("h", known), nullptr);
+}
+
+TEST(counters, every_metric_they_read_is_imported) {
+  EXPECT_THAT(needed_metrics(), Contains("gpu__time_duration.sum"));
+  EXPECT_THAT(needed_metrics(), Contains("sm__ops_path_tensor_src_bf16_dst_fp32.sum"));
+}
+
+TEST(counters, reach_the_profile_with_hostile_names_and_reasons) {
+  run_facts facts = example_run();
+  facts.counters.launches = {launch("a|b<c>\"d\xff", 1e4, 1e6, 1)};
+  const std::string profile = profile_json(facts);
+  validate_profile(profile, "profile.json");
+  EXPECT_THAT(profile, HasSubstr("a|b<c>\\\"d"));
+  EXPECT_THAT(profile, HasSubstr("\"bound\": \"memory\""));
+  facts.counters = {};
+  facts.counters.absent_reason = "the driver denies counters";
+  EXPECT_THAT(profile_json(facts), HasSubstr("\"counters\": \"the driver denies counters\""));
+}
+
+}  // namespace
+}  // namespace profgate::analysis

@@ -1,0 +1,206 @@
+#include "analysis/kernel_selection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "timeline_builder.h"
+
+namespace profgate::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+core::kernel_group group(const std::string& name, std::int64_t total_ns, const std::string& op = "",
+                         std::uint32_t grid = 1) {
+  return {name, op, 0, {grid, 1, 1}, {256, 1, 1}, total_ns, 10};
+}
+
+std::vector<std::string> names_of(const kernel_selection& selection) {
+  std::vector<std::string> names;
+  for (const core::kernel_group& chosen : selection.groups) names.push_back(chosen.kernel_name);
+  return names;
+}
+
+TEST(kernel_selection, takes_as_many_as_cover_ninety_percent) {
+  const kernel_selection selection =
+      select_kernels("decode_all", {group("c", 5), group("a", 60), group("d", 4), group("b", 31)}, 20);
+  EXPECT_THAT(names_of(selection), ElementsAre("a", "b"));
+  EXPECT_DOUBLE_EQ(selection.share_ratio(), 0.91);
+  EXPECT_EQ(selection.groups_in_stage, 4U);
+  EXPECT_EQ(selection.stage_total_ns, 100);
+}
+
+TEST(kernel_selection, takes_no_more_than_the_top_n) {
+  const kernel_selection selection = select_kernels("s", {group("a", 30), group("b", 30), group("c", 40)}, 2);
+  EXPECT_THAT(names_of(selection), ElementsAre("c", "a"));
+  EXPECT_DOUBLE_EQ(selection.share_ratio(), 0.7);
+}
+
+TEST(kernel_selection, of_nothing_is_nothing) {
+  EXPECT_THAT(select_kernels("s", {}, 20).groups, IsEmpty());
+  EXPECT_EQ(select_kernels("s", {}, 20).share_ratio(), 0);
+}
+
+/// `steps` times: embed, then `layers` times qkv, out, down (the last two under one name and grid), then
+/// head.
+launch_order decode(int steps, int layers) {
+  launch_order order;
+  order.shapes = {{"embed", {1, 1, 1}, {256, 1, 1}},
+                  {"qkv", {2, 1, 1}, {256, 1, 1}},
+                  {"gemv", {3, 1, 1}, {256, 1, 1}},
+                  {"gemv", {9, 1, 1}, {256, 1, 1}}};  // the head: gemv with another grid
+  for (int step = 0; step < steps; ++step) {
+    order.launches.push_back(0);
+    for (int layer = 0; layer < layers; ++layer) order.launches.insert(order.launches.end(), {1, 2, 2});
+    order.launches.push_back(3);
+  }
+  return order;
+}
+
+kernel_selection decode_selection() {
+  return select_kernels("decode_all",
+                        {group("qkv", 40, "attn.qkv", 2), group("gemv", 30, "attn.out", 3),
+                         group("gemv", 25, "mlp.down", 3), group("gemv", 5, "lm_head", 9)},
+                        20);
+}
+
+/// What ncu would profile: the launches of the selected names, then the window.
+std::vector<std::uint32_t> profiled(const launch_order& order, const launch_window& window) {
+  std::vector<std::uint32_t> matching;
+  for (const std::uint32_t launch : order.launches) {
+    if (launch != 0) matching.push_back(launch);
+  }
+  return {matching.begin() + window.skip, matching.begin() + window.skip + window.count};
+}
+
+TEST(launch_windows, hold_each_kernel_often_enough_near_the_middle_of_their_part) {
+  const launch_order order = decode(10, 4);
+  plan_limits limits;
+  limits.launches_per_kernel = 4;
+  limits.windows = 2;
+  limits.launches_per_window = 50;
+  const std::vector<launch_window> windows = plan_windows(decode_selection(), order, limits);
+  ASSERT_THAT(windows, SizeIs(2));
+  const std::int64_t matching = 10 * (4 * 3 + 1);
+  EXPECT_NEAR(static_cast<double>(windows[0].skip), static_cast<double>(matching) / 4, 8);
+  EXPECT_NEAR(static_cast<double>(windows[1].skip), static_cast<double>(matching) * 3 / 4, 8);
+  for (const launch_window& window : windows) {
+    const std::vector<std::uint32_t> launches = profiled(order, window);
+    EXPECT_GE(std::count(launches.begin(), launches.end(), 1U), 2) << "half of four in each window";
+    EXPECT_GE(std::count(launches.begin(), launches.end(), 2U), 4) << "for two operators each";
+    EXPECT_LE(window.count, 10);
+  }
+}
+
+TEST(launch_windows, reach_a_kernel_that_runs_once_a_step) {
+  kernel_selection selection = decode_selection();
+  selection.groups.push_back(group("gemv", 5, "lm_head", 9));
+  plan_limits limits;
+  limits.launches_per_kernel = 1;
+  const launch_order order = decode(10, 4);
+  const std::vector<launch_window> windows = plan_windows(selection, order, limits);
+  ASSERT_THAT(windows, SizeIs(1));
+  EXPECT_THAT(profiled(order, windows[0]), ::testing::IsSupersetOf({1U, 2U, 2U, 3U}));
+  EXPECT_EQ(windows[0].count, 4) << "no longer than it must be";
+}
+
+TEST(launch_windows, leave_the_first_launch_out_unless_it_is_the_only_one) {
+  plan_limits limits;
+  limits.launches_per_kernel = 5;
+  launch_order order;
+  order.shapes = {{"a", {1, 1, 1}, {256, 1, 1}}, {"b", {1, 1, 1}, {256, 1, 1}}};
+  order.launches = {0, 0, 0};
+  std::vector<launch_window> windows = plan_windows(select_kernels("s", {group("a", 9)}, 1), order, limits);
+  ASSERT_THAT(windows, SizeIs(1));
+  EXPECT_EQ(windows[0].skip, 1);
+  EXPECT_EQ(windows[0].count, 2);
+  order.launches = {0, 1};
+  windows = plan_windows(select_kernels("s", {group("a", 9), group("b", 9)}, 2), order, limits);
+  ASSERT_THAT(windows, SizeIs(1));
+  EXPECT_EQ(windows[0].count, 2);
+}
+
+TEST(launch_windows, stay_within_their_limit) {
+  plan_limits limits;
+  limits.launches_per_kernel = 3;
+  limits.launches_per_window = 4;
+  const launch_order order = decode(10, 30);
+  kernel_selection selection = decode_selection();
+  selection.groups.push_back(group("gemv", 5, "lm_head", 9));
+  const std::vector<launch_window> windows = plan_windows(selection, order, limits);
+  ASSERT_THAT(windows, SizeIs(1));
+  EXPECT_LE(windows[0].count, 4);
+  limits.launches_per_window = 2;
+  const std::vector<launch_window> smallest = plan_windows(selection, order, limits);
+  ASSERT_THAT(smallest, SizeIs(1));
+  EXPECT_LE(smallest[0].count, 2) << "the largest group alone";
+  EXPECT_THAT(profiled(order, smallest[0]), ElementsAre(2U, 2U));
+}
+
+TEST(launch_windows, give_up_launches_of_the_rarest_kernel_first) {
+  kernel_selection selection = decode_selection();
+  selection.groups.push_back(group("gemv", 5, "lm_head", 9));
+  plan_limits limits;
+  limits.launches_per_kernel = 3;
+  limits.launches_per_window = 20;
+  const launch_order order = decode(10, 30);
+  const std::vector<launch_window> windows = plan_windows(selection, order, limits);
+  ASSERT_THAT(windows, SizeIs(1));
+  const std::vector<std::uint32_t> launches = profiled(order, windows[0]);
+  EXPECT_EQ(std::count(launches.begin(), launches.end(), 3U), 1) << "a second one is a whole step away";
+  EXPECT_GE(std::count(launches.begin(), launches.end(), 1U), 3);
+  EXPECT_GE(std::count(launches.begin(), launches.end(), 2U), 6);
+}
+
+TEST(launch_windows, of_launches_that_do_not_match_are_none) {
+  EXPECT_THAT(plan_windows(decode_selection(), {}, {}), IsEmpty());
+  EXPECT_THAT(plan_windows({}, decode(2, 2), {}), IsEmpty());
+}
+
+TEST(order_of_launches, is_that_of_the_device_inside_the_stage) {
+  core::timeline timeline = timeline_builder()
+                                .range("decode_all", 10, 100)
+                                .kernel("late", 20, 60, 70)
+                                .kernel("early", 21, 30, 40)
+                                .kernel("outside", 5, 6, 7)
+                                .kernel("late", 22, 80, 90)
+                                .build();
+  timeline.kernels[0].mangled_name = "_Zlate";
+  timeline.kernels[0].grid = {2, 1, 1};
+  const launch_order order = order_of_launches({{"a", std::nullopt, timeline}}, "decode_all", "LLM");
+  ASSERT_THAT(order.launches, SizeIs(3));
+  EXPECT_EQ(order.shapes[order.launches[0]].kernel_name, "early");
+  EXPECT_EQ(order.shapes[order.launches[1]].kernel_name, "late");
+  EXPECT_NE(order.launches[1], order.launches[2]) << "another grid";
+  EXPECT_THAT(order.mangled_names.at("late"), ElementsAre("_Zlate"));
+  EXPECT_THAT(order_of_launches({{"a", std::nullopt, timeline}}, "prefill", "LLM").launches, IsEmpty());
+}
+
+TEST(order_of_launches, prefers_the_capture_gated_on_the_stage) {
+  const core::timeline whole = timeline_builder().range("prefill", 0, 9).kernel("a", 1, 2, 3).build();
+  const core::timeline gated = timeline_builder().range("prefill", 0, 9).kernel("b", 1, 2, 3).build();
+  const launch_order order =
+      order_of_launches({{"x", std::nullopt, whole}, {"y", "prefill", gated}}, "prefill", "LLM");
+  ASSERT_THAT(order.shapes, SizeIs(1));
+  EXPECT_EQ(order.shapes[0].kernel_name, "b");
+}
+
+TEST(selection_json, says_what_was_chosen_and_why_not) {
+  const std::string hostile = "a|b<c>\"\xff";
+  planned_stage chosen{select_kernels("decode_all", {group(hostile, 9, "op")}, 5), {{3, 4}}, ""};
+  planned_stage unseeded{{}, {{0, 50}}, "there is no timeline"};
+  unseeded.selection.stage = "prefill";
+  const auto document = nlohmann::json::parse(selection_json({chosen, unseeded}, {"a note"}));
+  EXPECT_EQ(document["stages"][0]["share_ratio"], 1.0);
+  EXPECT_EQ(document["stages"][0]["selected"][0]["op"], "op");
+  EXPECT_EQ(document["stages"][0]["windows"][0]["skip_count"], 3);
+  EXPECT_EQ(document["stages"][1]["not_measured"]["share_ratio"], "there is no timeline");
+  EXPECT_EQ(document["notes"][0], "a note");
+}
+
+}  // namespace
+}  // namespace profgate::analysis

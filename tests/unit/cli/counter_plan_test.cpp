@@ -1,0 +1,171 @@
+#include "steps/counter_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "analysis/counters.h"
+#include "core/error.h"
+#include "demangle.h"
+#include "parsers/ncu.h"
+#include "parsers/timeline.h"
+
+/// The closed loop on what was recorded of one program: nsys's timeline, and what ncu counted of it.
+namespace profgate::cli {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+namespace fs = std::filesystem;
+
+const fs::path recorded = fs::path(PROFGATE_TEST_DATA) / "nsight" / "h200-2025.3.1";
+
+config::resolved config_of(const std::string& yaml = "") {
+  return config::parse_resolved(yaml.empty() ? "run:\n  mode: deep\n" : yaml, "config.yaml");
+}
+
+analysis::run_facts recorded_run() {
+  analysis::run_facts facts;
+  facts.device = "cuda";
+  facts.nvtx_domain = "LLM";
+  facts.bare.stages = {"prefill", "decode_all"};
+  facts.bare.bench_absent_reason = "not recorded";
+  facts.captures.push_back(
+      {"eager.sqlite", std::nullopt, parsers::read_timelines({recorded / "qwen3-3layers" / "eager.sqlite"})});
+  return facts;
+}
+
+TEST(counter_plan, chooses_from_a_real_timeline) {
+  const analysis::run_facts facts = recorded_run();
+  const counter_plan plan = plan_counters(config_of(), facts, analysis::analyze_run(facts));
+  EXPECT_THAT(plan.notes, IsEmpty());
+  ASSERT_THAT(plan.stages, SizeIs(2));
+  const analysis::planned_stage& decode = plan.stages[0];
+  EXPECT_EQ(decode.selection.stage, "decode_all") << "the stage of the main trace comes first";
+  EXPECT_GE(decode.selection.share_ratio(), 0.9);
+  EXPECT_LT(decode.selection.groups.size(), decode.selection.groups_in_stage);
+  std::set<std::string> operators;
+  for (const core::kernel_group& group : decode.selection.groups) operators.insert(group.op);
+  EXPECT_THAT(operators, ::testing::IsSupersetOf({"lm_head", "mlp.gate_up", "mlp.down"}));
+  EXPECT_THAT(plan.sessions[0].name, IsEmpty());
+  std::int64_t launches = 0;
+  for (const profilers::counter_session& session : plan.sessions) {
+    launches += session.filter.count;
+    EXPECT_GT(session.filter.skip, 0) << "the first launch of a kernel is not counted";
+    EXPECT_EQ(session.filter.base, profilers::kernel_name_base::mangled);
+    EXPECT_THAT(session.filter.nvtx_include, ElementsAre("LLM@" + session.what + "/"));
+  }
+  EXPECT_LE(launches, 100);
+  EXPECT_THAT(plan.sessions[0].filter.kernel_names, Each(StartsWith("_ZN8profgate3llm4cuda")));
+}
+
+/// ncu wrote simplified names there; grid, block, operator and the rest of the name tell which they are.
+TEST(counter_plan, finds_what_ncu_really_counted_in_the_timeline) {
+  analysis::run_facts facts = recorded_run();
+  facts.counters.launches = parsers::read_ncu_counters(recorded / "ncu" / "ncu_light_raw.csv", "LLM");
+  const analysis::run_figures figures = analysis::analyze_run(facts);
+  ASSERT_TRUE(figures.stages[1].counters) << figures.stages[1].counters.reason();
+  const analysis::stage_counters& counters = *figures.stages[1].counters;
+  EXPECT_EQ(counters.launches, 40);
+  EXPECT_EQ(counters.unmatched_launches, 0);
+  EXPECT_DOUBLE_EQ(*counters.coverage_ratio, 1) << "two whole steps were counted";
+  const std::int64_t counted = std::accumulate(
+      counters.kernels.begin(), counters.kernels.end(), std::int64_t{0},
+      [](std::int64_t sum, const analysis::counted_kernel& kernel) { return sum + kernel.launches; });
+  EXPECT_EQ(counted, 40);
+  EXPECT_EQ(counters.kernels[0].group.op, "lm_head");
+  EXPECT_THAT(counters.kernels[0].group.kernel_name,
+              StartsWith("void profgate::llm::cuda::vector_products::gemv<"));
+  EXPECT_THAT(counters.kernels[0].flops.reason(), HasSubstr("sm__ops_path_tensor_src_bf16_dst_fp32.sum"))
+      << "that list had no tensor metric";
+}
+
+TEST(counter_plan, without_a_timeline_counts_the_first_launches_of_each_stage) {
+  analysis::run_facts facts = recorded_run();
+  facts.captures.clear();
+  facts.captures_absent_reason = "timeline=none was asked for";
+  const counter_plan plan = plan_counters(config_of(), facts, analysis::analyze_run(facts));
+  ASSERT_THAT(plan.sessions, SizeIs(2));
+  EXPECT_THAT(plan.sessions[1].name, "prefill");
+  for (const profilers::counter_session& session : plan.sessions) {
+    EXPECT_THAT(session.filter.kernel_names, IsEmpty());
+    EXPECT_EQ(session.filter.count, 25);
+    EXPECT_EQ(session.filter.skip, 0);
+  }
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("timeline=none was asked for")));
+}
+
+TEST(counter_plan, takes_filters_of_stages_only) {
+  const analysis::run_facts facts = recorded_run();
+  const analysis::run_figures figures = analysis::analyze_run(facts);
+  const counter_plan plan =
+      plan_counters(config_of("ncu:\n  nvtx_include: ['LLM@decode_all/*/attn.core/']\n"), facts, figures);
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("prefill: no counters")));
+  for (const profilers::counter_session& session : plan.sessions) {
+    EXPECT_THAT(session.filter.nvtx_include, ElementsAre("LLM@decode_all/*/attn.core/"));
+  }
+  EXPECT_THROW(plan_counters(config_of("ncu:\n  nvtx_include: [LLM@decode/]\n"), facts, figures),
+               core::bad_input);
+}
+
+TEST(counter_plan, falls_back_to_demangled_names_and_leaves_out_what_no_command_can_hold) {
+  analysis::run_facts facts = recorded_run();
+  for (core::kernel_execution& kernel : facts.captures[0].timeline.kernels) kernel.mangled_name = {};
+  counter_plan plan = plan_counters(config_of(), facts, analysis::analyze_run(facts));
+  EXPECT_EQ(plan.sessions[0].filter.base, profilers::kernel_name_base::demangled);
+  EXPECT_THAT(plan.sessions[0].filter.kernel_names, Each(HasSubstr("profgate::llm::cuda::")));
+  const std::string endless(200'000, 'k');
+  for (core::kernel_execution& kernel : facts.captures[0].timeline.kernels) kernel.name = endless;
+  plan = plan_counters(config_of(), facts, analysis::analyze_run(facts));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("too long for one command")));
+}
+
+core::workload_result result_with(std::int64_t weights, std::int64_t cache) {
+  core::workload_result result;
+  result.weight_bytes = weights;
+  result.kv_cache_bytes = cache;
+  return result;
+}
+
+TEST(memory_plan, says_nothing_below_45_percent) {
+  EXPECT_EQ(plan_memory(config_of(), result_with(30, 10), 100).note, "");
+  EXPECT_EQ(plan_memory(config_of(), std::nullopt, 100).note, "");
+  EXPECT_EQ(plan_memory(config_of(), result_with(90, 0), std::nullopt).note, "");
+}
+
+TEST(memory_plan, warns_of_the_cost_or_shortens_the_prompt) {
+  const memory_plan warned = plan_memory(config_of(), result_with(40, 20), 100);
+  EXPECT_THAT(warned.note, HasSubstr("the workload fills 60 %"));
+  EXPECT_THAT(warned.note, HasSubstr("12 s a launch"));
+  EXPECT_FALSE(warned.prompt_tokens);
+  const std::string reducible =
+      "workload:\n  prompt_tokens: 900\n  decode_tokens: 100\nncu:\n  reduced_prompt_tokens: 100\n";
+  const memory_plan reduced = plan_memory(config_of(reducible), result_with(40, 20), 100);
+  EXPECT_EQ(reduced.prompt_tokens, 100);
+  EXPECT_THAT(reduced.note, HasSubstr("a prompt of 100 tokens instead of 900, about 44 %"));
+  EXPECT_THAT(plan_memory(config_of(reducible), result_with(60, 20), 100).note,
+              HasSubstr("still more than 45 %"));
+}
+
+TEST(memory_plan, reads_the_cards_memory_from_the_provenance) {
+  EXPECT_EQ(gpu_memory_bytes(R"({"gpu_at_start": {"devices": [{"memory_total_bytes": 7}]}})"), 7);
+  EXPECT_EQ(gpu_memory_bytes(R"({"gpu_at_start": {"devices": null}})"), std::nullopt);
+  EXPECT_EQ(gpu_memory_bytes("{}"), std::nullopt);
+  EXPECT_EQ(gpu_memory_bytes("no JSON"), std::nullopt);
+}
+
+TEST(demangle, leaves_other_names_alone) {
+  EXPECT_EQ(demangle("_Z4axpyPfi"), "axpy(float*, int)");
+  EXPECT_EQ(demangle("nvjet_sm90_tst"), "nvjet_sm90_tst");
+  EXPECT_EQ(demangle("_Zbroken"), "_Zbroken");
+}
+
+}  // namespace
+}  // namespace profgate::cli
