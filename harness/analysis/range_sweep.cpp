@@ -10,7 +10,7 @@
 namespace profgate::analysis {
 namespace {
 
-using thread_key = std::pair<std::uint64_t, std::uint64_t>;  // process, thread
+using thread_key = std::pair<std::uint32_t, std::uint32_t>;  // process, thread
 
 struct thread_events {
   std::vector<const core::range_record*> ranges;
@@ -21,7 +21,7 @@ struct thread_events {
 /// over the windows.
 class window_cursor {
  public:
-  window_cursor(const std::vector<stage_window>& windows, std::uint64_t process_id)
+  window_cursor(const std::vector<stage_window>& windows, std::uint32_t process_id)
       : m_windows(windows), m_process_id(process_id) {}
 
   /// The innermost window that contains [start_ns, end_ns], or null.
@@ -39,7 +39,7 @@ class window_cursor {
 
  private:
   const std::vector<stage_window>& m_windows;
-  std::uint64_t m_process_id;
+  std::uint32_t m_process_id;
   std::size_t m_next = 0;
   std::vector<const stage_window*> m_open;
 };
@@ -51,19 +51,27 @@ struct stack_entry {
   std::int64_t nested_ns;
 };
 
+/// Tools write most records in order: looking costs less than sorting.
+template <typename record, typename order>
+void sort_unless_sorted(std::vector<const record*>& records, order before) {
+  if (!std::is_sorted(records.begin(), records.end(), before)) {
+    std::sort(records.begin(), records.end(), before);
+  }
+}
+
 /// One thread's push/pop ranges as a stack, with the kernels launched under it.
 class thread_sweep {
  public:
   thread_sweep(const std::vector<stage_window>& windows, const std::vector<std::string>& stages,
-               thread_key thread, const sweep_visitor& visitor)
+               thread_key thread, sweep_visitor& visitor)
       : m_stages(stages), m_thread(thread), m_visitor(visitor), m_cursor(windows, thread.first) {}
 
   void run(thread_events& events) {
-    std::sort(events.ranges.begin(), events.ranges.end(), [](const auto* a, const auto* b) {
+    sort_unless_sorted(events.ranges, [](const auto* a, const auto* b) {
       return std::tie(a->start_ns, *b->end_ns) < std::tie(b->start_ns, *a->end_ns);
     });
-    std::sort(events.kernels.begin(), events.kernels.end(),
-              [](const auto* a, const auto* b) { return a->launched_ns < b->launched_ns; });
+    sort_unless_sorted(events.kernels,
+                       [](const auto* a, const auto* b) { return a->launched_ns < b->launched_ns; });
     auto kernel = events.kernels.begin();
     for (const core::range_record* range : events.ranges) {
       for (; kernel != events.kernels.end() && (*kernel)->launched_ns < range->start_ns; ++kernel) {
@@ -108,11 +116,11 @@ class thread_sweep {
 
   void visit(const core::kernel_execution& kernel) {
     while (!m_stack.empty() && top_end_ns() < kernel.launched_ns) leave();
-    launched_kernel launched{&kernel, m_cursor.find(kernel.launched_ns, kernel.launched_ns), {}};
+    m_enclosing.clear();
     for (const stack_entry& entry : m_stack) {
-      if (!entry.is_stage) launched.enclosing.push_back(entry.range);
+      if (!entry.is_stage) m_enclosing.push_back(entry.range);
     }
-    m_visitor.on_kernel(launched);
+    m_visitor.on_kernel({&kernel, m_cursor.find(kernel.launched_ns, kernel.launched_ns), m_enclosing});
   }
 
   static bool is_operator(const stack_entry& entry) {
@@ -125,9 +133,10 @@ class thread_sweep {
 
   const std::vector<std::string>& m_stages;
   thread_key m_thread;
-  const sweep_visitor& m_visitor;
+  sweep_visitor& m_visitor;
   window_cursor m_cursor;
   std::vector<stack_entry> m_stack;
+  std::vector<const core::range_record*> m_enclosing;  ///< reused from kernel to kernel
 };
 
 }  // namespace
@@ -149,7 +158,7 @@ std::vector<stage_window> find_windows(const core::timeline& timeline, const std
 }
 
 void sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
-           const std::vector<std::string>& stages, const std::string& domain, const sweep_visitor& visitor) {
+           const std::vector<std::string>& stages, const std::string& domain, sweep_visitor& visitor) {
   std::map<thread_key, thread_events> threads;
   for (const core::range_record& range : timeline.ranges) {
     if (!range.end_ns || range.domain != domain) continue;

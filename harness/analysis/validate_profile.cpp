@@ -20,7 +20,7 @@ constexpr auto object_type = json::value_t::object;
 constexpr auto array_type = json::value_t::array;
 constexpr auto string_type = json::value_t::string;
 
-constexpr std::array<required_field, 22> required_fields{{
+constexpr std::array<required_field, 24> required_fields{{
     {"/run", object_type},
     {"/run/run_id", string_type},
     {"/run/pair", string_type},
@@ -35,6 +35,8 @@ constexpr std::array<required_field, 22> required_fields{{
     {"/stages", array_type},
     {"/kernels", object_type},
     {"/kernels/overall", array_type},
+    {"/regions", object_type},
+    {"/regions/sections", array_type},
     {"/ceilings", object_type},
     {"/correctness", object_type},
     {"/timeline", object_type},

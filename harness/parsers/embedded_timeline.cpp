@@ -142,8 +142,8 @@ class embedded_reader {
       default:
         fail(fmt::format("corrupt: a range is of the unknown style {}", record.style));
     }
-    range.process_id = m_header.process_id;
-    range.thread_id = record.thread_id;
+    range.process_id = static_cast<std::uint32_t>(m_header.process_id);
+    range.thread_id = static_cast<std::uint32_t>(record.thread_id);
     range.start_ns = static_cast<std::int64_t>(record.start_ns);
     if (record.end_ns != 0) range.end_ns = static_cast<std::int64_t>(record.end_ns);
     return range;

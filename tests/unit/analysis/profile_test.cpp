@@ -115,7 +115,7 @@ TEST(profile_json, refuses_an_environment_that_is_no_object) {
 TEST(validate_profile, names_the_place_of_the_fault) {
   EXPECT_EQ(complaint_after([](json&) {}), "");
   EXPECT_EQ(complaint_after([](json& d) { d["schema_version"] = "9.0"; }),
-            "profile.json: /schema_version: is \"9.0\", and this program reads 1.1");
+            "profile.json: /schema_version: is \"9.0\", and this program reads 1.2");
   EXPECT_EQ(complaint_after([](json& d) { d.erase("schema_version"); }),
             "profile.json: /schema_version: is missing, so this is no profile.json");
   EXPECT_EQ(complaint_after([](json& d) { d["run"].erase("pair"); }), "profile.json: /run/pair: is missing");

@@ -8,7 +8,7 @@
 /// profile.json, the one document that reports and verdicts are made from. PROFILE.md lists its fields.
 namespace profgate::analysis {
 
-inline constexpr std::string_view profile_schema_version = "1.1";
+inline constexpr std::string_view profile_schema_version = "1.2";
 
 /// The canonical document: the same facts give the same bytes.
 std::string profile_json(const run_facts& facts);
