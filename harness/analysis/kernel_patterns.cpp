@@ -22,6 +22,21 @@ const category_rule* first_fit(const std::vector<category_rule>& rules, std::str
   return found == rules.end() ? nullptr : &*found;
 }
 
+/// "void f<(int)2>(const T *, int)" is "void f<(int)2>": types of arguments say nothing of the work.
+std::string_view without_arguments(std::string_view name) {
+  std::size_t arguments = name.size();
+  int angles = 0;
+  int parentheses = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '(' && angles <= 0 && parentheses == 0) arguments = i;
+    if (name[i] == '<') ++angles;
+    if (name[i] == '>') --angles;
+    if (name[i] == '(') ++parentheses;
+    if (name[i] == ')') --parentheses;
+  }
+  return arguments == 0 ? name : name.substr(0, arguments);
+}
+
 std::string trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return "";
@@ -60,7 +75,7 @@ bool kernel_filter::takes(std::string_view kernel_name) const {
 }
 
 std::string category_rules::category_of(std::string_view kernel_name, std::string_view op) const {
-  if (const category_rule* rule = first_fit(kernels, kernel_name)) return rule->category;
+  if (const category_rule* rule = first_fit(kernels, without_arguments(kernel_name))) return rule->category;
   if (const category_rule* rule = op.empty() ? nullptr : first_fit(operators, op)) return rule->category;
   return "other";
 }

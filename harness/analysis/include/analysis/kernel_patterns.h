@@ -23,8 +23,8 @@ struct category_rule {
   std::vector<std::string> patterns;
 };
 
-/// What kind of work kernels do. The first rule of `kernels` that fits the kernel's name decides, else the
-/// first of `operators` that fits the operator's.
+/// What kind of work kernels do. The first rule of `kernels` that fits the kernel's name, without its
+/// arguments, decides, else the first of `operators` that fits the operator's.
 struct category_rules {
   std::vector<category_rule> kernels{};
   std::vector<category_rule> operators{};
