@@ -9,6 +9,9 @@
 namespace profgate::analysis {
 namespace {
 
+/// From the return of a launch to the kernel's start, where nothing else holds it up.
+constexpr std::int64_t longest_latency_ns = 20'000;
+
 struct interval {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -115,6 +118,10 @@ class device_walk {
     if (inside_replay || launched_before) {
       causes.other_ns += left_ns;
       return;
+    }
+    if (next != nullptr) {  // a kernel that starts much later than its launch returned waits for the device
+      const std::int64_t due_ns = next->launched_ns + next->call_ns + longest_latency_ns;
+      causes.other_ns += take(std::max<std::int64_t>(0, gap.end_ns - std::max(due_ns, gap.start_ns)));
     }
     causes.synchronisation_ns += take(m_waiting.covered_ns(gap));
     causes.copy_ns += take(m_copying.covered_ns(gap));
