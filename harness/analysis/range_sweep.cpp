@@ -159,10 +159,22 @@ std::vector<stage_window> find_windows(const core::timeline& timeline, const std
 
 void sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
            const std::vector<std::string>& stages, const std::string& domain, sweep_visitor& visitor) {
-  std::map<thread_key, thread_events> threads;
+  const auto belongs = [&](const core::range_record& range) { return range.end_ns && range.domain == domain; };
+  // Counted first: vectors that grow hold half as much again for a moment.
+  std::map<thread_key, std::pair<std::size_t, std::size_t>> counts;
   for (const core::range_record& range : timeline.ranges) {
-    if (!range.end_ns || range.domain != domain) continue;
-    threads[{range.process_id, range.thread_id}].ranges.push_back(&range);
+    if (belongs(range)) ++counts[{range.process_id, range.thread_id}].first;
+  }
+  for (const core::kernel_execution& kernel : timeline.kernels) {
+    ++counts[{kernel.process_id, kernel.thread_id}].second;
+  }
+  std::map<thread_key, thread_events> threads;
+  for (const auto& [thread, count] : counts) {
+    threads[thread].ranges.reserve(count.first);
+    threads[thread].kernels.reserve(count.second);
+  }
+  for (const core::range_record& range : timeline.ranges) {
+    if (belongs(range)) threads[{range.process_id, range.thread_id}].ranges.push_back(&range);
   }
   for (const core::kernel_execution& kernel : timeline.kernels) {
     threads[{kernel.process_id, kernel.thread_id}].kernels.push_back(&kernel);

@@ -14,45 +14,61 @@ namespace {
 
 constexpr std::size_t most_regions = 500;
 
-/// GPU work in the order of its launch; of a trace's millions only what the walk needs.
+/// One piece of GPU work: of a trace's hundreds of thousands only where it lies.
 struct operation {
-  std::int64_t launched_ns;
-  std::uint32_t index;
-  enum class kind : std::uint32_t { kernel, copy, graph } what;
+  enum kind : std::uint32_t { kernel, copy, graph };
+  std::uint32_t what : 2;
+  std::uint32_t index : 30;
 };
+constexpr std::size_t most_operations = std::size_t{1} << 30;
 
 struct thread_work {
-  std::vector<operation> operations;
-  std::map<std::string_view, std::vector<const core::range_record*>> ranges;  ///< by domain
+  std::vector<operation> operations;                                ///< in the order of their launch
+  std::map<std::string_view, std::vector<std::uint32_t>> ranges;  ///< by domain: index into the timeline's
 };
 
 using thread_key = std::pair<std::uint32_t, std::uint32_t>;  // process, thread
 
+std::int64_t launched_ns(const core::timeline& timeline, operation one) {
+  switch (one.what) {
+    case operation::kernel:
+      return timeline.kernels[one.index].launched_ns;
+    case operation::copy:
+      return timeline.copies[one.index].launched_ns;
+    default:
+      return timeline.opaque_graphs[one.index].launched_ns;
+  }
+}
+
 template <typename record>
-void collect(const std::vector<record>& works, enum operation::kind what,
+void collect(const std::vector<record>& works, operation::kind what,
              std::map<thread_key, thread_work>& threads) {
-  for (std::size_t i = 0; i < works.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(works.size(), most_operations); ++i) {
     if (works[i].thread_id == 0) continue;  // launched before the recording began
     threads[{works[i].process_id, works[i].thread_id}].operations.push_back(
-        {works[i].launched_ns, static_cast<std::uint32_t>(i), what});
+        {what, static_cast<std::uint32_t>(i) & 0x3FFFFFFFU});
   }
 }
 
 std::map<thread_key, thread_work> split_by_thread(const core::timeline& timeline) {
   std::map<thread_key, thread_work> threads;
-  for (const core::range_record& range : timeline.ranges) {
+  for (std::size_t i = 0; i < timeline.ranges.size(); ++i) {
+    const core::range_record& range = timeline.ranges[i];
     if (!range.end_ns || range.style != core::range_style::push_pop) continue;
-    threads[{range.process_id, range.thread_id}].ranges[range.domain].push_back(&range);
+    threads[{range.process_id, range.thread_id}].ranges[range.domain].push_back(static_cast<std::uint32_t>(i));
   }
-  collect(timeline.kernels, operation::kind::kernel, threads);
-  collect(timeline.copies, operation::kind::copy, threads);
-  collect(timeline.opaque_graphs, operation::kind::graph, threads);
+  collect(timeline.kernels, operation::kernel, threads);
+  collect(timeline.copies, operation::copy, threads);
+  collect(timeline.opaque_graphs, operation::graph, threads);
   for (auto& [thread, work] : threads) {
-    const auto by_launch = [](const operation& a, const operation& b) {
-      return a.launched_ns < b.launched_ns;
+    const auto by_launch = [&](operation a, operation b) {
+      return launched_ns(timeline, a) < launched_ns(timeline, b);
     };
     if (!std::is_sorted(work.operations.begin(), work.operations.end(), by_launch)) {
-      std::stable_sort(work.operations.begin(), work.operations.end(), by_launch);
+      std::sort(work.operations.begin(), work.operations.end(), [&](operation a, operation b) {
+        return std::tuple(launched_ns(timeline, a), +a.what, +a.index) <
+               std::tuple(launched_ns(timeline, b), +b.what, +b.index);
+      });
     }
   }
   return threads;
@@ -65,17 +81,21 @@ class region_walk {
               std::string_view domain)
       : m_timeline(timeline), m_tree(tree), m_process_id(process_id), m_root(tree.root(domain)) {}
 
-  void run(std::vector<const core::range_record*>& ranges, const std::vector<operation>& operations) {
-    const auto outer_first = [](const core::range_record* a, const core::range_record* b) {
-      return std::tie(a->start_ns, *b->end_ns) < std::tie(b->start_ns, *a->end_ns);
+  void run(std::vector<std::uint32_t>& ranges, const std::vector<operation>& operations) {
+    const std::vector<core::range_record>& all = m_timeline.ranges;
+    const auto outer_first = [&](std::uint32_t a, std::uint32_t b) {
+      return std::tie(all[a].start_ns, *all[b].end_ns, a) < std::tie(all[b].start_ns, *all[a].end_ns, b);
     };
     if (!std::is_sorted(ranges.begin(), ranges.end(), outer_first)) {
-      std::stable_sort(ranges.begin(), ranges.end(), outer_first);
+      std::sort(ranges.begin(), ranges.end(), outer_first);
     }
     auto next = operations.begin();
-    for (const core::range_record* range : ranges) {
-      for (; next != operations.end() && next->launched_ns < range->start_ns; ++next) launch(*next);
-      enter(*range);
+    for (const std::uint32_t index : ranges) {
+      const core::range_record& range = all[index];
+      for (; next != operations.end() && launched_ns(m_timeline, *next) < range.start_ns; ++next) {
+        launch(*next);
+      }
+      enter(range);
     }
     for (; next != operations.end() && !m_stack.empty(); ++next) launch(*next);
     while (!m_stack.empty()) leave();
@@ -126,15 +146,15 @@ class region_walk {
     parent.operations += range.operations;
   }
 
-  void launch(const operation& one) {
+  void launch(operation one) {
     switch (one.what) {
-      case operation::kind::kernel:
+      case operation::kernel:
         place(m_timeline.kernels[one.index], &m_timeline.kernels[one.index]);
         break;
-      case operation::kind::copy:
+      case operation::copy:
         place(m_timeline.copies[one.index], nullptr);
         break;
-      case operation::kind::graph:
+      default:
         place(m_timeline.opaque_graphs[one.index], nullptr);
         break;
     }
