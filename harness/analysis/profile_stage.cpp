@@ -114,8 +114,12 @@ json kernel_list(const std::vector<core::kernel_record>& records) {
   return kernels;
 }
 
-json size_json(const std::array<std::uint32_t, 3>& size) {
-  return json::array({size[0], size[1], size[2]});
+void put_size(const char* key, const std::array<std::uint32_t, 3>& size, json_object& object) {
+  if (size[0] == 0) {
+    object.put_null(key, "the tool does not tell it");
+  } else {
+    object.put(key, json::array({size[0], size[1], size[2]}));
+  }
 }
 
 json group_list(const std::vector<core::kernel_group>& groups) {
@@ -125,8 +129,8 @@ json group_list(const std::vector<core::kernel_group>& groups) {
     object.put("kernel_name", group.kernel_name);
     object.put_text("op_name", group.op, "it was launched under no operator");
     object.put("device", fmt::format("cuda:{}", group.device));
-    object.put("grid_blocks_count", size_json(group.grid));
-    object.put("block_threads_count", size_json(group.block));
+    put_size("grid_blocks_count", group.grid, object);
+    put_size("block_threads_count", group.block, object);
     object.put("total_ns", group.total_ns);
     object.put("calls_count", group.calls);
     list.push_back(object.take());

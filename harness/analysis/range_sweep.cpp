@@ -12,9 +12,10 @@ namespace {
 
 using thread_key = std::pair<std::uint32_t, std::uint32_t>;  // process, thread
 
+/// By their index in the timeline: half as large as a pointer.
 struct thread_events {
-  std::vector<const core::range_record*> ranges;
-  std::vector<const core::kernel_execution*> kernels;
+  std::vector<std::uint32_t> ranges;
+  std::vector<std::uint32_t> kernels;
 };
 
 /// Finds the window around a moment; asked with times that never decrease, so a whole thread costs one pass
@@ -52,8 +53,8 @@ struct stack_entry {
 };
 
 /// Tools write most records in order: looking costs less than sorting.
-template <typename record, typename order>
-void sort_unless_sorted(std::vector<const record*>& records, order before) {
+template <typename order>
+void sort_unless_sorted(std::vector<std::uint32_t>& records, order before) {
   if (!std::is_sorted(records.begin(), records.end(), before)) {
     std::sort(records.begin(), records.end(), before);
   }
@@ -62,24 +63,27 @@ void sort_unless_sorted(std::vector<const record*>& records, order before) {
 /// One thread's push/pop ranges as a stack, with the kernels launched under it.
 class thread_sweep {
  public:
-  thread_sweep(const std::vector<stage_window>& windows, const std::vector<std::string>& stages,
-               thread_key thread, sweep_visitor& visitor)
-      : m_stages(stages), m_thread(thread), m_visitor(visitor), m_cursor(windows, thread.first) {}
+  thread_sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
+               const std::vector<std::string>& stages, thread_key thread, sweep_visitor& visitor)
+      : m_timeline(timeline), m_stages(stages), m_thread(thread), m_visitor(visitor), m_cursor(windows, thread.first) {}
 
   void run(thread_events& events) {
-    sort_unless_sorted(events.ranges, [](const auto* a, const auto* b) {
-      return std::tie(a->start_ns, *b->end_ns) < std::tie(b->start_ns, *a->end_ns);
+    const std::vector<core::range_record>& ranges = m_timeline.ranges;
+    const std::vector<core::kernel_execution>& kernels = m_timeline.kernels;
+    sort_unless_sorted(events.ranges, [&](std::uint32_t a, std::uint32_t b) {
+      return std::tie(ranges[a].start_ns, *ranges[b].end_ns) < std::tie(ranges[b].start_ns, *ranges[a].end_ns);
     });
-    sort_unless_sorted(events.kernels,
-                       [](const auto* a, const auto* b) { return a->launched_ns < b->launched_ns; });
+    sort_unless_sorted(events.kernels, [&](std::uint32_t a, std::uint32_t b) {
+      return kernels[a].launched_ns < kernels[b].launched_ns;
+    });
     auto kernel = events.kernels.begin();
-    for (const core::range_record* range : events.ranges) {
-      for (; kernel != events.kernels.end() && (*kernel)->launched_ns < range->start_ns; ++kernel) {
-        visit(**kernel);
+    for (const std::uint32_t r : events.ranges) {
+      for (; kernel != events.kernels.end() && kernels[*kernel].launched_ns < ranges[r].start_ns; ++kernel) {
+        visit(kernels[*kernel]);
       }
-      enter(*range);
+      enter(ranges[r]);
     }
-    for (; kernel != events.kernels.end(); ++kernel) visit(**kernel);
+    for (; kernel != events.kernels.end(); ++kernel) visit(kernels[*kernel]);
     while (!m_stack.empty()) leave();
   }
 
@@ -131,6 +135,7 @@ class thread_sweep {
   }
   std::int64_t top_end_ns() const { return *m_stack.back().range->end_ns; }
 
+  const core::timeline& m_timeline;
   const std::vector<std::string>& m_stages;
   thread_key m_thread;
   sweep_visitor& m_visitor;
@@ -173,13 +178,18 @@ void sweep(const core::timeline& timeline, const std::vector<stage_window>& wind
     threads[thread].ranges.reserve(count.first);
     threads[thread].kernels.reserve(count.second);
   }
-  for (const core::range_record& range : timeline.ranges) {
-    if (belongs(range)) threads[{range.process_id, range.thread_id}].ranges.push_back(&range);
+  for (std::size_t r = 0; r < timeline.ranges.size(); ++r) {
+    const core::range_record& range = timeline.ranges[r];
+    if (!belongs(range)) continue;
+    threads[{range.process_id, range.thread_id}].ranges.push_back(static_cast<std::uint32_t>(r));
   }
-  for (const core::kernel_execution& kernel : timeline.kernels) {
-    threads[{kernel.process_id, kernel.thread_id}].kernels.push_back(&kernel);
+  for (std::size_t k = 0; k < timeline.kernels.size(); ++k) {
+    const core::kernel_execution& kernel = timeline.kernels[k];
+    threads[{kernel.process_id, kernel.thread_id}].kernels.push_back(static_cast<std::uint32_t>(k));
   }
-  for (auto& [thread, events] : threads) thread_sweep(windows, stages, thread, visitor).run(events);
+  for (auto& [thread, events] : threads) {
+    thread_sweep(timeline, windows, stages, thread, visitor).run(events);
+  }
 }
 
 }  // namespace profgate::analysis

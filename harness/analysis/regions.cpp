@@ -46,7 +46,7 @@ void collect(const std::vector<record>& works, operation::kind what,
   for (std::size_t i = 0; i < std::min(works.size(), most_operations); ++i) {
     if (works[i].thread_id == 0) continue;  // launched before the recording began
     threads[{works[i].process_id, works[i].thread_id}].operations.push_back(
-        {what, static_cast<std::uint32_t>(i) & 0x3FFFFFFFU});
+        {static_cast<std::uint32_t>(what) & 3U, static_cast<std::uint32_t>(i) & 0x3FFFFFFFU});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <rapidcsv.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -25,6 +26,11 @@ class csv_report {
   explicit csv_report(const std::filesystem::path& file) : m_name(file.string()) {
     const std::string text = read_whole_file(file, max_csv_bytes, "'nsys stats'");
     if (text.empty()) return;
+    check_encoding(text);
+    if (text.back() != '\n') {
+      fail(static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1, "truncated: the last line has no end",
+           damaged);
+    }
     std::istringstream in(text);
     const bool has_cr = text.find('\r') != std::string::npos;
     m_document = rapidcsv::Document(in, rapidcsv::LabelParams(0, -1),
@@ -64,6 +70,16 @@ class csv_report {
 
   [[noreturn]] void fail(int line, const std::string& what, const std::string& remedy) const {
     throw core::bad_input(m_name, line, what, remedy);
+  }
+
+  /// nsys writes UTF-8 without a mark; an editor or a shell may have made something else of it.
+  void check_encoding(const std::string& text) const {
+    const bool has_mark = text.starts_with("\xEF\xBB\xBF") || text.starts_with("\xFF\xFE") ||
+                          text.starts_with("\xFE\xFF");
+    if (has_mark || text.find('\0') != std::string::npos) {
+      fail(1, "of another encoding than nsys writes (UTF-8 without a byte order mark)",
+           "use the file as 'nsys stats' wrote it");
+    }
   }
 
   template <typename value_type>
