@@ -9,6 +9,8 @@
 #include "core/units.h"
 #include "findings_counters.h"
 #include "findings_measurement.h"
+#include "findings_saving.h"
+#include "findings_trace.h"
 #include "summary.h"
 #include "wording.h"
 
@@ -16,45 +18,7 @@ namespace profgate::analysis {
 namespace {
 
 // A figure below its threshold is no finding.
-constexpr double near_roof_ratio = 0.9;
 constexpr double high_overhead_ratio = 0.25;
-constexpr double large_operator_ratio = 0.25;
-constexpr double large_kernel_ratio = 0.25;
-constexpr double large_idle_ratio = 0.20;
-constexpr double large_uncovered_ratio = 0.20;
-constexpr std::size_t longest_name_bytes = 80;
-
-/// A kernel's name can be kilobytes; a sentence cannot.
-std::string short_name(const std::string& name) {
-  return core::shorten_middle(name, longest_name_bytes);
-}
-
-measured<double> mean_ns_of(const stage_figures& stage) {
-  return stage.bare.time_ns ? measured<double>(stage.bare.time_ns->mean)
-                            : measured<double>::absent(stage.bare.time_ns.reason());
-}
-
-/// How much of the stage's time lies above its roof: no change to the same work can save more.
-measured<double> headroom(const stage_figures& stage) {
-  const measured<double> reached = quotient(stage.bare.use.roof_ns, mean_ns_of(stage));
-  return reached ? measured<double>(std::max(0.0, 1.0 - *reached)) : reached;
-}
-
-/// A recommendation that could at most take `ratio_of_stage` of a stage's bare time away, and never more than
-/// what lies above the roof.
-recommendation saving(const run_figures& figures, const stage_figures& stage, double ratio_of_stage,
-                      std::string text, std::string evidence) {
-  const measured<double> mean_ns = mean_ns_of(stage);
-  const measured<double> room = headroom(stage);
-  const double saved_ratio = room ? std::min(ratio_of_stage, *room) : ratio_of_stage;
-  const measured<double> saved_ns = mean_ns ? measured<double>(*mean_ns * saved_ratio) : mean_ns;
-  return {stage.bare.name, std::move(text), std::move(evidence), saved_ns,
-          quotient(saved_ns, figures.bare.total_mean_ns)};
-}
-
-std::string count_of_calls(std::int64_t calls) {
-  return fmt::format("{} {}", calls, calls == 1 ? "call" : "calls");
-}
 
 void judge_roof(const run_figures& figures, const stage_figures& stage, findings& result) {
   const utilisation& use = stage.bare.use;
@@ -110,59 +74,6 @@ void judge_overhead(const stage_figures& stage, findings& result) {
           "Trace less: workload.decode_step_ranges=false, {}run.mode=light, or fewer and longer ranges.",
           lighter_tool),
       evidence));
-}
-
-void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result) {
-  const std::vector<operator_figures>& operators = stage.traced->operators;
-  if (operators.empty()) {
-    result.takeaways.push_back({stage.bare.name, "What it spends its time on is unknown.",
-                                "the trace holds no operator ranges inside it"});
-    return;
-  }
-  const auto largest = std::max_element(operators.begin(), operators.end(), [](const auto& a, const auto& b) {
-    return (a.share_ratio ? *a.share_ratio : -1.0) < (b.share_ratio ? *b.share_ratio : -1.0);
-  });
-  if (largest->share_ratio) {
-    const std::string name = short_name(largest->record.op_name);
-    const double share = *largest->share_ratio;
-    const std::string evidence = fmt::format("{} of the stage's traced time in {}", percent(share),
-                                             count_of_calls(largest->record.calls));
-    result.takeaways.push_back({stage.bare.name, fmt::format("Its largest operator is {}.", name), evidence});
-    const measured<double> room = headroom(stage);
-    if (share >= large_operator_ratio && (!room || *room > 1.0 - near_roof_ratio)) {
-      result.recommendations.push_back(
-          saving(figures, stage, share, fmt::format("Look at {} first.", name), evidence));
-    }
-  }
-  const measured<double> uncovered = quotient(static_cast<double>(stage.traced->uncovered_ns),
-                                              static_cast<double>(stage.traced->duration_ns));
-  if (uncovered && *uncovered >= large_uncovered_ratio) {
-    result.recommendations.push_back(
-        about_measuring(stage.bare.name, "Put NVTX ranges around the rest of the stage to see what it does.",
-                        fmt::format("{} of its traced time is in no operator range", percent(*uncovered))));
-  }
-}
-
-void judge_kernels(const run_figures& figures, const stage_figures& stage, findings& result) {
-  if (stage.traced->device_idle_ratio && *stage.traced->device_idle_ratio >= large_idle_ratio) {
-    const double idle_ratio = *stage.traced->device_idle_ratio;
-    const std::string evidence =
-        fmt::format("no kernel ran during {} of the traced stage", percent(idle_ratio));
-    result.takeaways.push_back(
-        {stage.bare.name, "It is bound by launches: the device waits for the host.", evidence});
-    result.recommendations.push_back(
-        saving(figures, stage, idle_ratio,
-               "Launch less: CUDA graphs, fused kernels, no synchronisation inside the stage.", evidence));
-  }
-  if (stage.traced->kernels.empty()) return;
-  const core::kernel_record& largest = stage.traced->kernels.front();
-  const measured<double> share =
-      quotient(static_cast<double>(largest.total_ns), static_cast<double>(*stage.traced->kernel_ns));
-  if (!share || *share < large_kernel_ratio) return;
-  const std::string name = short_name(largest.kernel_name);
-  const std::string evidence =
-      fmt::format("{} of the stage's kernel time in {}", percent(*share), count_of_calls(largest.calls));
-  result.takeaways.push_back({stage.bare.name, fmt::format("Its largest kernel is {}.", name), evidence});
 }
 
 void judge_steps(const run_facts& facts, findings& result) {

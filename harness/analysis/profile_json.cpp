@@ -150,6 +150,7 @@ json timeline_json(const timeline_figures& figures) {
     object.put("open_ranges_count", capture.open_ranges);
     object.put("kernels_count", capture.kernels);
     object.put("dropped_records_count", capture.dropped_records);
+    object.put("opaque_graphs_count", capture.opaque_graphs);
     return object.take();
   });
   json_object object;
@@ -191,6 +192,7 @@ std::string profile_json(const run_facts& facts) {
   document.put("stages", list_of(figures.stages, stage_json));
   document.put("kernels", kernels_json(figures.timeline));
   document.put("counters", counter_settings_json(facts.counters));
+  document.put("regions", regions_json(facts, figures.timeline));
   document.put("ceilings", ceilings_json(facts, figures.bare));
   document.put("correctness", correctness_json(facts, figures));
   document.put("timeline", timeline_json(figures.timeline));

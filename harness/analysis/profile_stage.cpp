@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "counters_json.h"
@@ -80,18 +82,21 @@ json utilisation_json(const utilisation& use) {
   return object.take();
 }
 
-json operator_json(const operator_figures& figures, const std::string& no_cuda_reason) {
+json operator_json(const operator_figures& figures) {
   json_object object;
   const core::operator_record& record = figures.record;
+  const measured<std::int64_t> total_ns = or_absent(record.total_ns, figures.total_absent_reason);
   object.put("op_name", record.op_name);
   object.put("calls_count", record.calls);
-  object.put("total_ns", record.total_ns);
-  object.put("mean_ns", static_cast<double>(record.total_ns) / static_cast<double>(record.calls));
+  object.put("total_ns", total_ns);
+  object.put("mean_ns",
+             total_ns ? measured<double>(static_cast<double>(*total_ns) / static_cast<double>(record.calls))
+                      : measured<double>::absent(total_ns.reason()));
   object.put("exclusive_ns", figures.exclusive_ns);
   object.put("share_ratio", figures.share_ratio);
-  // Without an absent trace only a start/end range, on no thread's stack, leaves its kernels unknown.
-  object.put("cuda_ns", or_absent(record.cuda_ns,
-                                  no_cuda_reason.empty() ? figures.exclusive_ns.reason() : no_cuda_reason));
+  object.put("cuda_ns", or_absent(record.cuda_ns, figures.cuda_absent_reason));
+  object.put("cuda_exclusive_ns", figures.cuda_exclusive_ns);
+  object.put("cuda_share_ratio", figures.cuda_share_ratio);
   return object.take();
 }
 
@@ -108,6 +113,72 @@ json kernel_list(const std::vector<core::kernel_record>& records) {
     kernels.push_back(object.take());
   }
   return kernels;
+}
+
+void put_size(const char* key, const std::array<std::uint32_t, 3>& size, json_object& object) {
+  if (size[0] == 0) {
+    object.put_null(key, "the tool does not tell it");
+  } else {
+    object.put(key, json::array({size[0], size[1], size[2]}));
+  }
+}
+
+json group_list(const std::vector<core::kernel_group>& groups) {
+  json list = json::array();
+  for (const core::kernel_group& group : groups) {
+    json_object object;
+    object.put("kernel_name", group.kernel_name);
+    object.put_text("op_name", group.op, "it was launched under no operator");
+    object.put("device", fmt::format("cuda:{}", group.device));
+    put_size("grid_blocks_count", group.grid, object);
+    put_size("block_threads_count", group.block, object);
+    object.put("total_ns", group.total_ns);
+    object.put("calls_count", group.calls);
+    list.push_back(object.take());
+  }
+  return list;
+}
+
+json category_list(const std::vector<category_figures>& categories) {
+  json list = json::array();
+  for (const category_figures& category : categories) {
+    json_object object;
+    object.put("category", category.category);
+    object.put("total_ns", category.total_ns);
+    object.put("calls_count", category.calls);
+    object.put("share_ratio", category.share_ratio);
+    list.push_back(object.take());
+  }
+  return list;
+}
+
+json activity_json(const traced_activity& activity) {
+  json_object object;
+  object.put("busy_ns", activity.busy_ns);
+  object.put("devices_count", activity.devices);
+  object.put("kernels_count", activity.kernels);
+  object.put("launches_count", activity.launches);
+  object.put("gap_ns", activity.gap_ns());
+  object.put("gap_launch_ns", activity.gap_launch_ns);
+  object.put("gap_synchronisation_ns", activity.gap_synchronisation_ns);
+  object.put("gap_copy_ns", activity.gap_copy_ns);
+  object.put("gap_other_ns", activity.gap_other_ns);
+  object.put("copies_count", activity.copies);
+  object.put("copy_ns", activity.copy_ns);
+  object.put("copy_bytes", activity.copy_bytes);
+  return object.take();
+}
+
+json idle_json(const idle_figures& idle) {
+  json_object object;
+  object.put("busy_ns", idle.busy_ns);
+  object.put("idle_ns", idle.idle_ns);
+  object.put("idle_ratio", idle.idle_ratio);
+  object.put("launch_ns", idle.launch_ns);
+  object.put("synchronisation_ns", idle.synchronisation_ns);
+  object.put("copy_ns", idle.copy_ns);
+  object.put("other_ns", idle.other_ns);
+  return object.take();
 }
 
 json steps_json(const traced_steps& steps) {
@@ -131,8 +202,14 @@ json traced_json(const traced_stage& stage) {
   } else {
     object.put_null("decode_steps", stage.steps.reason());
   }
+  object.put("operators_by_graph", stage.operators_by_graph);
   object.put("kernel_ns", stage.kernel_ns);
   object.put("device_idle_ratio", stage.device_idle_ratio);
+  if (stage.activity) {
+    object.put("activity", activity_json(*stage.activity));
+  } else {
+    object.put_null("activity", stage.activity.reason());
+  }
   return object.take();
 }
 
@@ -155,14 +232,24 @@ json stage_json(const stage_figures& stage) {
     object.put_null("traced", stage.traced.reason());
   }
   object.put("overhead_ratio", stage.overhead_ratio);
+  object.put("launches_per_token_count", stage.launches_per_token);
+  object.put("kernels_per_token_count", stage.kernels_per_token);
+  if (stage.idle) {
+    object.put("idle", idle_json(*stage.idle));
+  } else {
+    object.put_null("idle", stage.idle.reason());
+  }
   json operators = json::array();
   json kernels = json::array();
+  json groups = json::array();
+  json categories = json::array();
   if (stage.traced) {
-    const std::string& no_cuda_reason = stage.traced->kernel_ns.reason();
     for (const operator_figures& figures : stage.traced->operators) {
-      operators.push_back(operator_json(figures, no_cuda_reason));
+      operators.push_back(operator_json(figures));
     }
     kernels = kernel_list(stage.traced->kernels);
+    groups = group_list(stage.traced->kernel_groups);
+    categories = category_list(stage.traced->categories);
   }
   object.put("operators", std::move(operators));
   object.put("kernels", std::move(kernels));
@@ -171,6 +258,8 @@ json stage_json(const stage_figures& stage) {
   } else {
     object.put_null("counters", stage.counters.reason());
   }
+  object.put("kernel_groups", std::move(groups));
+  object.put("categories", std::move(categories));
   return object.take();
 }
 

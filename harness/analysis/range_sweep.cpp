@@ -10,18 +10,19 @@
 namespace profgate::analysis {
 namespace {
 
-using thread_key = std::pair<std::uint64_t, std::uint64_t>;  // process, thread
+using thread_key = std::pair<std::uint32_t, std::uint32_t>;  // process, thread
 
+/// By their index in the timeline: half as large as a pointer.
 struct thread_events {
-  std::vector<const core::range_record*> ranges;
-  std::vector<const core::kernel_execution*> kernels;
+  std::vector<std::uint32_t> ranges;
+  std::vector<std::uint32_t> kernels;
 };
 
 /// Finds the window around a moment; asked with times that never decrease, so a whole thread costs one pass
 /// over the windows.
 class window_cursor {
  public:
-  window_cursor(const std::vector<stage_window>& windows, std::uint64_t process_id)
+  window_cursor(const std::vector<stage_window>& windows, std::uint32_t process_id)
       : m_windows(windows), m_process_id(process_id) {}
 
   /// The innermost window that contains [start_ns, end_ns], or null.
@@ -39,7 +40,7 @@ class window_cursor {
 
  private:
   const std::vector<stage_window>& m_windows;
-  std::uint64_t m_process_id;
+  std::uint32_t m_process_id;
   std::size_t m_next = 0;
   std::vector<const stage_window*> m_open;
 };
@@ -51,27 +52,43 @@ struct stack_entry {
   std::int64_t nested_ns;
 };
 
+/// Tools write most records in order: looking costs less than sorting.
+template <typename order>
+void sort_unless_sorted(std::vector<std::uint32_t>& records, order before) {
+  if (!std::is_sorted(records.begin(), records.end(), before)) {
+    std::sort(records.begin(), records.end(), before);
+  }
+}
+
 /// One thread's push/pop ranges as a stack, with the kernels launched under it.
 class thread_sweep {
  public:
-  thread_sweep(const std::vector<stage_window>& windows, const std::vector<std::string>& stages,
-               thread_key thread, const sweep_visitor& visitor)
-      : m_stages(stages), m_thread(thread), m_visitor(visitor), m_cursor(windows, thread.first) {}
+  thread_sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
+               const std::vector<std::string>& stages, thread_key thread, sweep_visitor& visitor)
+      : m_timeline(timeline),
+        m_stages(stages),
+        m_thread(thread),
+        m_visitor(visitor),
+        m_cursor(windows, thread.first) {}
 
   void run(thread_events& events) {
-    std::sort(events.ranges.begin(), events.ranges.end(), [](const auto* a, const auto* b) {
-      return std::tie(a->start_ns, *b->end_ns) < std::tie(b->start_ns, *a->end_ns);
+    const std::vector<core::range_record>& ranges = m_timeline.ranges;
+    const std::vector<core::kernel_execution>& kernels = m_timeline.kernels;
+    sort_unless_sorted(events.ranges, [&](std::uint32_t a, std::uint32_t b) {
+      return std::tie(ranges[a].start_ns, *ranges[b].end_ns) <
+             std::tie(ranges[b].start_ns, *ranges[a].end_ns);
     });
-    std::sort(events.kernels.begin(), events.kernels.end(),
-              [](const auto* a, const auto* b) { return a->launched_ns < b->launched_ns; });
+    sort_unless_sorted(events.kernels, [&](std::uint32_t a, std::uint32_t b) {
+      return kernels[a].launched_ns < kernels[b].launched_ns;
+    });
     auto kernel = events.kernels.begin();
-    for (const core::range_record* range : events.ranges) {
-      for (; kernel != events.kernels.end() && (*kernel)->launched_ns < range->start_ns; ++kernel) {
-        visit(**kernel);
+    for (const std::uint32_t r : events.ranges) {
+      for (; kernel != events.kernels.end() && kernels[*kernel].launched_ns < ranges[r].start_ns; ++kernel) {
+        visit(kernels[*kernel]);
       }
-      enter(*range);
+      enter(ranges[r]);
     }
-    for (; kernel != events.kernels.end(); ++kernel) visit(**kernel);
+    for (; kernel != events.kernels.end(); ++kernel) visit(kernels[*kernel]);
     while (!m_stack.empty()) leave();
   }
 
@@ -108,11 +125,11 @@ class thread_sweep {
 
   void visit(const core::kernel_execution& kernel) {
     while (!m_stack.empty() && top_end_ns() < kernel.launched_ns) leave();
-    launched_kernel launched{&kernel, m_cursor.find(kernel.launched_ns, kernel.launched_ns), {}};
+    m_enclosing.clear();
     for (const stack_entry& entry : m_stack) {
-      if (!entry.is_stage) launched.enclosing.push_back(entry.range);
+      if (!entry.is_stage) m_enclosing.push_back(entry.range);
     }
-    m_visitor.on_kernel(launched);
+    m_visitor.on_kernel({&kernel, m_cursor.find(kernel.launched_ns, kernel.launched_ns), m_enclosing});
   }
 
   static bool is_operator(const stack_entry& entry) {
@@ -123,11 +140,13 @@ class thread_sweep {
   }
   std::int64_t top_end_ns() const { return *m_stack.back().range->end_ns; }
 
+  const core::timeline& m_timeline;
   const std::vector<std::string>& m_stages;
   thread_key m_thread;
-  const sweep_visitor& m_visitor;
+  sweep_visitor& m_visitor;
   window_cursor m_cursor;
   std::vector<stack_entry> m_stack;
+  std::vector<const core::range_record*> m_enclosing;  ///< reused from kernel to kernel
 };
 
 }  // namespace
@@ -149,16 +168,35 @@ std::vector<stage_window> find_windows(const core::timeline& timeline, const std
 }
 
 void sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
-           const std::vector<std::string>& stages, const std::string& domain, const sweep_visitor& visitor) {
-  std::map<thread_key, thread_events> threads;
+           const std::vector<std::string>& stages, const std::string& domain, sweep_visitor& visitor) {
+  const auto belongs = [&](const core::range_record& range) {
+    return range.end_ns && range.domain == domain;
+  };
+  // Counted first: vectors that grow hold half as much again for a moment.
+  std::map<thread_key, std::pair<std::size_t, std::size_t>> counts;
   for (const core::range_record& range : timeline.ranges) {
-    if (!range.end_ns || range.domain != domain) continue;
-    threads[{range.process_id, range.thread_id}].ranges.push_back(&range);
+    if (belongs(range)) ++counts[{range.process_id, range.thread_id}].first;
   }
   for (const core::kernel_execution& kernel : timeline.kernels) {
-    threads[{kernel.process_id, kernel.thread_id}].kernels.push_back(&kernel);
+    ++counts[{kernel.process_id, kernel.thread_id}].second;
   }
-  for (auto& [thread, events] : threads) thread_sweep(windows, stages, thread, visitor).run(events);
+  std::map<thread_key, thread_events> threads;
+  for (const auto& [thread, count] : counts) {
+    threads[thread].ranges.reserve(count.first);
+    threads[thread].kernels.reserve(count.second);
+  }
+  for (std::size_t r = 0; r < timeline.ranges.size(); ++r) {
+    const core::range_record& range = timeline.ranges[r];
+    if (!belongs(range)) continue;
+    threads[{range.process_id, range.thread_id}].ranges.push_back(static_cast<std::uint32_t>(r));
+  }
+  for (std::size_t k = 0; k < timeline.kernels.size(); ++k) {
+    const core::kernel_execution& kernel = timeline.kernels[k];
+    threads[{kernel.process_id, kernel.thread_id}].kernels.push_back(static_cast<std::uint32_t>(k));
+  }
+  for (auto& [thread, events] : threads) {
+    thread_sweep(timeline, windows, stages, thread, visitor).run(events);
+  }
 }
 
 }  // namespace profgate::analysis

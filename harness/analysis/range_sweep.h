@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,8 +12,8 @@ namespace profgate::analysis {
 /// One occurrence of a stage.
 struct stage_window {
   std::size_t stage = 0;  ///< index into the stages asked for
-  std::uint64_t process_id = 0;
-  std::uint64_t thread_id = 0;
+  std::uint32_t process_id = 0;
+  std::uint32_t thread_id = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
@@ -30,13 +29,16 @@ struct inner_range {
 
 struct launched_kernel {
   const core::kernel_execution* kernel = nullptr;
-  const stage_window* window = nullptr;              ///< null: launched outside any stage
-  std::vector<const core::range_record*> enclosing;  ///< inner ranges around its launch, outermost first
+  const stage_window* window = nullptr;  ///< null: launched outside any stage
+  /// Inner ranges around its launch, outermost first; valid during the visit only.
+  const std::vector<const core::range_record*>& enclosing;
 };
 
-struct sweep_visitor {
-  std::function<void(const inner_range&)> on_range;
-  std::function<void(const launched_kernel&)> on_kernel;
+class sweep_visitor {
+ public:
+  virtual ~sweep_visitor() = default;
+  virtual void on_range(const inner_range& inner) = 0;
+  virtual void on_kernel(const launched_kernel& launched) = 0;
 };
 
 /// Closed ranges of `domain` named like a stage, sorted by start.
@@ -45,6 +47,6 @@ std::vector<stage_window> find_windows(const core::timeline& timeline, const std
 
 /// A range belongs to the innermost stage window of its process that contains it in time.
 void sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
-           const std::vector<std::string>& stages, const std::string& domain, const sweep_visitor& visitor);
+           const std::vector<std::string>& stages, const std::string& domain, sweep_visitor& visitor);
 
 }  // namespace profgate::analysis

@@ -59,6 +59,14 @@ measured<stage_counters> counters_of(const run_facts& facts, const bare_figures&
                           no_groups, {bare.ceiling_flops_per_s, bare.ceiling_bytes_per_s});
 }
 
+std::vector<core::graph_map> graph_maps(const run_facts& facts) {
+  std::vector<core::graph_map> maps;
+  for (const core::workload_result& result : facts.profiled) {
+    maps.insert(maps.end(), result.graph_maps.begin(), result.graph_maps.end());
+  }
+  return maps;
+}
+
 measured<bool> logits_agree(const run_facts& facts) {
   if (!facts.bare.bench || !facts.bare.bench->logits_hash) {
     return measured<bool>::absent("the bare run reported no logits hash");
@@ -78,12 +86,17 @@ run_figures analyze_run(const run_facts& facts) {
   run_figures figures;
   figures.bare = analyze_bare(facts.bare);
   figures.timeline =
-      analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason);
+      analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
+                        {graph_maps(facts), facts.kernel_categories, facts.region_kernels});
   for (bare_stage& bare : all_stages(facts.bare, figures.bare)) {
     measured<traced_stage> traced = traced_of(facts, figures.timeline, bare.name);
     const measured<double> overhead_ratio = overhead(bare, traced);
     measured<stage_counters> counters = counters_of(facts, figures.bare, bare.name, traced);
-    figures.stages.push_back({std::move(bare), std::move(traced), overhead_ratio, std::move(counters)});
+    const measured<idle_figures> idle = stage_idle(bare.time_ns, traced);
+    const measured<double> launches = per_token(facts.bare, bare.name, traced, &traced_activity::launches);
+    const measured<double> kernels = per_token(facts.bare, bare.name, traced, &traced_activity::kernels);
+    figures.stages.push_back(
+        {std::move(bare), std::move(traced), overhead_ratio, idle, launches, kernels, std::move(counters)});
   }
   figures.traced_logits_agree = logits_agree(facts);
   return figures;

@@ -20,7 +20,7 @@ constexpr auto object_type = json::value_t::object;
 constexpr auto array_type = json::value_t::array;
 constexpr auto string_type = json::value_t::string;
 
-constexpr std::array<required_field, 23> required_fields{{
+constexpr std::array<required_field, 25> required_fields{{
     {"/run", object_type},
     {"/run/run_id", string_type},
     {"/run/pair", string_type},
@@ -36,6 +36,8 @@ constexpr std::array<required_field, 23> required_fields{{
     {"/kernels", object_type},
     {"/kernels/overall", array_type},
     {"/counters", object_type},
+    {"/regions", object_type},
+    {"/regions/sections", array_type},
     {"/ceilings", object_type},
     {"/correctness", object_type},
     {"/timeline", object_type},

@@ -21,6 +21,8 @@ constexpr bundle_row bundle[] = {
     {"report.md", "Report", "report"},
     {"operators.md", "Time by operator", "report"},
     {"kernels.md", "Time by kernel", "report"},
+    {"ncu/regions/report.md", "Time by region", "report"},
+    {"ncu/regions/report.json", "Time by region, for programs", "report"},
     {"profile.json", "The canonical profile", "report"},
     {"stage1/metrics.json", "Metrics of the bare run", "stage1"},
     {"stage1/result.json", "What the workload said of itself", ""},

@@ -78,6 +78,14 @@ void gather_captures(const fs::path& run_dir, const config::resolved& config, an
     facts.profiled.push_back(parsers::parse_workload_result(artifacts::read_file(result), result.string()));
 }
 
+std::vector<analysis::category_rule> rules_of(const config::resolved& config, const std::string& key) {
+  std::vector<analysis::category_rule> rules;
+  for (const std::string& text : config.list(key)) {
+    rules.push_back(analysis::parse_category_rule(text, fmt::format("{} ({})", key, config.origin(key))));
+  }
+  return rules;
+}
+
 std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
   std::vector<analysis::named_value> inputs;
   for (const std::string key : {"weights", "checkpoint"}) {
@@ -162,6 +170,8 @@ analysis::run_facts gather_run(const fs::path& run_dir) {
   facts.config_hash = config.hash();
   facts.nvtx_domain = config.text("workload.nvtx_domain");
   facts.top_n_kernels = static_cast<std::size_t>(config.integer("run.top_n_kernels"));
+  facts.kernel_categories = {rules_of(config, "categories.kernels"), rules_of(config, "categories.operators")};
+  facts.region_kernels = {config.list("regions.include_kernels"), config.list("regions.exclude_kernels")};
   facts.bare = gather_bare(run_dir, config);
   gather_captures(run_dir, config, facts);
   facts.counters = gather_counters(run_dir, config, facts.captures);

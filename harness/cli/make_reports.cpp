@@ -22,6 +22,7 @@ void make_reports(const fs::path& run_dir, const fs::path& templates_dir) {
   const fs::path profile = run_dir / "profile.json";
   const std::string text = artifacts::read_file(profile);
   analysis::validate_profile(text, profile.string());
+  fs::create_directories(run_dir / "ncu" / "regions");
   render::render_reports(text, templates_dir, run_dir, artifacts::write_file_atomically);
 }
 

@@ -20,7 +20,7 @@ const group& target_of(const yaml_member& item, const group& of, const text_sour
   const group* target = find_group(item.key);
   if (target == nullptr) {
     refuse(source, item.line, fmt::format("there is no group '{}'", item.key),
-           "the groups are: model, workload, profiling/nsys, profiling/ncu, hardware");
+           "the groups are: model, workload, profiling/nsys, profiling/ncu, hardware, categories");
   }
   if (target <= find_group(of.name)) {
     refuse(source, item.line, fmt::format("a file of group '{}' cannot choose '{}'", of.name, target->name),

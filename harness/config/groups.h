@@ -15,12 +15,13 @@ struct group {
 };
 
 /// In the order in which they are resolved: a file's defaults list may choose for groups after its own.
-constexpr std::array<group, 6> groups = {{{"runner", ""},
+constexpr std::array<group, 7> groups = {{{"runner", ""},
                                           {"model", "model"},
                                           {"workload", "workload"},
                                           {"profiling/nsys", "nsys"},
                                           {"profiling/ncu", "ncu"},
-                                          {"hardware", "hardware"}}};
+                                          {"hardware", "hardware"},
+                                          {"categories", "categories"}}};
 
 /// The group of that name, or nullptr.
 const group* find_group(std::string_view name);

@@ -205,12 +205,22 @@ std::vector<schema_row> hardware_rows() {
   };
 }
 
+std::vector<schema_row> report_rows() {
+  return {
+      list("categories.kernels", "[]",
+           "'category: pattern, pattern', the first that fits a kernel's name without its arguments decides"),
+      list("categories.operators", "[]", "the same, tried on its operator's name where no kernel rule fits"),
+      list("regions.include_kernels", "[]", "patterns of kernels that the regions report shows; none: all"),
+      list("regions.exclude_kernels", "[]", "patterns of kernels that it leaves out, included or not"),
+  };
+}
+
 }  // namespace
 
 const std::vector<schema_row>& schema() {
   static const std::vector<schema_row> rows = [] {
     std::vector<schema_row> all;
-    for (auto part : {runner_rows, workload_rows, model_rows, shape_rows, profiler_rows, hardware_rows}) {
+    for (auto part : {runner_rows, workload_rows, model_rows, shape_rows, profiler_rows, hardware_rows, report_rows}) {
       for (schema_row& row : part()) all.push_back(std::move(row));
     }
     return all;

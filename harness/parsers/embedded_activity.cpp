@@ -65,6 +65,12 @@ class activity_adder {
   }
 
  private:
+  /// The call that launched something.
+  struct launch {
+    std::uint32_t thread_id = 0;
+    std::uint64_t start_ns = 0;
+    std::uint64_t call_ns = 0;
+  };
   struct kernel_name {
     std::string_view mangled;
     std::string_view demangled;
@@ -92,11 +98,13 @@ class activity_adder {
           outer != nullptr && outer->thread_id == call.thread_id && call.end_ns <= outer->end_ns;
       if (!is_nested) {
         outer = &call;
-        m_timeline.calls.push_back({m_file.string_of(call.name_id, "a call's name"), m_file.header.process_id,
-                                    call.thread_id, static_cast<std::int64_t>(call.start_ns),
+        m_timeline.calls.push_back({m_file.string_of(call.name_id, "a call's name"),
+                                    static_cast<std::uint32_t>(m_file.header.process_id), call.thread_id,
+                                    static_cast<std::int64_t>(call.start_ns),
                                     static_cast<std::int64_t>(call.end_ns), call.correlation});
       }
-      m_launches.try_emplace(call.correlation, outer->thread_id, outer->start_ns);
+      m_launches.try_emplace(call.correlation,
+                             launch{outer->thread_id, outer->start_ns, outer->end_ns - outer->start_ns});
     }
   }
 
@@ -107,18 +115,21 @@ class activity_adder {
     if (from.device > static_cast<std::uint32_t>(std::numeric_limits<int>::max())) {
       m_file.fail(fmt::format("corrupt: a {} ran on the device {}", what, from.device));
     }
-    const auto launch = m_launches.find(from.correlation);
-    if (launch == m_launches.end() && !m_gate.contain(from.start_ns)) return false;
+    const auto found = m_launches.find(from.correlation);
+    if (found == m_launches.end() && !m_gate.contain(from.start_ns)) return false;
     to.device = static_cast<int>(from.device);
     to.stream = from.stream;
-    to.process_id = m_file.header.process_id;
+    to.process_id = static_cast<std::uint32_t>(m_file.header.process_id);
     to.start_ns = static_cast<std::int64_t>(from.start_ns);
     to.end_ns = static_cast<std::int64_t>(from.end_ns);
     to.graph_node = from.graph_node;
+    to.correlation = from.correlation;
     to.launched_ns = to.start_ns;
-    if (launch != m_launches.end()) {
-      to.thread_id = launch->second.first;
-      to.launched_ns = static_cast<std::int64_t>(launch->second.second);
+    if (found != m_launches.end()) {
+      to.thread_id = found->second.thread_id;
+      to.launched_ns = static_cast<std::int64_t>(found->second.start_ns);
+      constexpr std::uint64_t longest_ns = std::numeric_limits<std::uint32_t>::max();
+      to.call_ns = static_cast<std::uint32_t>(std::min(found->second.call_ns, longest_ns));
     }
     return true;
   }
@@ -133,7 +144,6 @@ class activity_adder {
     kernel.block = {record.block[0], record.block[1], record.block[2]};
     kernel.registers_per_thread = record.registers_per_thread;
     kernel.shared_bytes = record.shared_bytes;
-    kernel.correlation = record.correlation;
     m_timeline.kernels.push_back(kernel);
   }
 
@@ -177,7 +187,7 @@ class activity_adder {
   core::timeline& m_timeline;
   gate_times m_gate;
   /// By correlation: the thread, and the time of the outermost call.
-  std::unordered_map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> m_launches;
+  std::unordered_map<std::uint32_t, launch> m_launches;
   std::unordered_map<std::uint32_t, kernel_name> m_names;
 };
 

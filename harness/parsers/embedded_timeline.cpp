@@ -31,7 +31,7 @@ core::range_record to_range(const embedded_file& file, const collector::range_re
     default:
       file.fail(fmt::format("corrupt: a range is of the unknown style {}", record.style));
   }
-  range.process_id = file.header.process_id;
+  range.process_id = static_cast<std::uint32_t>(file.header.process_id);
   range.thread_id = record.thread_id;
   range.start_ns = static_cast<std::int64_t>(record.start_ns);
   if (record.end_ns != 0) range.end_ns = static_cast<std::int64_t>(record.end_ns);

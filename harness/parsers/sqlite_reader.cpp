@@ -1,8 +1,8 @@
 #include "sqlite_reader.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <string_view>
@@ -28,32 +28,25 @@ std::string to_uri(const std::filesystem::path& file) {
   return uri + "?mode=ro&immutable=1";
 }
 
-struct finalizer {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-
 }  // namespace
 
-bool sqlite_row::is_null(int column) const {
-  return sqlite3_column_type(m_statement, column) == SQLITE_NULL;
+bool sqlite_rows::next() {
+  const int step = sqlite3_step(m_statement.get());
+  if (step == SQLITE_ROW) return true;
+  if (step != SQLITE_DONE)
+    m_reader.fail(fmt::format("corrupt: {}", sqlite3_errmsg(m_reader.m_database.get())));
+  return false;
 }
 
-std::int64_t sqlite_row::integer(int column) const {
-  return sqlite3_column_int64(m_statement, column);
-}
-
-std::optional<std::int64_t> sqlite_row::optional_integer(int column) const {
-  return is_null(column) ? std::nullopt : std::optional<std::int64_t>(integer(column));
-}
-
-std::string sqlite_row::text(int column) const {
-  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(m_statement, column));
-  const auto length = static_cast<std::size_t>(sqlite3_column_bytes(m_statement, column));
+std::string sqlite_rows::text(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(m_statement.get(), column));
+  const auto length = static_cast<std::size_t>(sqlite3_column_bytes(m_statement.get(), column));
   return bytes == nullptr ? std::string() : core::to_valid_utf8(std::string_view(bytes, length));
 }
 
-void sqlite_reader::closer::operator()(sqlite3* database) const {
-  sqlite3_close_v2(database);
+void sqlite_rows::restart_with(std::int64_t parameter) {
+  sqlite3_reset(m_statement.get());
+  sqlite3_bind_int64(m_statement.get(), 1, parameter);
 }
 
 void sqlite_reader::fail(const std::string& what) const {
@@ -65,7 +58,7 @@ void sqlite_reader::fail(const std::string& what) const {
 
 sqlite_reader::sqlite_reader(const std::filesystem::path& file) : m_name(file.string()) {
   std::error_code problem;
-  const std::uintmax_t file_bytes = std::filesystem::file_size(file, problem);
+  m_file_bytes = std::filesystem::file_size(file, problem);
   if (problem) fail(fmt::format("cannot be read: {}", problem.message()));
 
   // SQLite reads what lies past a truncated file's end as if it were not there; its header says how long the
@@ -82,8 +75,8 @@ sqlite_reader::sqlite_reader(const std::filesystem::path& file) : m_name(file.st
   const std::uint32_t written_page_bytes = byte(16) << 8 | byte(17);
   const std::uintmax_t page_bytes = written_page_bytes == 1 ? 65536 : written_page_bytes;
   const std::uintmax_t pages = byte(28) << 24 | byte(29) << 16 | byte(30) << 8 | byte(31);
-  if (file_bytes < pages * page_bytes) {
-    fail(fmt::format("truncated: {} of {} bytes", file_bytes, pages * page_bytes));
+  if (m_file_bytes < pages * page_bytes) {
+    fail(fmt::format("truncated: {} of {} bytes", m_file_bytes, pages * page_bytes));
   }
 
   sqlite3* database = nullptr;
@@ -93,22 +86,33 @@ sqlite_reader::sqlite_reader(const std::filesystem::path& file) : m_name(file.st
   if (opened != SQLITE_OK) fail(fmt::format("cannot be opened: {}", sqlite3_errstr(opened)));
 }
 
-bool sqlite_reader::has_table(const std::string& table) {
-  bool is_there = false;
-  for_each(fmt::format("SELECT 1 FROM sqlite_master WHERE name = '{}'", table),
-           [&](const sqlite_row&) { is_there = true; });
-  return is_there;
-}
-
-void sqlite_reader::for_each(const std::string& query, const std::function<void(const sqlite_row&)>& take) {
+sqlite_rows sqlite_reader::query(const std::string& text) const {
   sqlite3_stmt* prepared = nullptr;
-  if (sqlite3_prepare_v2(m_database.get(), query.c_str(), -1, &prepared, nullptr) != SQLITE_OK) {
+  if (sqlite3_prepare_v2(m_database.get(), text.c_str(), -1, &prepared, nullptr) != SQLITE_OK) {
     fail(fmt::format("not as nsys exports it: {}", sqlite3_errmsg(m_database.get())));
   }
-  const std::unique_ptr<sqlite3_stmt, finalizer> statement(prepared);
-  int step = SQLITE_ROW;
-  while ((step = sqlite3_step(statement.get())) == SQLITE_ROW) take(sqlite_row(statement.get()));
-  if (step != SQLITE_DONE) fail(fmt::format("corrupt: {}", sqlite3_errmsg(m_database.get())));
+  return {*this, prepared};
+}
+
+bool sqlite_reader::has_table(const std::string& table) const {
+  return query(fmt::format("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}'", table)).next();
+}
+
+bool sqlite_reader::has_column(const std::string& table, const std::string& column) const {
+  return query(fmt::format("SELECT 1 FROM pragma_table_info('{}') WHERE name = '{}'", table, column)).next();
+}
+
+std::string sqlite_reader::column_or_null(const std::string& table, const std::string& column) const {
+  return has_column(table, column) ? column : "NULL";
+}
+
+std::size_t sqlite_reader::rows_at_most(const std::string& table) const {
+  constexpr std::uintmax_t least_row_bytes = 16;
+  sqlite_rows rows = query(fmt::format("SELECT max(rowid) FROM {}", table));
+  if (!rows.next()) return 0;
+  const std::int64_t last = std::max<std::int64_t>(0, rows.integer(0));
+  return static_cast<std::size_t>(
+      std::min<std::uintmax_t>(static_cast<std::uintmax_t>(last), m_file_bytes / least_row_bytes));
 }
 
 }  // namespace profgate::parsers

@@ -48,6 +48,7 @@ core::timeline read_timelines(const std::vector<std::filesystem::path>& files) {
     append(all.copies, more.copies);
     append(all.calls, more.calls);
     append(all.opaque_graphs, more.opaque_graphs);
+    append(all.doubts, more.doubts);
     all.texts.adopt(more.texts);
     all.dropped_records += more.dropped_records;
     if (!more.kernels_absent_reason) all.kernels_absent_reason.reset();

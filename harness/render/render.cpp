@@ -85,6 +85,7 @@ const std::vector<report>& reports() {
       {"operators.md.inja", "operators.md"},
       {"report.md.inja", "report.md"},
       {"stakeholder_summary.md.inja", "stakeholder_summary.md"},
+      {"regions.md.inja", "ncu/regions/report.md"},
   };
   return table;
 }
@@ -118,6 +119,14 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
     written.push_back(output_dir / entry.output_file);
     writer(written.back(), text);
   }
+  // The regions once more for programs: they may be long, and not everyone wants the rest.
+  const auto profile = nlohmann::ordered_json::parse(profile_json_text);
+  written.push_back(output_dir / "ncu" / "regions" / "report.json");
+  writer(written.back(), nlohmann::ordered_json{{"schema_version", profile["schema_version"]},
+                                                {"run", profile["run"]},
+                                                {"regions", profile["regions"]}}
+                                 .dump(2) +
+                             "\n");
   return written;
 }
 

@@ -56,6 +56,13 @@ std::string texts(const json& list) {
   return joined.empty() ? "none" : joined;
 }
 
+/// Three sizes: "264×1×1".
+std::string size(const json& list) {
+  std::string joined;
+  for (const json& element : list) joined += (joined.empty() ? "" : "×") + element.dump();
+  return joined;
+}
+
 using formatter = std::string (*)(const json&);
 
 const std::map<std::string, formatter>& formatters() {
@@ -76,6 +83,7 @@ const std::map<std::string, formatter>& formatters() {
       {"watts", [](const json& v) { return fmt::format("{:.0f} W", v.get<double>()); }},
       {"cosine", [](const json& v) { return fmt::format("{:.6f}", v.get<double>()); }},
       {"texts", texts},
+      {"size", size},
       {"text", text},
       {"name", [](const json& v) { return markdown_name(v.get<std::string>()); }},
   };

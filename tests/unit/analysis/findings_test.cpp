@@ -111,10 +111,28 @@ TEST(findings, call_an_idle_device_bound_by_launches) {
   run_facts facts = example_run();
   core::timeline& timeline = facts.captures[0].timeline;
   timeline.kernels_absent_reason.reset();
-  timeline.kernels.push_back({"k", 0, 0, 1, 1, 21000000, 22000000, 44000000});  // 22 of 44 ms
+  timeline.kernels.push_back({"k", 0, 0, 1, 1, 33990000, 34000000, 64000000});  // 30 of the bare 40 ms
   const std::optional<recommendation> launches = recommendation_with(find_in(facts), "Launch less");
   ASSERT_TRUE(launches);
-  EXPECT_EQ(launches->evidence, "no kernel ran during 50 % of the traced stage");
+  EXPECT_EQ(launches->evidence,
+            "no kernel runs during 25 % of the bare stage (launches 100 %, synchronisation 0.00 %, copies "
+            "0.00 %, other 0.00 % of it); 0.25 launches and 0.25 kernels a token");
+  EXPECT_DOUBLE_EQ(*launches->saves_at_most_ns, 10000000);
+}
+
+TEST(findings, name_what_an_idle_device_waits_for) {
+  run_facts facts = example_run();
+  core::timeline& timeline = facts.captures[0].timeline;
+  timeline.kernels_absent_reason.reset();
+  timeline.kernels.push_back({"k", 0, 0, 1, 1, 33990000, 34000000, 64000000});
+  timeline.calls.push_back({"cudaStreamSynchronize_v3020", 1, 1, 20000000, 33000000});
+  EXPECT_TRUE(recommendation_with(find_in(facts), "Synchronise less"));
+  timeline.calls.clear();
+  timeline.copies.push_back({.device = 0, .process_id = 1, .start_ns = 20000000, .end_ns = 33000000});
+  EXPECT_TRUE(recommendation_with(find_in(facts), "Copy less"));
+  timeline.copies.clear();
+  timeline.kernels[0].launched_ns = 20010000;  // long before: not the host's fault
+  EXPECT_FALSE(recommendation_with(find_in(facts), "Launch less"));
 }
 
 TEST(findings, do_not_invent_a_bound_without_ceilings) {

@@ -11,7 +11,7 @@ namespace profgate::analysis {
 class timeline_builder {
  public:
   timeline_builder& range(const std::string& name, std::int64_t start_ns, std::int64_t end_ns,
-                          std::uint64_t thread_id = 1) {
+                          std::uint32_t thread_id = 1) {
     m_timeline.ranges.push_back(
         {"LLM", m_timeline.texts.keep(name), core::range_style::push_pop, 1, thread_id, start_ns, end_ns});
     return *this;
@@ -27,7 +27,7 @@ class timeline_builder {
     return *this;
   }
   timeline_builder& kernel(const std::string& name, std::int64_t launched_ns, std::int64_t start_ns,
-                           std::int64_t end_ns, std::uint64_t thread_id = 1, int device = 0) {
+                           std::int64_t end_ns, std::uint32_t thread_id = 1, int device = 0) {
     m_timeline.kernels.push_back(
         {m_timeline.texts.keep(name), device, 0, 1, thread_id, launched_ns, start_ns, end_ns});
     return *this;

@@ -67,7 +67,7 @@ core::workload_result tiny_llama_result() {
 }
 
 void add_range(core::timeline& timeline, const char* name, std::int64_t start_ns, std::int64_t end_ns,
-               std::uint64_t thread_id = 1, range_style style = range_style::push_pop) {
+               std::uint32_t thread_id = 1, range_style style = range_style::push_pop) {
   timeline.ranges.push_back({"LLM", name, style, 100, thread_id, start_ns, end_ns});
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/kernel_patterns.h"
 #include "core/records.h"
 
 /// What the analysis is given: everything that one run left, as plain data. Nothing here is derived.
@@ -83,6 +84,8 @@ struct run_facts {
   std::vector<capture> captures;
   std::string captures_absent_reason;  ///< required where `captures` is empty
   counter_facts counters{};
+  category_rules kernel_categories{};
+  kernel_filter region_kernels{};  ///< which kernels the regions report shows
   std::vector<step_facts> steps;
   std::vector<artifact_facts> artifacts;
   std::vector<named_value> inputs;

@@ -6,6 +6,7 @@
 #include "analysis/bare_run.h"
 #include "analysis/counters.h"
 #include "analysis/facts.h"
+#include "analysis/stage_idle.h"
 #include "analysis/timeline_analysis.h"
 
 /// What the figures say, in sentences. Each rests on a figure of this run; where the data lacks, it says so.
@@ -15,6 +16,9 @@ struct stage_figures {
   bare_stage bare;
   measured<traced_stage> traced;
   measured<double> overhead_ratio;  ///< traced time over the bare median, minus one
+  measured<idle_figures> idle;
+  measured<double> launches_per_token;  ///< calls that launched kernels, a decode step's
+  measured<double> kernels_per_token;
   measured<stage_counters> counters;
 };
 

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "analysis/facts.h"
+#include "analysis/kernel_patterns.h"
 #include "analysis/measured.h"
+#include "analysis/regions.h"
 #include "core/records.h"
 
 /// What the traced runs show: which stages they hold, which operators run inside them, and which kernels
@@ -16,13 +18,43 @@ inline constexpr const char* decode_step_range = "decode_step";
 
 struct operator_figures {
   core::operator_record record;
-  measured<std::int64_t> exclusive_ns;  ///< without the operators nested inside
-  measured<double> share_ratio;         ///< self time on the stage's own thread over the stage's time
+  std::string total_absent_reason;           ///< where the record has no total_ns
+  std::string cuda_absent_reason;            ///< where the record has no cuda_ns
+  measured<std::int64_t> exclusive_ns;       ///< host time without the operators nested inside
+  measured<double> share_ratio;              ///< self time on the stage's own thread over the stage's time
+  measured<std::int64_t> cuda_exclusive_ns;  ///< kernels launched in it and in no operator nested inside
+  measured<double> cuda_share_ratio;         ///< of the stage's kernel time
 };
 
 struct traced_steps {
   std::int64_t calls = 0;
   std::int64_t total_ns = 0;
+};
+
+/// Kernels of one kind of work.
+struct category_figures {
+  std::string category;
+  std::int64_t total_ns = 0;
+  std::int64_t calls = 0;
+  double share_ratio = 0;  ///< of the stage's kernel time
+};
+
+/// What the trace shows of the devices' work in a stage. Tracing every node of a graph costs time between
+/// kernels, so gaps are longer than in the bare run: they tell causes apart, not how long anything takes.
+struct traced_activity {
+  std::int64_t busy_ns = 0;  ///< a kernel ran; overlapping kernels of one device count once
+  std::int64_t devices = 0;  ///< that ran kernels
+  std::int64_t kernels = 0;
+  std::int64_t launches = 0;  ///< calls that launched kernels; a graph's is one
+  std::int64_t gap_launch_ns = 0;
+  std::int64_t gap_synchronisation_ns = 0;
+  std::int64_t gap_copy_ns = 0;
+  std::int64_t gap_other_ns = 0;
+  std::int64_t copies = 0;  ///< copies and memsets asked for inside the stage
+  std::int64_t copy_ns = 0;
+  std::int64_t copy_bytes = 0;
+
+  std::int64_t gap_ns() const { return gap_launch_ns + gap_synchronisation_ns + gap_copy_ns + gap_other_ns; }
 };
 
 struct traced_stage {
@@ -33,12 +65,15 @@ struct traced_stage {
   std::int64_t duration_ns = 0;  ///< of all occurrences
   /// Time on the stage's own thread in no operator.
   std::int64_t uncovered_ns = 0;
-  std::vector<operator_figures> operators;  ///< largest total first
+  std::vector<operator_figures> operators;  ///< largest total first; by device time where a graph hides that
+  bool operators_by_graph = false;          ///< some operators were named by a graph map
   measured<traced_steps> steps;
   std::vector<core::kernel_record> kernels;       ///< largest total first
-  std::vector<core::kernel_group> kernel_groups;  ///< the same launches, apart by grid, block and operator
+  std::vector<core::kernel_group> kernel_groups;  ///< the same, also by operator, grid and block
+  std::vector<category_figures> categories;       ///< largest total first
   measured<std::int64_t> kernel_ns;               ///< sum over kernels; may exceed the wall on many streams
-  measured<double> device_idle_ratio;             ///< share of the stage in which no kernel ran
+  measured<double> device_idle_ratio;  ///< share of the traced stage in which a device ran no kernel
+  measured<traced_activity> activity;
 };
 
 struct capture_figures {
@@ -50,6 +85,7 @@ struct capture_figures {
   std::size_t open_ranges = 0;
   std::size_t kernels = 0;
   std::uint64_t dropped_records = 0;
+  std::size_t opaque_graphs = 0;  ///< replays whose kernels the tool did not see
 };
 
 struct timeline_figures {
@@ -58,11 +94,21 @@ struct timeline_figures {
   std::optional<std::string> kernels_absent_reason;
   std::vector<capture_figures> captures;
   std::vector<std::string> problems;  ///< what makes the trace incomplete; empty: it is whole
+  region_list regions;                ///< of the captures that stages were taken from
 };
 
-/// Each stage is taken from one capture: the one gated on it, else the first that holds it.
+/// What the analysis of a trace is told besides the trace.
+struct attribution_facts {
+  std::vector<core::graph_map> graph_maps{};  ///< what the workload's graphs launch
+  category_rules categories{};
+  kernel_filter region_kernels{};
+};
+
+/// Each stage is taken from one capture: the one gated on it, else the first that holds it. Where a trace is
+/// not sound, what depends on it is absent, with the reason.
 timeline_figures analyze_timelines(const std::vector<capture>& captures,
                                    const std::vector<std::string>& stages, const std::string& nvtx_domain,
-                                   const std::string& captures_absent_reason);
+                                   const std::string& captures_absent_reason,
+                                   const attribution_facts& attribution = {});
 
 }  // namespace profgate::analysis

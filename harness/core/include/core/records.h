@@ -14,15 +14,18 @@
 /// Times are nanoseconds on the tool's own clock; only differences mean anything.
 namespace profgate::core {
 
-enum class range_style { push_pop, start_end };
+enum class range_style : std::uint8_t { push_pop, start_end };
+
+// A trace of half a million kernels holds as many of these records as that, and more: ids are as narrow as
+// the operating system and CUDA hand them out.
 
 /// One NVTX range. Texts of a timeline's records lie in its pool.
 struct range_record {
   std::string_view domain{};  ///< empty: the default domain
   std::string_view name{};
   range_style style = range_style::push_pop;
-  std::uint64_t process_id = 0;
-  std::uint64_t thread_id = 0;
+  std::uint32_t process_id = 0;
+  std::uint32_t thread_id = 0;
   std::int64_t start_ns = 0;
   std::optional<std::int64_t> end_ns;  ///< nothing: never closed, or closed only by the tool
 };
@@ -31,9 +34,9 @@ struct range_record {
 struct kernel_execution {
   std::string_view name{};  ///< demangled, whole
   int device = 0;
-  std::uint64_t stream = 0;
-  std::uint64_t process_id = 0;
-  std::uint64_t thread_id = 0;   ///< that launched it
+  std::uint32_t stream = 0;
+  std::uint32_t process_id = 0;
+  std::uint32_t thread_id = 0;   ///< that launched it
   std::int64_t launched_ns = 0;  ///< when the host called
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -44,29 +47,33 @@ struct kernel_execution {
   std::uint32_t shared_bytes = 0;  ///< a block's, static and dynamic
   std::uint64_t graph_node = 0;    ///< 0: not launched from a graph
   std::uint32_t correlation = 0;   ///< of the call that launched it, unique in its process
+  std::uint32_t call_ns = 0;       ///< how long that call took; 0: the tool does not tell it
 };
 
-enum class copy_kind { host_to_device, device_to_host, device_to_device, memset, other };
+enum class copy_kind : std::uint8_t { host_to_device, device_to_host, device_to_device, memset, other };
 
 /// One copy or memset on the device.
 struct copy_execution {
   copy_kind kind = copy_kind::other;
   int device = 0;
-  std::uint64_t stream = 0;
-  std::uint64_t process_id = 0;
-  std::uint64_t thread_id = 0;   ///< that asked for it
+  std::uint32_t stream = 0;
+  std::uint32_t process_id = 0;
+  std::uint32_t thread_id = 0;   ///< that asked for it
   std::int64_t launched_ns = 0;  ///< when the host called
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t bytes = 0;
   std::uint64_t graph_node = 0;
+  std::uint32_t correlation = 0;  ///< of the call that asked for it
+  std::uint32_t call_ns = 0;      ///< how long that call took; 0: the tool does not tell it
 };
 
-/// One call of the host into CUDA's runtime or driver.
+/// One call of the host into CUDA's runtime or driver. A parser may leave out all but synchronisations and
+/// copies: what launches did is in the records of what they launched.
 struct host_call {
   std::string_view name{};
-  std::uint64_t process_id = 0;
-  std::uint64_t thread_id = 0;
+  std::uint32_t process_id = 0;
+  std::uint32_t thread_id = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::uint32_t correlation = 0;
@@ -74,9 +81,14 @@ struct host_call {
 
 /// A whole graph launch that the tool recorded as one block, its kernels unseen.
 struct opaque_graph {
-  std::uint64_t process_id = 0;
+  std::uint32_t process_id = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  int device = 0;
+  std::uint32_t thread_id = 0;   ///< that launched it
+  std::int64_t launched_ns = 0;  ///< when the host called
+  std::uint32_t correlation = 0;
+  std::uint32_t call_ns = 0;
 };
 
 /// Everything one traced run of a workload left.
@@ -90,7 +102,8 @@ struct timeline {
   std::vector<copy_execution> copies{};
   std::vector<host_call> calls{};
   std::vector<opaque_graph> opaque_graphs{};
-  text_pool texts{};  ///< what the records' texts point into
+  std::vector<std::string> doubts{};  ///< what the tool itself says it may have missed
+  text_pool texts{};                  ///< what the records' texts point into
 };
 
 /// A kernel's sum over one stage (R12).
@@ -128,8 +141,9 @@ struct kernel_counters {
 struct operator_record {
   std::string stage;
   std::string op_name;
-  std::int64_t total_ns = 0;            ///< host time inside the range, nested ranges included
-  std::optional<std::int64_t> cuda_ns;  ///< device time of the kernels it launched
+  std::optional<std::int64_t> total_ns;  ///< host time inside the range, nested ranges included; nothing
+                                         ///< where the operator was replayed from a graph
+  std::optional<std::int64_t> cuda_ns;   ///< device time of the kernels it launched
   std::int64_t calls = 0;
 };
 

@@ -1,0 +1,170 @@
+#include "device_activity.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+namespace profgate::analysis {
+namespace {
+
+/// From the return of a launch to the kernel's start, where nothing else holds it up.
+constexpr std::int64_t longest_latency_ns = 20'000;
+
+struct interval {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// Intervals, sorted and joined: neither their starts nor their ends ever decrease.
+class interval_set {
+ public:
+  void add(interval more) { m_intervals.push_back(more); }
+
+  void join() {
+    std::sort(m_intervals.begin(), m_intervals.end(),
+              [](const interval& a, const interval& b) { return a.start_ns < b.start_ns; });
+    std::vector<interval> joined;
+    for (const interval& next : m_intervals) {
+      if (!joined.empty() && next.start_ns <= joined.back().end_ns) {
+        joined.back().end_ns = std::max(joined.back().end_ns, next.end_ns);
+      } else {
+        joined.push_back(next);
+      }
+    }
+    m_intervals = std::move(joined);
+  }
+
+  /// How much of `part` they cover.
+  std::int64_t covered_ns(interval part) const {
+    auto next = std::partition_point(m_intervals.begin(), m_intervals.end(),
+                                     [&](const interval& one) { return one.end_ns <= part.start_ns; });
+    std::int64_t covered = 0;
+    for (; next != m_intervals.end() && next->start_ns < part.end_ns; ++next) {
+      covered += std::min(part.end_ns, next->end_ns) - std::max(part.start_ns, next->start_ns);
+    }
+    return covered;
+  }
+
+ private:
+  std::vector<interval> m_intervals;
+};
+
+bool has(std::string_view name, std::string_view part) {
+  return name.find(part) != std::string_view::npos;
+}
+
+/// What besides kernels went on, in the whole timeline.
+struct surroundings {
+  std::map<int, interval_set> copies;             ///< by device
+  std::map<std::uint32_t, interval_set> waiting;  ///< by process: in calls that wait for the device
+  std::map<std::uint32_t, interval_set> copying;  ///< by process: in calls that copy
+
+  explicit surroundings(const core::timeline& timeline) {
+    for (const core::copy_execution& copy : timeline.copies) {
+      copies[copy.device].add({copy.start_ns, copy.end_ns});
+    }
+    for (const core::host_call& call : timeline.calls) {
+      if (has(call.name, "Synchronize")) {
+        waiting[call.process_id].add({call.start_ns, call.end_ns});
+      } else if (has(call.name, "Memcpy") || has(call.name, "Memset")) {
+        copying[call.process_id].add({call.start_ns, call.end_ns});
+      }
+    }
+    for (auto& [device, intervals] : copies) intervals.join();
+    for (auto& [process, intervals] : waiting) intervals.join();
+    for (auto& [process, intervals] : copying) intervals.join();
+  }
+};
+
+/// One device in one window, fed with its kernels in the order of their starts.
+class device_walk {
+ public:
+  device_walk(surroundings& around, const stage_window& window, int device)
+      : m_window(window),
+        m_busy_until_ns(window.start_ns),
+        m_copies(around.copies[device]),
+        m_waiting(around.waiting[window.process_id]),
+        m_copying(around.copying[window.process_id]) {}
+
+  void add(const core::kernel_execution& kernel, device_activity& sums) {
+    const std::int64_t start_ns = std::clamp(kernel.start_ns, m_window.start_ns, m_window.end_ns);
+    const std::int64_t end_ns = std::clamp(kernel.end_ns, m_window.start_ns, m_window.end_ns);
+    if (start_ns > m_busy_until_ns) explain({m_busy_until_ns, start_ns}, &kernel, sums.gaps);
+    if (end_ns > m_busy_until_ns) {
+      sums.busy_ns += end_ns - std::max(start_ns, m_busy_until_ns);
+      m_busy_until_ns = end_ns;
+    }
+    m_last_replay = kernel.graph_node != 0 ? kernel.correlation : 0;
+  }
+
+  void finish(device_activity& sums) const {
+    if (m_busy_until_ns < m_window.end_ns) explain({m_busy_until_ns, m_window.end_ns}, nullptr, sums.gaps);
+  }
+
+ private:
+  /// `next` ends the gap; null: the window does.
+  void explain(interval gap, const core::kernel_execution* next, gap_causes& causes) const {
+    std::int64_t left_ns = gap.end_ns - gap.start_ns;
+    const auto take = [&](std::int64_t some_ns) {
+      const std::int64_t taken_ns = std::min(some_ns, left_ns);
+      left_ns -= taken_ns;
+      return taken_ns;
+    };
+    causes.copy_ns += take(m_copies.covered_ns(gap));
+    const bool inside_replay = next != nullptr && m_last_replay != 0 && next->correlation == m_last_replay;
+    const bool launched_before = next != nullptr && next->launched_ns + next->call_ns <= gap.start_ns;
+    if (inside_replay || launched_before) {
+      causes.other_ns += left_ns;
+      return;
+    }
+    if (next != nullptr) {  // a kernel that starts much later than its launch returned waits for the device
+      const std::int64_t due_ns = next->launched_ns + next->call_ns + longest_latency_ns;
+      causes.other_ns += take(std::max<std::int64_t>(0, gap.end_ns - std::max(due_ns, gap.start_ns)));
+    }
+    causes.synchronisation_ns += take(m_waiting.covered_ns(gap));
+    causes.copy_ns += take(m_copying.covered_ns(gap));
+    (next == nullptr ? causes.other_ns : causes.launch_ns) += left_ns;
+  }
+
+  const stage_window& m_window;
+  std::int64_t m_busy_until_ns;
+  std::uint32_t m_last_replay = 0;
+  const interval_set& m_copies;
+  const interval_set& m_waiting;
+  const interval_set& m_copying;
+};
+
+}  // namespace
+
+std::vector<device_activity> find_activity(const core::timeline& timeline,
+                                           const std::vector<stage_window>& windows,
+                                           const std::vector<std::uint32_t>& kernel_windows) {
+  const std::vector<core::kernel_execution>& kernels = timeline.kernels;
+  std::vector<device_activity> activities(windows.size());
+  surroundings around(timeline);
+  std::map<std::pair<std::uint32_t, int>, device_walk> walks;  // by window and device
+  const auto visit = [&](std::size_t k) {
+    if (kernel_windows[k] == 0) return;
+    const std::uint32_t w = kernel_windows[k] - 1;
+    const auto [walk, is_new] =
+        walks.try_emplace({w, kernels[k].device}, around, windows[w], kernels[k].device);
+    if (is_new) activities[w].devices += 1;
+    walk->second.add(kernels[k], activities[w]);
+  };
+  const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
+  if (std::is_sorted(kernels.begin(), kernels.end(), by_start)) {
+    for (std::size_t k = 0; k < kernels.size(); ++k) visit(k);
+  } else {
+    std::vector<std::uint32_t> order(kernels.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return by_start(kernels[a], kernels[b]); });
+    for (const std::uint32_t k : order) visit(k);
+  }
+  for (auto& [key, walk] : walks) walk.finish(activities[key.first]);
+  return activities;
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "analysis/facts.h"
+#include "analysis/measured.h"
+#include "analysis/statistics.h"
+#include "analysis/timeline_analysis.h"
+
+/// How long a stage's device had nothing to do. Kernels take as long under a tracer as without; the time
+/// between them does not. So what is idle is the bare stage's time without the kernels' time, and the gaps in
+/// the trace only say, in proportion, what it was idle for.
+namespace profgate::analysis {
+
+/// Of one repetition, the mean of the devices.
+struct idle_figures {
+  double busy_ns = 0;
+  double idle_ns = 0;
+  double idle_ratio = 0;  ///< of the bare median
+  double launch_ns = 0;
+  double synchronisation_ns = 0;
+  double copy_ns = 0;
+  double other_ns = 0;
+};
+
+measured<idle_figures> stage_idle(const measured<sample_statistics>& bare_ns,
+                                  const measured<traced_stage>& traced);
+
+/// A count of the traced stage over the tokens that one sequence decodes in it.
+measured<double> per_token(const bare_facts& facts, const std::string& stage,
+                           const measured<traced_stage>& traced, std::int64_t traced_activity::*count);
+
+}  // namespace profgate::analysis

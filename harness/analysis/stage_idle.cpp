@@ -1,0 +1,62 @@
+#include "analysis/stage_idle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+
+namespace profgate::analysis {
+namespace {
+
+/// Kernels that took this much longer than the whole bare stage did not take as long as without the tracer.
+constexpr double most_busy_ratio = 1.05;
+
+}  // namespace
+
+measured<idle_figures> stage_idle(const measured<sample_statistics>& bare_ns,
+                                  const measured<traced_stage>& traced) {
+  using figure = measured<idle_figures>;
+  if (!traced) return figure::absent(traced.reason());
+  if (!traced->activity) return figure::absent(traced->activity.reason());
+  if (!bare_ns) return figure::absent(bare_ns.reason());
+  const traced_activity& activity = *traced->activity;
+  if (activity.devices == 0) return figure::absent("no kernel was launched in this stage");
+  if (bare_ns->median <= 0) return figure::absent("the bare stage took no time");
+  const auto parts = static_cast<double>(activity.devices * traced->occurrences);
+  idle_figures idle;
+  idle.busy_ns = static_cast<double>(activity.busy_ns) / parts;
+  if (idle.busy_ns > most_busy_ratio * bare_ns->median) {
+    return figure::absent(fmt::format("the traced kernels ran for {}, longer than the whole bare stage ({})",
+                                      core::format_duration(idle.busy_ns),
+                                      core::format_duration(bare_ns->median)));
+  }
+  idle.idle_ns = std::max(0.0, bare_ns->median - idle.busy_ns);
+  idle.idle_ratio = idle.idle_ns / bare_ns->median;
+  const auto gap_ns = static_cast<double>(activity.gap_ns());
+  const auto share_ns = [&](std::int64_t cause_ns) {
+    return gap_ns > 0 ? idle.idle_ns * static_cast<double>(cause_ns) / gap_ns : 0.0;
+  };
+  idle.launch_ns = share_ns(activity.gap_launch_ns);
+  idle.synchronisation_ns = share_ns(activity.gap_synchronisation_ns);
+  idle.copy_ns = share_ns(activity.gap_copy_ns);
+  idle.other_ns = gap_ns > 0 ? share_ns(activity.gap_other_ns) : idle.idle_ns;
+  return idle;
+}
+
+measured<double> per_token(const bare_facts& facts, const std::string& stage,
+                           const measured<traced_stage>& traced, std::int64_t traced_activity::*count) {
+  using figure = measured<double>;
+  if (stage != "decode_all") return figure::absent("it is counted for decode_all only");
+  if (!traced) return figure::absent(traced.reason());
+  if (!traced->activity) return figure::absent(traced->activity.reason());
+  if (!facts.bench) return figure::absent(facts.bench_absent_reason);
+  const auto tokens = facts.bench->tokens.find("decode");
+  if (tokens == facts.bench->tokens.end() || tokens->second <= 0) {
+    return figure::absent("the workload does not say how many tokens it decoded");
+  }
+  return static_cast<double>((*traced->activity).*count) /
+         static_cast<double>(tokens->second * traced->occurrences);
+}
+
+}  // namespace profgate::analysis

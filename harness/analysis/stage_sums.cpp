@@ -1,0 +1,71 @@
+#include "stage_sums.h"
+
+#include <algorithm>
+
+namespace profgate::analysis {
+
+void stage_sums::add_range(const inner_range& inner) {
+  const std::int64_t duration_ns = *inner.range->end_ns - inner.range->start_ns;
+  if (inner.range->name == decode_step_range) {
+    steps.calls += 1;
+    steps.total_ns += duration_ns;
+    return;
+  }
+  operator_sums& sum = operators[inner.range->name];
+  sum.total_ns += duration_ns;
+  sum.calls += 1;
+  if (inner.range->style == core::range_style::start_end) {
+    sum.has_start_end = true;
+    return;
+  }
+  sum.self_ns += inner.self_ns;
+  if (!inner.on_stage_thread) return;
+  sum.on_stage_thread = true;
+  sum.self_on_stage_thread_ns += inner.self_ns;
+  if (inner.is_outermost) covered_ns += duration_ns;
+}
+
+void stage_sums::add_kernel(const launched_kernel& launched, std::string_view graph_operator,
+                            bool begins_operator) {
+  const core::kernel_execution& kernel = *launched.kernel;
+  const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
+  std::string_view innermost = graph_operator;
+  if (!graph_operator.empty()) {
+    operator_sums& sum = operators[graph_operator];
+    sum.cuda_ns += duration_ns;
+    sum.cuda_exclusive_ns += duration_ns;
+    if (begins_operator) sum.replayed_calls += 1;
+    has_replays = true;
+  } else {
+    operator_sums* inner = nullptr;
+    for (const core::range_record* range : launched.enclosing) {
+      if (range->name == decode_step_range) continue;
+      inner = &operators[range->name];
+      inner->cuda_ns += duration_ns;
+      innermost = range->name;
+    }
+    if (inner != nullptr) inner->cuda_exclusive_ns += duration_ns;
+  }
+  kernels.add(kernel, innermost);
+  // What one call launched comes one after the other: 0 is no call's id.
+  const std::uint64_t launch = std::uint64_t{kernel.process_id} << 32 | kernel.correlation;
+  if (kernel.correlation == 0 || launch != m_last_launch) activity.launches += 1;
+  m_last_launch = launch;
+}
+
+void stage_sums::add_copy(const core::copy_execution& copy) {
+  activity.copies += 1;
+  activity.copy_ns += copy.end_ns - copy.start_ns;
+  activity.copy_bytes += copy.bytes;
+}
+
+void stage_sums::add_activity(const device_activity& more) {
+  activity.busy_ns += more.busy_ns;
+  activity.devices = std::max(activity.devices, static_cast<std::int64_t>(more.devices));
+  activity.gap_launch_ns += more.gaps.launch_ns;
+  activity.gap_synchronisation_ns += more.gaps.synchronisation_ns;
+  activity.gap_copy_ns += more.gaps.copy_ns;
+  activity.gap_other_ns += more.gaps.other_ns;
+}
+
+}  // namespace profgate::analysis

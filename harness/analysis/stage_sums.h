@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/timeline_analysis.h"
+#include "device_activity.h"
+#include "graph_replays.h"
+#include "kernel_sums.h"
+#include "range_sweep.h"
+
+namespace profgate::analysis {
+
+struct operator_sums {
+  std::int64_t total_ns = 0;
+  std::int64_t calls = 0;
+  std::int64_t self_ns = 0;
+  std::int64_t self_on_stage_thread_ns = 0;
+  std::int64_t cuda_ns = 0;            ///< with what nested operators launched
+  std::int64_t cuda_exclusive_ns = 0;  ///< without
+  std::int64_t replayed_calls = 0;     ///< by a graph: the host ran through no range
+  bool has_start_end = false;
+  bool on_stage_thread = false;
+};
+
+/// Everything that is summed over one stage while its capture is swept.
+class stage_sums {
+ public:
+  void add_range(const inner_range& inner);
+  /// The kernel's operator as the ranges around its launch tell it, or as the graph map does.
+  void add_kernel(const launched_kernel& launched, std::string_view graph_operator, bool begins_operator);
+  void add_copy(const core::copy_execution& copy);
+  void add_activity(const device_activity& activity);
+
+  traced_steps steps;
+  std::int64_t covered_ns = 0;
+  kernel_sums kernels;
+  traced_activity activity;
+  std::unordered_map<std::string_view, operator_sums> operators;
+  bool has_replays = false;
+  std::int64_t unmatched_kernels = 0;  ///< replayed, but not as the graph map says
+  std::string unsound;  ///< why kernels of this stage cannot be summed; empty: they can
+
+ private:
+  std::uint64_t m_last_launch = 0;
+};
+
+/// The stage's figures from its sums. `windows`: of the capture; `stage`: which of them.
+traced_stage finish_stage(const std::string& name, const capture& source,
+                          const std::vector<stage_window>& windows, std::size_t stage, const stage_sums& sums,
+                          const category_rules& categories);
+
+/// What keeps kernels out of a capture; nothing: it has some.
+std::optional<std::string> kernels_absent(const core::timeline& timeline);
+
+inline constexpr const char* empty_trace_reason = "the trace holds no kernels";
+
+}  // namespace profgate::analysis

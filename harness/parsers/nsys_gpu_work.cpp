@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "nsys_tables.h"
+
+namespace profgate::parsers {
+namespace {
+
+// ENUM_CUDA_MEMCPY_OPER
+constexpr int host_to_device = 1;
+constexpr int device_to_host = 2;
+constexpr int device_to_device = 8;
+
+std::uint32_t narrow(std::int64_t value) {
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) & 0xFFFFFFFF);
+}
+
+/// The first columns of every table of GPU work: start, end, deviceId, globalPid, correlationId.
+constexpr const char* common_columns = "start, end, deviceId, globalPid, correlationId";
+
+template <typename record>
+void read_common(const sqlite_reader& database, const sqlite_rows& rows, const char* what, record& work) {
+  work.start_ns = rows.integer(0);
+  work.end_ns = rows.integer(1);
+  check_times(database, what, work.start_ns, work.end_ns);
+  work.device = static_cast<int>(narrow(rows.integer(2)));
+  work.process_id = process_of(rows.integer(3));
+  work.correlation = narrow(rows.integer(4));
+  work.launched_ns = work.start_ns;
+}
+
+template <typename record>
+void sort_by_start(std::vector<record>& works) {
+  const auto by_start = [](const record& a, const record& b) { return a.start_ns < b.start_ns; };
+  if (!std::is_sorted(works.begin(), works.end(), by_start)) {
+    std::stable_sort(works.begin(), works.end(), by_start);
+  }
+}
+
+void read_kernels(const sqlite_reader& database, nsys_strings& strings, core::timeline& result) {
+  const std::string table = "CUPTI_ACTIVITY_KIND_KERNEL";
+  if (!database.has_table(table)) {
+    result.kernels_absent_reason = database.has_table("TARGET_INFO_GPU")
+                                       ? "nsys saw no kernel while it recorded"
+                                       : "nsys found no GPU on the machine that recorded";
+    return;
+  }
+  std::string columns = fmt::format("{}, demangledName, streamId", common_columns);
+  for (const char* column :
+       {"mangledName", "graphNodeId", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory",
+        "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"}) {
+    columns += ", " + database.column_or_null(table, column);
+  }
+  result.kernels.reserve(database.rows_at_most(table));
+  sqlite_rows rows = database.query(fmt::format("SELECT {} FROM {}", columns, table));
+  while (rows.next()) {
+    core::kernel_execution& kernel = result.kernels.emplace_back();
+    read_common(database, rows, "a kernel", kernel);
+    kernel.name = strings.at(rows.integer(5));
+    kernel.stream = narrow(rows.integer(6));
+    if (!rows.is_null(7)) kernel.mangled_name = strings.at(rows.integer(7));
+    kernel.graph_node = static_cast<std::uint64_t>(rows.integer(8));
+    kernel.registers_per_thread = narrow(rows.integer(9));
+    kernel.shared_bytes = narrow(rows.integer(10) + rows.integer(11));
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      kernel.grid[axis] = narrow(rows.integer(12 + static_cast<int>(axis)));
+      kernel.block[axis] = narrow(rows.integer(15 + static_cast<int>(axis)));
+    }
+  }
+  sort_by_start(result.kernels);
+}
+
+core::copy_kind kind_of(std::int64_t copy_kind) {
+  switch (copy_kind) {
+    case host_to_device:
+      return core::copy_kind::host_to_device;
+    case device_to_host:
+      return core::copy_kind::device_to_host;
+    case device_to_device:
+      return core::copy_kind::device_to_device;
+    default:
+      return core::copy_kind::other;
+  }
+}
+
+void read_copies(const sqlite_reader& database, const std::string& table, bool is_memset,
+                 core::timeline& result) {
+  if (!database.has_table(table)) return;
+  result.copies.reserve(result.copies.size() + database.rows_at_most(table));
+  sqlite_rows rows = database.query(fmt::format("SELECT {}, streamId, bytes, {}, {} FROM {}", common_columns,
+                                                database.column_or_null(table, "graphNodeId"),
+                                                is_memset ? "NULL" : "copyKind", table));
+  while (rows.next()) {
+    core::copy_execution& copy = result.copies.emplace_back();
+    read_common(database, rows, is_memset ? "a memset" : "a copy", copy);
+    copy.stream = narrow(rows.integer(5));
+    copy.bytes = rows.integer(6);
+    copy.graph_node = static_cast<std::uint64_t>(rows.integer(7));
+    copy.kind = is_memset ? core::copy_kind::memset : kind_of(rows.integer(8));
+  }
+}
+
+void read_opaque_graphs(const sqlite_reader& database, core::timeline& result) {
+  const std::string table = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+  if (!database.has_table(table)) return;
+  sqlite_rows rows = database.query(fmt::format("SELECT {} FROM {}", common_columns, table));
+  while (rows.next()) {
+    read_common(database, rows, "a graph", result.opaque_graphs.emplace_back());
+  }
+  sort_by_start(result.opaque_graphs);
+}
+
+}  // namespace
+
+void read_nsys_gpu_work(const sqlite_reader& database, nsys_strings& strings, core::timeline& result) {
+  read_kernels(database, strings, result);
+  read_copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY", false, result);
+  read_copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", true, result);
+  sort_by_start(result.copies);
+  read_opaque_graphs(database, result);
+}
+
+}  // namespace profgate::parsers
