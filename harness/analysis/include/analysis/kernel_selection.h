@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "analysis/facts.h"
@@ -40,7 +42,9 @@ struct launch_shape {
   std::array<std::uint32_t, 3> grid{};
   std::array<std::uint32_t, 3> block{};
 
-  auto operator<=>(const launch_shape&) const = default;
+  bool operator<(const launch_shape& other) const {
+    return std::tie(kernel_name, grid, block) < std::tie(other.kernel_name, other.grid, other.block);
+  }
 };
 
 /// Launches of a stage in the order in which they ran.
