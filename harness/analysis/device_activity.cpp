@@ -57,9 +57,9 @@ bool has(std::string_view name, std::string_view part) {
 
 /// What besides kernels went on, in the whole timeline.
 struct surroundings {
-  std::map<int, interval_set> copies;                  ///< by device
-  std::map<std::uint32_t, interval_set> waiting;       ///< by process: in calls that wait for the device
-  std::map<std::uint32_t, interval_set> copying;       ///< by process: in calls that copy
+  std::map<int, interval_set> copies;             ///< by device
+  std::map<std::uint32_t, interval_set> waiting;  ///< by process: in calls that wait for the device
+  std::map<std::uint32_t, interval_set> copying;  ///< by process: in calls that copy
 
   explicit surroundings(const core::timeline& timeline) {
     for (const core::copy_execution& copy : timeline.copies) {

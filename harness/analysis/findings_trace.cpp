@@ -19,6 +19,8 @@ constexpr double large_operator_ratio = 0.25;
 constexpr double large_kernel_ratio = 0.25;
 constexpr double large_idle_ratio = 0.10;
 constexpr double large_uncovered_ratio = 0.20;
+constexpr double bound_by_launches_ratio = 0.40;
+constexpr double overlap_ratio = 1.05;
 
 std::string count_of_calls(std::int64_t calls) {
   return fmt::format("{} {}", calls, calls == 1 ? "call" : "calls");
@@ -37,8 +39,11 @@ struct idle_cause {
 };
 
 idle_cause largest_cause(const idle_figures& idle) {
+  const bool is_bound = idle.launch_ns >= bound_by_launches_ratio * (idle.busy_ns + idle.idle_ns);
   const std::array<idle_cause, 4> causes{{
-      {idle.launch_ns, "It is bound by launches: the device waits for the host.",
+      {idle.launch_ns,
+       is_bound ? "It is bound by launches: the device waits for the host."
+                : "Its device idles, most of it while it waits for launches.",
        "Launch less: CUDA graphs, fused kernels, fewer and larger launches."},
       {idle.synchronisation_ns, "Its device idles while the host synchronises.",
        "Synchronise less: keep results on the device, and launch ahead."},
@@ -58,7 +63,8 @@ void judge_idle(const run_figures& figures, const stage_figures& stage, findings
   const idle_cause cause = largest_cause(idle);
   const auto share = [&](double part_ns) { return percent(idle.idle_ns > 0 ? part_ns / idle.idle_ns : 0.0); };
   std::string evidence = fmt::format(
-      "no kernel runs during {} of the bare stage (launches {}, synchronisation {}, copies {}, other {} of it)",
+      "no kernel runs during {} of the bare stage (launches {}, synchronisation {}, copies {}, other {} of "
+      "it)",
       percent(idle.idle_ratio), share(idle.launch_ns), share(idle.synchronisation_ns), share(idle.copy_ns),
       share(idle.other_ns));
   if (stage.launches_per_token) {
@@ -70,14 +76,26 @@ void judge_idle(const run_figures& figures, const stage_figures& stage, findings
       saving(figures, stage, cause.ns / stage.bare.time_ns->median, std::string(cause.remedy), evidence));
 }
 
+/// With programmatic dependent launch a kernel starts early and waits inside: its time holds that wait.
+void judge_overlap(const stage_figures& stage, findings& result) {
+  if (!stage.traced->activity || !stage.traced->kernel_ns) return;
+  const auto busy_ns = static_cast<double>(stage.traced->activity->busy_ns);
+  const auto kernel_ns = static_cast<double>(*stage.traced->kernel_ns);
+  if (busy_ns <= 0 || kernel_ns < overlap_ratio * busy_ns) return;
+  result.takeaways.push_back(
+      {stage.bare.name, "Its kernels overlap: the time of each holds its wait for the one before.",
+       fmt::format("kernel times sum to {} of the time in which any kernel ran",
+                   percent(kernel_ns / busy_ns))});
+}
+
 void judge_categories(const stage_figures& stage, findings& result) {
   const std::vector<category_figures>& categories = stage.traced->categories;
   if (categories.empty() || (categories.size() == 1 && categories.front().category == "other")) return;
   const category_figures& largest = categories.front();
-  result.takeaways.push_back(
-      {stage.bare.name, fmt::format("Most of its kernel time is {}.", largest.category),
-       fmt::format("{} of the stage's kernel time in {}", percent(largest.share_ratio),
-                   count_of_calls(largest.calls))});
+  result.takeaways.push_back({stage.bare.name,
+                              fmt::format("Most of its kernel time is {}.", largest.category),
+                              fmt::format("{} of the stage's kernel time in {}", percent(largest.share_ratio),
+                                          count_of_calls(largest.calls))});
 }
 
 }  // namespace
@@ -89,18 +107,18 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
                                 "the trace holds no operator ranges inside it"});
     return;
   }
-  const auto largest = std::max_element(operators.begin(), operators.end(), [&](const auto& a, const auto& b) {
-    const measured<double>& share_a = share_of(*stage.traced, a);
-    const measured<double>& share_b = share_of(*stage.traced, b);
-    return (share_a ? *share_a : -1.0) < (share_b ? *share_b : -1.0);
-  });
+  const auto largest =
+      std::max_element(operators.begin(), operators.end(), [&](const auto& a, const auto& b) {
+        const measured<double>& share_a = share_of(*stage.traced, a);
+        const measured<double>& share_b = share_of(*stage.traced, b);
+        return (share_a ? *share_a : -1.0) < (share_b ? *share_b : -1.0);
+      });
   if (const measured<double>& largest_share = share_of(*stage.traced, *largest)) {
     const std::string name = short_name(largest->record.op_name);
     const double share = *largest_share;
-    const std::string evidence =
-        fmt::format("{} of the stage's {} in {}", percent(share),
-                    stage.traced->operators_by_graph ? "kernel time" : "traced time",
-                    count_of_calls(largest->record.calls));
+    const std::string evidence = fmt::format("{} of the stage's {} in {}", percent(share),
+                                             stage.traced->operators_by_graph ? "kernel time" : "traced time",
+                                             count_of_calls(largest->record.calls));
     result.takeaways.push_back({stage.bare.name, fmt::format("Its largest operator is {}.", name), evidence});
     const measured<double> room = headroom(stage);
     if (share >= large_operator_ratio && (!room || *room > 1.0 - near_roof_ratio)) {
@@ -121,6 +139,7 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
 void judge_kernels(const run_figures& figures, const stage_figures& stage, findings& result) {
   judge_idle(figures, stage, result);
   if (stage.traced->kernels.empty()) return;
+  judge_overlap(stage, result);
   judge_categories(stage, result);
   const core::kernel_record& largest = stage.traced->kernels.front();
   const measured<double> share =

@@ -58,9 +58,8 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
   for (const auto& [name, sum] : sums.operators) {
     // Seen only around a launch: the range itself crosses the stage's edge.
     if (sum.calls == 0 && sum.replayed_calls == 0) continue;
-    operators.push_back(
-        operator_of(stage_name, name, sum, stage_ns, no_kernels_reason, sums.kernels.total_ns(),
-                    sums.unmatched_kernels));
+    operators.push_back(operator_of(stage_name, name, sum, stage_ns, no_kernels_reason,
+                                    sums.kernels.total_ns(), sums.unmatched_kernels));
   }
   const bool by_device_time = sums.has_replays;  // host times of some are not known then
   const auto weight_ns = [&](const operator_figures& figures) {
@@ -85,8 +84,7 @@ std::vector<category_figures> categories_of(const std::vector<core::kernel_group
   std::vector<category_figures> categories;
   for (auto& [category, sum] : sums) {
     sum.category = category;
-    sum.share_ratio =
-        total_ns == 0 ? 0.0 : static_cast<double>(sum.total_ns) / static_cast<double>(total_ns);
+    sum.share_ratio = total_ns == 0 ? 0.0 : static_cast<double>(sum.total_ns) / static_cast<double>(total_ns);
     categories.push_back(std::move(sum));
   }
   std::stable_sort(categories.begin(), categories.end(),
@@ -134,7 +132,8 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   result.kernel_ns = sums.kernels.total_ns();
   traced_activity activity = sums.activity;
   activity.kernels = sums.kernels.calls();
-  const auto device_ns = static_cast<double>(std::max<std::int64_t>(1, activity.devices) * result.duration_ns);
+  const auto device_ns =
+      static_cast<double>(std::max<std::int64_t>(1, activity.devices) * result.duration_ns);
   result.device_idle_ratio = quotient(device_ns - static_cast<double>(activity.busy_ns), device_ns);
   result.activity = activity;
   return result;

@@ -62,8 +62,7 @@ std::uint32_t index_of(std::string_view op, std::vector<std::string_view>& opera
 void name_operators(const kernel_indices& replay, const core::graph_map& map, graph_attribution& result) {
   for (std::size_t i = 0; i < replay.size(); ++i) {
     const bool begins = i == 0 || map.nodes[i - 1].op != map.nodes[i].op;
-    result.kernels[replay[i]] = {index_of(map.nodes[i].op, result.operators) & 0x7FFFFFFFU,
-                                 begins ? 1U : 0U};
+    result.kernels[replay[i]] = {index_of(map.nodes[i].op, result.operators) & 0x7FFFFFFFU, begins ? 1U : 0U};
   }
 }
 

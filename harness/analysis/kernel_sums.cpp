@@ -51,8 +51,7 @@ std::vector<core::kernel_group> kernel_sums::groups() const {
   groups.reserve(sums.size());
   for (const auto& [words, entry] : sums) {
     const auto& [name, op, grid, block, device] = words;
-    groups.push_back(
-        {std::string(name), std::string(op), device, grid, block, entry.total_ns, entry.calls});
+    groups.push_back({std::string(name), std::string(op), device, grid, block, entry.total_ns, entry.calls});
   }
   std::stable_sort(groups.begin(), groups.end(),
                    [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });

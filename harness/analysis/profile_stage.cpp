@@ -88,9 +88,9 @@ json operator_json(const operator_figures& figures) {
   object.put("op_name", record.op_name);
   object.put("calls_count", record.calls);
   object.put("total_ns", total_ns);
-  object.put("mean_ns", total_ns ? measured<double>(static_cast<double>(*total_ns) /
-                                                    static_cast<double>(record.calls))
-                                 : measured<double>::absent(total_ns.reason()));
+  object.put("mean_ns",
+             total_ns ? measured<double>(static_cast<double>(*total_ns) / static_cast<double>(record.calls))
+                      : measured<double>::absent(total_ns.reason()));
   object.put("exclusive_ns", figures.exclusive_ns);
   object.put("share_ratio", figures.share_ratio);
   object.put("cuda_ns", or_absent(record.cuda_ns, figures.cuda_absent_reason));

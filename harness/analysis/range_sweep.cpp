@@ -65,13 +65,18 @@ class thread_sweep {
  public:
   thread_sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
                const std::vector<std::string>& stages, thread_key thread, sweep_visitor& visitor)
-      : m_timeline(timeline), m_stages(stages), m_thread(thread), m_visitor(visitor), m_cursor(windows, thread.first) {}
+      : m_timeline(timeline),
+        m_stages(stages),
+        m_thread(thread),
+        m_visitor(visitor),
+        m_cursor(windows, thread.first) {}
 
   void run(thread_events& events) {
     const std::vector<core::range_record>& ranges = m_timeline.ranges;
     const std::vector<core::kernel_execution>& kernels = m_timeline.kernels;
     sort_unless_sorted(events.ranges, [&](std::uint32_t a, std::uint32_t b) {
-      return std::tie(ranges[a].start_ns, *ranges[b].end_ns) < std::tie(ranges[b].start_ns, *ranges[a].end_ns);
+      return std::tie(ranges[a].start_ns, *ranges[b].end_ns) <
+             std::tie(ranges[b].start_ns, *ranges[a].end_ns);
     });
     sort_unless_sorted(events.kernels, [&](std::uint32_t a, std::uint32_t b) {
       return kernels[a].launched_ns < kernels[b].launched_ns;
@@ -164,7 +169,9 @@ std::vector<stage_window> find_windows(const core::timeline& timeline, const std
 
 void sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
            const std::vector<std::string>& stages, const std::string& domain, sweep_visitor& visitor) {
-  const auto belongs = [&](const core::range_record& range) { return range.end_ns && range.domain == domain; };
+  const auto belongs = [&](const core::range_record& range) {
+    return range.end_ns && range.domain == domain;
+  };
   // Counted first: vectors that grow hold half as much again for a moment.
   std::map<thread_key, std::pair<std::size_t, std::size_t>> counts;
   for (const core::range_record& range : timeline.ranges) {

@@ -134,8 +134,7 @@ region_list region_tree::take(const std::string& capture, std::size_t most) cons
   for (const auto& [key, sum] : kernels) {
     const auto& [place, process_id, device, name] = key;
     region& owner = result.regions[place];
-    owner.kernels.push_back(
-        {std::string(name), process_id, device, sum.total_ns, sum.calls, sum.instances});
+    owner.kernels.push_back({std::string(name), process_id, device, sum.total_ns, sum.calls, sum.instances});
     owner.kernel_ns += sum.total_ns;
     owner.kernel_calls += sum.calls;
   }

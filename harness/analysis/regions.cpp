@@ -23,7 +23,7 @@ struct operation {
 constexpr std::size_t most_operations = std::size_t{1} << 30;
 
 struct thread_work {
-  std::vector<operation> operations;                                ///< in the order of their launch
+  std::vector<operation> operations;                              ///< in the order of their launch
   std::map<std::string_view, std::vector<std::uint32_t>> ranges;  ///< by domain: index into the timeline's
 };
 
@@ -55,7 +55,8 @@ std::map<thread_key, thread_work> split_by_thread(const core::timeline& timeline
   for (std::size_t i = 0; i < timeline.ranges.size(); ++i) {
     const core::range_record& range = timeline.ranges[i];
     if (!range.end_ns || range.style != core::range_style::push_pop) continue;
-    threads[{range.process_id, range.thread_id}].ranges[range.domain].push_back(static_cast<std::uint32_t>(i));
+    threads[{range.process_id, range.thread_id}].ranges[range.domain].push_back(
+        static_cast<std::uint32_t>(i));
   }
   collect(timeline.kernels, operation::kernel, threads);
   collect(timeline.copies, operation::copy, threads);
@@ -122,8 +123,7 @@ class region_walk {
     }
     const std::size_t parent = m_stack.empty() ? m_root : m_stack.back().node;
     if (!m_stack.empty()) m_stack.back().nested_ns += *range.end_ns - range.start_ns;
-    m_stack.push_back(
-        {m_tree.child(parent, range.name), ++m_instances, range.start_ns, *range.end_ns});
+    m_stack.push_back({m_tree.child(parent, range.name), ++m_instances, range.start_ns, *range.end_ns});
   }
 
   void leave() {

@@ -75,9 +75,9 @@ measured<bool> logits_agree(const run_facts& facts) {
 run_figures analyze_run(const run_facts& facts) {
   run_figures figures;
   figures.bare = analyze_bare(facts.bare);
-  figures.timeline = analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain,
-                                       facts.captures_absent_reason,
-                                       {graph_maps(facts), facts.kernel_categories, facts.region_kernels});
+  figures.timeline =
+      analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
+                        {graph_maps(facts), facts.kernel_categories, facts.region_kernels});
   for (bare_stage& bare : all_stages(facts.bare, figures.bare)) {
     measured<traced_stage> traced = traced_of(facts, figures.timeline, bare.name);
     const measured<double> overhead_ratio = overhead(bare, traced);

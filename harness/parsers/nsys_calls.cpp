@@ -76,8 +76,8 @@ class launch_index {
 
 /// Calls that make the host wait for the device, or that move data.
 bool is_kept(std::string_view name) {
-  return name.find("Synchronize") != std::string_view::npos || name.find("Memcpy") != std::string_view::npos ||
-         name.find("Memset") != std::string_view::npos;
+  return name.find("Synchronize") != std::string_view::npos ||
+         name.find("Memcpy") != std::string_view::npos || name.find("Memset") != std::string_view::npos;
 }
 
 }  // namespace
@@ -103,7 +103,8 @@ void read_nsys_calls(const sqlite_reader& database, nsys_strings& strings, core:
     const auto [name, is_new] = kept_names.try_emplace(rows.integer(4), false);
     if (is_new) name->second = is_kept(strings.at(rows.integer(4)));
     if (name->second) {
-      result.calls.push_back({strings.at(rows.integer(4)), process_id, thread_id, start_ns, end_ns, correlation});
+      result.calls.push_back(
+          {strings.at(rows.integer(4)), process_id, thread_id, start_ns, end_ns, correlation});
     }
   }
   const auto by_start = [](const core::host_call& a, const core::host_call& b) {

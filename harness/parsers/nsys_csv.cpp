@@ -28,8 +28,8 @@ class csv_report {
     if (text.empty()) return;
     check_encoding(text);
     if (text.back() != '\n') {
-      fail(static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1, "truncated: the last line has no end",
-           damaged);
+      fail(static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1,
+           "truncated: the last line has no end", damaged);
     }
     std::istringstream in(text);
     const bool has_cr = text.find('\r') != std::string::npos;
@@ -39,7 +39,9 @@ class csv_report {
   }
 
   std::size_t row_count() const { return m_row_count; }
-  bool has_column(const char* column) const { return m_row_count > 0 && m_document.GetColumnIdx(column) >= 0; }
+  bool has_column(const char* column) const {
+    return m_row_count > 0 && m_document.GetColumnIdx(column) >= 0;
+  }
 
   std::string text(const char* column, std::size_t row) const {
     const auto index = m_document.GetColumnIdx(column);
@@ -74,8 +76,8 @@ class csv_report {
 
   /// nsys writes UTF-8 without a mark; an editor or a shell may have made something else of it.
   void check_encoding(const std::string& text) const {
-    const bool has_mark = text.starts_with("\xEF\xBB\xBF") || text.starts_with("\xFF\xFE") ||
-                          text.starts_with("\xFE\xFF");
+    const bool has_mark =
+        text.starts_with("\xEF\xBB\xBF") || text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
     if (has_mark || text.find('\0') != std::string::npos) {
       fail(1, "of another encoding than nsys writes (UTF-8 without a byte order mark)",
            "use the file as 'nsys stats' wrote it");

@@ -20,9 +20,9 @@ using domain_table = std::map<std::pair<std::uint32_t, std::int64_t>, std::strin
 
 domain_table read_domains(const sqlite_reader& database, nsys_strings& strings, core::text_pool& texts) {
   domain_table domains;
-  sqlite_rows rows = database.query(
-      fmt::format("SELECT globalTid, domainId, text, {} FROM NVTX_EVENTS WHERE eventType = {}",
-                  database.column_or_null("NVTX_EVENTS", "textId"), domain_create_event));
+  sqlite_rows rows =
+      database.query(fmt::format("SELECT globalTid, domainId, text, {} FROM NVTX_EVENTS WHERE eventType = {}",
+                                 database.column_or_null("NVTX_EVENTS", "textId"), domain_create_event));
   while (rows.next()) {
     const std::optional<std::int64_t> text_id = rows.optional_integer(3);
     const std::string_view name =
@@ -80,8 +80,8 @@ void read_nsys_ranges(const sqlite_reader& database, nsys_strings& strings, core
       last_domain_key = key;
     }
     range.domain = last_domain;
-    range.name = rows.is_null(5) && !rows.is_null(6) ? strings.at(rows.integer(6))
-                                                     : result.texts.keep(rows.text(5));
+    range.name =
+        rows.is_null(5) && !rows.is_null(6) ? strings.at(rows.integer(6)) : result.texts.keep(rows.text(5));
     result.ranges.push_back(range);
   }
   const auto by_time = [](const core::range_record& a, const core::range_record& b) {

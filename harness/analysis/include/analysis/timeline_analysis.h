@@ -18,12 +18,12 @@ inline constexpr const char* decode_step_range = "decode_step";
 
 struct operator_figures {
   core::operator_record record;
-  std::string total_absent_reason;        ///< where the record has no total_ns
-  std::string cuda_absent_reason;         ///< where the record has no cuda_ns
-  measured<std::int64_t> exclusive_ns;    ///< host time without the operators nested inside
-  measured<double> share_ratio;           ///< self time on the stage's own thread over the stage's time
+  std::string total_absent_reason;           ///< where the record has no total_ns
+  std::string cuda_absent_reason;            ///< where the record has no cuda_ns
+  measured<std::int64_t> exclusive_ns;       ///< host time without the operators nested inside
+  measured<double> share_ratio;              ///< self time on the stage's own thread over the stage's time
   measured<std::int64_t> cuda_exclusive_ns;  ///< kernels launched in it and in no operator nested inside
-  measured<double> cuda_share_ratio;      ///< of the stage's kernel time
+  measured<double> cuda_share_ratio;         ///< of the stage's kernel time
 };
 
 struct traced_steps {
@@ -54,9 +54,7 @@ struct traced_activity {
   std::int64_t copy_ns = 0;
   std::int64_t copy_bytes = 0;
 
-  std::int64_t gap_ns() const {
-    return gap_launch_ns + gap_synchronisation_ns + gap_copy_ns + gap_other_ns;
-  }
+  std::int64_t gap_ns() const { return gap_launch_ns + gap_synchronisation_ns + gap_copy_ns + gap_other_ns; }
 };
 
 struct traced_stage {
@@ -73,7 +71,7 @@ struct traced_stage {
   std::vector<core::kernel_record> kernels;       ///< largest total first
   std::vector<core::kernel_group> kernel_groups;  ///< the same, also by operator, grid and block
   std::vector<category_figures> categories;       ///< largest total first
-  measured<std::int64_t> kernel_ns;    ///< sum over kernels; may exceed the wall on many streams
+  measured<std::int64_t> kernel_ns;               ///< sum over kernels; may exceed the wall on many streams
   measured<double> device_idle_ratio;  ///< share of the traced stage in which a device ran no kernel
   measured<traced_activity> activity;
 };

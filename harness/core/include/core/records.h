@@ -103,7 +103,7 @@ struct timeline {
   std::vector<host_call> calls{};
   std::vector<opaque_graph> opaque_graphs{};
   std::vector<std::string> doubts{};  ///< what the tool itself says it may have missed
-  text_pool texts{};  ///< what the records' texts point into
+  text_pool texts{};                  ///< what the records' texts point into
 };
 
 /// A kernel's sum over one stage (R12).
@@ -143,7 +143,7 @@ struct operator_record {
   std::string op_name;
   std::optional<std::int64_t> total_ns;  ///< host time inside the range, nested ranges included; nothing
                                          ///< where the operator was replayed from a graph
-  std::optional<std::int64_t> cuda_ns;  ///< device time of the kernels it launched
+  std::optional<std::int64_t> cuda_ns;   ///< device time of the kernels it launched
   std::int64_t calls = 0;
 };
 
