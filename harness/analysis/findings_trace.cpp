@@ -82,10 +82,10 @@ void judge_overlap(const stage_figures& stage, findings& result) {
   const auto busy_ns = static_cast<double>(stage.traced->activity->busy_ns);
   const auto kernel_ns = static_cast<double>(*stage.traced->kernel_ns);
   if (busy_ns <= 0 || kernel_ns < overlap_ratio * busy_ns) return;
-  result.takeaways.push_back(
-      {stage.bare.name, "Its kernels overlap: the time of each holds its wait for the one before.",
-       fmt::format("kernel times sum to {} of the time in which any kernel ran",
-                   percent(kernel_ns / busy_ns))});
+  result.takeaways.push_back({stage.bare.name,
+                              "Its kernels overlap: the time of each holds its wait for the one before.",
+                              fmt::format("kernel times sum to {} of the time in which any kernel ran",
+                                          percent(kernel_ns / busy_ns))});
 }
 
 void judge_categories(const stage_figures& stage, findings& result) {
