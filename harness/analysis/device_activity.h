@@ -25,8 +25,8 @@ struct device_activity {
   gap_causes gaps;           ///< of those devices
 };
 
-/// `kernel_windows`: for each kernel of the timeline 1 + the index of its window, or 0. Kernels in no order of
-/// time are put in order first. One result a window.
+/// `kernel_windows`: for each kernel of the timeline 1 + the index of its window, or 0. Kernels in no order
+/// of time are put in order first. One result a window.
 std::vector<device_activity> find_activity(const core::timeline& timeline,
                                            const std::vector<stage_window>& windows,
                                            const std::vector<std::uint32_t>& kernel_windows);

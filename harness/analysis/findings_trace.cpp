@@ -19,6 +19,8 @@ constexpr double large_operator_ratio = 0.25;
 constexpr double large_kernel_ratio = 0.25;
 constexpr double large_idle_ratio = 0.10;
 constexpr double large_uncovered_ratio = 0.20;
+constexpr double bound_by_launches_ratio = 0.40;
+constexpr double overlap_ratio = 1.05;
 
 std::string count_of_calls(std::int64_t calls) {
   return fmt::format("{} {}", calls, calls == 1 ? "call" : "calls");
@@ -37,8 +39,11 @@ struct idle_cause {
 };
 
 idle_cause largest_cause(const idle_figures& idle) {
+  const bool is_bound = idle.launch_ns >= bound_by_launches_ratio * (idle.busy_ns + idle.idle_ns);
   const std::array<idle_cause, 4> causes{{
-      {idle.launch_ns, "It is bound by launches: the device waits for the host.",
+      {idle.launch_ns,
+       is_bound ? "It is bound by launches: the device waits for the host."
+                : "Its device idles, most of it while it waits for launches.",
        "Launch less: CUDA graphs, fused kernels, fewer and larger launches."},
       {idle.synchronisation_ns, "Its device idles while the host synchronises.",
        "Synchronise less: keep results on the device, and launch ahead."},
@@ -69,6 +74,18 @@ void judge_idle(const run_figures& figures, const stage_figures& stage, findings
   result.takeaways.push_back({stage.bare.name, std::string(cause.words), evidence});
   result.recommendations.push_back(
       saving(figures, stage, cause.ns / stage.bare.time_ns->median, std::string(cause.remedy), evidence));
+}
+
+/// With programmatic dependent launch a kernel starts early and waits inside: its time holds that wait.
+void judge_overlap(const stage_figures& stage, findings& result) {
+  if (!stage.traced->activity || !stage.traced->kernel_ns) return;
+  const auto busy_ns = static_cast<double>(stage.traced->activity->busy_ns);
+  const auto kernel_ns = static_cast<double>(*stage.traced->kernel_ns);
+  if (busy_ns <= 0 || kernel_ns < overlap_ratio * busy_ns) return;
+  result.takeaways.push_back({stage.bare.name,
+                              "Its kernels overlap: the time of each holds its wait for the one before.",
+                              fmt::format("kernel times sum to {} of the time in which any kernel ran",
+                                          percent(kernel_ns / busy_ns))});
 }
 
 void judge_categories(const stage_figures& stage, findings& result) {
@@ -122,6 +139,7 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
 void judge_kernels(const run_figures& figures, const stage_figures& stage, findings& result) {
   judge_idle(figures, stage, result);
   if (stage.traced->kernels.empty()) return;
+  judge_overlap(stage, result);
   judge_categories(stage, result);
   const core::kernel_record& largest = stage.traced->kernels.front();
   const measured<double> share =

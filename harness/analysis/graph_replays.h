@@ -16,7 +16,7 @@ struct graph_attribution {
 
   /// What the map says of one kernel.
   struct place {
-    std::uint32_t op : 31 = no_operator;   ///< index into `operators`
+    std::uint32_t op : 31 = no_operator;    ///< index into `operators`
     std::uint32_t begins_operator : 1 = 0;  ///< the node before it belongs to another operator
     bool is_unmatched() const { return op == no_operator && begins_operator != 0; }
   };

@@ -170,7 +170,8 @@ analysis::run_facts gather_run(const fs::path& run_dir) {
   facts.config_hash = config.hash();
   facts.nvtx_domain = config.text("workload.nvtx_domain");
   facts.top_n_kernels = static_cast<std::size_t>(config.integer("run.top_n_kernels"));
-  facts.kernel_categories = {rules_of(config, "categories.kernels"), rules_of(config, "categories.operators")};
+  facts.kernel_categories = {rules_of(config, "categories.kernels"),
+                             rules_of(config, "categories.operators")};
   facts.region_kernels = {config.list("regions.include_kernels"), config.list("regions.exclude_kernels")};
   facts.bare = gather_bare(run_dir, config);
   gather_captures(run_dir, config, facts);

@@ -220,7 +220,8 @@ std::vector<schema_row> report_rows() {
 const std::vector<schema_row>& schema() {
   static const std::vector<schema_row> rows = [] {
     std::vector<schema_row> all;
-    for (auto part : {runner_rows, workload_rows, model_rows, shape_rows, profiler_rows, hardware_rows, report_rows}) {
+    for (auto part :
+         {runner_rows, workload_rows, model_rows, shape_rows, profiler_rows, hardware_rows, report_rows}) {
       for (schema_row& row : part()) all.push_back(std::move(row));
     }
     return all;

@@ -62,11 +62,13 @@ outcome run(const std::vector<std::string>& command, const fs::path& folder, uns
     usleep(2000);
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  return {WIFEXITED(status) && WEXITSTATUS(status) == 0, elapsed.count(), std::int64_t{usage.ru_maxrss} * 1024,
-          stopped};
+  return {WIFEXITED(status) && WEXITSTATUS(status) == 0, elapsed.count(),
+          std::int64_t{usage.ru_maxrss} * 1024, stopped};
 }
 
-void write(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream(file) << text;
+}
 
 /// What `profgate analyze` needs of a run directory.
 fs::path make_run(const fs::path& folder) {
@@ -92,7 +94,8 @@ sums ours(const fs::path& run, bool with_projection) {
   const nlohmann::json profile = nlohmann::json::parse(std::ifstream(run / "profile.json"));
   sums all;
   for (const auto& kernel : profile["kernels"]["overall"]) {
-    add(all, "kernel " + kernel["kernel_name"].get<std::string>(), {kernel["total_ns"], kernel["calls_count"]});
+    add(all, "kernel " + kernel["kernel_name"].get<std::string>(),
+        {kernel["total_ns"], kernel["calls_count"]});
   }
   for (const auto& region : profile["regions"]["sections"]) {
     const std::string name = region["domain"].get<std::string>() + ":" + region["name"].get<std::string>();
@@ -153,8 +156,17 @@ struct stats_outcome {
 stats_outcome run_stats(const fs::path& trace, const fs::path& folder, const report_names& names,
                         unsigned limit_s) {
   const auto command = [&](const std::string& reports) {
-    return std::vector<std::string>{"nsys", "stats", "-r", reports, "-f", "csv", "--force-overwrite", "true",
-                                    "-o", (folder / "stats").string(), trace.string()};
+    return std::vector<std::string>{"nsys",
+                                    "stats",
+                                    "-r",
+                                    reports,
+                                    "-f",
+                                    "csv",
+                                    "--force-overwrite",
+                                    "true",
+                                    "-o",
+                                    (folder / "stats").string(),
+                                    trace.string()};
   };
   const outcome three = run(command(names.kernels + "," + names.ranges + "," + names.range_kernels), folder);
   if (!three.ok) return {};
@@ -175,8 +187,8 @@ outcome best_of_three(const std::vector<std::string>& command, const fs::path& f
 
 int compare(const fs::path& folder, const std::vector<std::int64_t>& sizes, unsigned limit_s, bool check) {
   const report_names names = probe_names(folder);
-  std::printf("%10s %9s %10s %10s %9s %8s %9s %s\n", "kernels", "file, MB", "analyze, s", "nsys, s", "quotient",
-              "peak, MB", "peak/file", "figures");
+  std::printf("%10s %9s %10s %10s %9s %8s %9s %s\n", "kernels", "file, MB", "analyze, s", "nsys, s",
+              "quotient", "peak, MB", "peak/file", "figures");
   bool promises_kept = true;
   std::vector<double> seconds_per_kernel;
   for (const std::int64_t size : sizes) {
@@ -195,8 +207,8 @@ int compare(const fs::path& folder, const std::vector<std::int64_t>& sizes, unsi
     const bool same = stats.ok && ours(run_dir, stats.projected) == theirs(folder, names, stats.projected);
     std::printf("%10lld %9.1f %10.3f %s%9.2f %s%8.1f %8.1f %9.2f %s\n", static_cast<long long>(kernels),
                 file_bytes / 1e6, analyze.seconds, stats.projected ? " " : ">", stats.seconds,
-                stats.projected ? " " : ">", quotient,
-                static_cast<double>(analyze.peak_bytes) / 1e6, memory_ratio,
+                stats.projected ? " " : ">", quotient, static_cast<double>(analyze.peak_bytes) / 1e6,
+                memory_ratio,
                 !stats.ok          ? "no nsys here"
                 : !same            ? "DIFFERENT"
                 : !stats.projected ? "equal, but for the projection: nsys was stopped"

@@ -30,7 +30,8 @@ struct operator_kind {
 constexpr std::array<operator_kind, 5> layer_operators{{
     {"attn.qkv",
      "void llm::cuda::vector_products::gemv<__nv_bfloat16, (llm::cuda::product_end)0, "
-     "(llm::cuda::vector_products::weight_layout)0, (int)2, (int)4>(llm::cuda::vector_products::arguments<T1>)",
+     "(llm::cuda::vector_products::weight_layout)0, (int)2, "
+     "(int)4>(llm::cuda::vector_products::arguments<T1>)",
      256, 5400},
     {"attn.core",
      "void llm::cuda::attention_decode::split_attention<__nv_bfloat16, (int)128, (int)2, "
@@ -38,15 +39,18 @@ constexpr std::array<operator_kind, 5> layer_operators{{
      8, 5900},
     {"attn.out",
      "void llm::cuda::vector_products::gemv<__nv_bfloat16, (llm::cuda::product_end)1, "
-     "(llm::cuda::vector_products::weight_layout)0, (int)1, (int)8>(llm::cuda::vector_products::arguments<T1>)",
+     "(llm::cuda::vector_products::weight_layout)0, (int)1, "
+     "(int)8>(llm::cuda::vector_products::arguments<T1>)",
      128, 6800},
     {"mlp.gate_up",
      "void llm::cuda::vector_products::gemv<__nv_bfloat16, (llm::cuda::product_end)2, "
-     "(llm::cuda::vector_products::weight_layout)0, (int)1, (int)4>(llm::cuda::vector_products::arguments<T1>)",
+     "(llm::cuda::vector_products::weight_layout)0, (int)1, "
+     "(int)4>(llm::cuda::vector_products::arguments<T1>)",
      264, 6700},
     {"mlp.down",
      "void llm::cuda::vector_products::gemv<__nv_bfloat16, (llm::cuda::product_end)1, "
-     "(llm::cuda::vector_products::weight_layout)0, (int)1, (int)8>(llm::cuda::vector_products::arguments<T1>)",
+     "(llm::cuda::vector_products::weight_layout)0, (int)1, "
+     "(int)8>(llm::cuda::vector_products::arguments<T1>)",
      136, 7000},
 }};
 constexpr operator_kind embed{"embed", "void llm::cuda::tokens::embed_kernel<__nv_bfloat16>(const T1 *, int)",
@@ -54,9 +58,11 @@ constexpr operator_kind embed{"embed", "void llm::cuda::tokens::embed_kernel<__n
 constexpr operator_kind lm_head{
     "lm_head",
     "void llm::cuda::vector_products::gemv<__nv_bfloat16, (llm::cuda::product_end)3, "
-    "(llm::cuda::vector_products::weight_layout)0, (int)2, (int)4>(llm::cuda::vector_products::arguments<T1>)",
+    "(llm::cuda::vector_products::weight_layout)0, (int)2, "
+    "(int)4>(llm::cuda::vector_products::arguments<T1>)",
     264, 72000};
-constexpr operator_kind sample{"sample", "llm::cuda::tokens::choose_kernel(const float *, int, int)", 64, 70000};
+constexpr operator_kind sample{"sample", "llm::cuda::tokens::choose_kernel(const float *, int, int)", 64,
+                               70000};
 constexpr int kernels_per_step = layers * static_cast<int>(layer_operators.size()) + 3;
 
 constexpr const char* schema =
@@ -71,12 +77,14 @@ constexpr const char* schema =
     "INTEGER, domainId INTEGER, uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, uint32Value "
     "INTEGER, int32Value INTEGER, floatValue REAL, jsonTextId INTEGER, jsonText TEXT, binaryData TEXT);"
     "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass "
-    "INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER "
+    "INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue "
+    "INTEGER "
     "NOT NULL, callchainId INTEGER);"
     "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER "
     "NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId "
     "INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName "
-    "INTEGER, launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT "
+    "INTEGER, launchType INTEGER, cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER "
+    "NOT "
     "NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, "
     "blockZ INTEGER NOT NULL, staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, "
     "localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, "
@@ -132,7 +140,8 @@ class insertion {
 /// Host and device clocks of the made run.
 class writer {
  public:
-  explicit writer(const std::filesystem::path& file) : m_database(file), m_ready((m_database.run(schema), true)) {
+  explicit writer(const std::filesystem::path& file)
+      : m_database(file), m_ready((m_database.run(schema), true)) {
     m_database.run("BEGIN");
     m_domain.row({1, 75, thread, text("LLM"), 1});
   }
@@ -158,9 +167,33 @@ class writer {
     const std::int64_t started = std::max(m_device_ns + 900, called + 5000);
     m_device_ns = started + kind.mean_ns + random(kind.mean_ns / 4);
     const std::string function = std::string(kind.name) + "_kernel";
-    m_kernels.row({started, m_device_ns, 0, 1, 0, 13, m_correlation, process, text(kind.kernel), text(function),
-                   text("_ZN" + function), 1, 1, 64, kind.blocks, 1, 1, 256, 1, 1, 1024, 8192, 0, 0,
-                   m_correlation, 32768, 1});
+    m_kernels.row({started,
+                   m_device_ns,
+                   0,
+                   1,
+                   0,
+                   13,
+                   m_correlation,
+                   process,
+                   text(kind.kernel),
+                   text(function),
+                   text("_ZN" + function),
+                   1,
+                   1,
+                   64,
+                   kind.blocks,
+                   1,
+                   1,
+                   256,
+                   1,
+                   1,
+                   1024,
+                   8192,
+                   0,
+                   0,
+                   m_correlation,
+                   32768,
+                   1});
     m_host_ns += 300;
     m_ranges.row({opened, m_host_ns, 59, thread, text(kind.name), 1});
     ++m_written;
@@ -196,13 +229,16 @@ class writer {
   }
 
  private:
-  std::int64_t random(int below) { return static_cast<std::int64_t>(m_random() % static_cast<unsigned>(below + 1)); }
+  std::int64_t random(int below) {
+    return static_cast<std::int64_t>(m_random() % static_cast<unsigned>(below + 1));
+  }
 
   database m_database;
   bool m_ready;
-  insertion m_domain{m_database,
-                     "INSERT INTO NVTX_EVENTS (start, eventType, globalTid, text, domainId) SELECT ?1, ?2, ?3, "
-                     "value, ?5 FROM StringIds WHERE id = ?4"};
+  insertion m_domain{
+      m_database,
+      "INSERT INTO NVTX_EVENTS (start, eventType, globalTid, text, domainId) SELECT ?1, ?2, ?3, "
+      "value, ?5 FROM StringIds WHERE id = ?4"};
   insertion m_ranges{m_database,
                      "INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, textId, domainId) VALUES "
                      "(?, ?, ?, ?, ?, ?)"};

@@ -82,9 +82,8 @@ TEST_P(nsys_stats, finds_the_same_kernels_in_each_range) {
   sums ours;
   for (const analysis::region& region : m_figures.regions.regions) {
     for (const analysis::region_kernel& kernel : region.kernels) {
-      auto& [total_ns, calls, instances] =
-          ours[region.domain + ":" + region.path.back() + " " + std::to_string(kernel.process_id) + " " +
-               kernel.kernel_name];
+      auto& [total_ns, calls, instances] = ours[region.domain + ":" + region.path.back() + " " +
+                                                std::to_string(kernel.process_id) + " " + kernel.kernel_name];
       total_ns += kernel.total_ns;
       calls += kernel.calls;
       instances += kernel.instances;

@@ -136,7 +136,7 @@ std::vector<std::vector<std::string>> headings_of(const std::string& output_file
     std::vector<std::string> headings;
     render_reports(analysis::profile_json(entry.facts), PROFGATE_TEMPLATES_DIR, "",
                    [&](const fs::path& path, std::string_view text) {
-                     if (path.filename() != output_file) return;
+                     if (path != output_file) return;
                      std::istringstream lines{std::string(text)};
                      for (std::string line; std::getline(lines, line);) {
                        if (line.starts_with("## ")) headings.push_back(line.substr(3));

@@ -29,7 +29,7 @@ std::vector<range_summary> read_nvtx_pushpop_csv(const std::filesystem::path& fi
 struct projection_summary {
   std::string domain;  ///< empty: the default domain
   std::string name;
-  std::string style;           ///< "PushPop" or "StartEnd"
+  std::string style;              ///< "PushPop" or "StartEnd"
   std::int64_t projected_ns = 0;  ///< from the first GPU operation's start to the last one's end, summed
   std::int64_t range_ns = 0;      ///< host time of the same instances
   std::int64_t instances = 0;
