@@ -338,6 +338,21 @@ TEST_F(cuda_decoder, agrees_with_the_cpu_where_work_is_split) {
   }
 }
 
+/// So little that racecheck gets through it.
+TEST_F(cuda_decoder, decodes_a_little_as_the_cpu_does) {
+  for (const char* name : {"llama-tiny", "deepseek-moe-tiny"}) {
+    const auto shape = shipped_shape(name);
+    for (const char* dtype : {"float32", "bfloat16"}) {
+      for (const std::int64_t batch : {1, 3}) {
+        const auto on_gpu = make_on("cuda", shape, {batch, 16, 12}, dtype);
+        const auto on_cpu = make_on("cpu", shape, {1, 16, 12}, "float32");
+        const double cosine = compare(on_gpu->engine(), on_cpu->engine(), 12, 2, shape).mean_cosine;
+        EXPECT_GE(cosine, 0.97) << name << ", " << dtype << ", batch " << batch;
+      }
+    }
+  }
+}
+
 TEST_F(cuda_decoder, reproduces_the_tiny_references) {
   reproduce("llama-tiny", {1, 5});
   reproduce("deepseek-moe-tiny", {1, 5});

@@ -13,8 +13,7 @@
 namespace profgate::test {
 namespace {
 
-const std::filesystem::path recorded =
-    std::filesystem::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1/qwen3-3layers";
+const std::filesystem::path recorded = std::filesystem::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1";
 
 class nsys_stats : public ::testing::TestWithParam<std::string> {
  protected:
@@ -37,7 +36,7 @@ TEST_P(nsys_stats, has_the_same_kernels) {
   for (const core::kernel_record& kernel : parsers::read_kernel_sum_csv(csv("cuda_gpu_kern_sum"))) {
     theirs[kernel.kernel_name] = {kernel.total_ns, kernel.calls, 0};
   }
-  EXPECT_EQ(theirs.size(), 17U);
+  EXPECT_GE(theirs.size(), 8U);
   EXPECT_EQ(ours, theirs);
 }
 
@@ -52,7 +51,7 @@ TEST_P(nsys_stats, has_the_same_host_time_by_range) {
   for (const parsers::range_summary& range : parsers::read_nvtx_pushpop_csv(csv("nvtx_pushpop_sum"))) {
     theirs[range.domain + ":" + range.name] = {range.total_ns, range.instances, 0};
   }
-  EXPECT_EQ(theirs.size(), 15U);
+  EXPECT_GE(theirs.size(), 2U);
   EXPECT_EQ(ours, theirs);
 }
 
@@ -69,8 +68,9 @@ TEST_P(nsys_stats, projects_ranges_onto_the_gpu_alike) {
   for (const auto& range : parsers::read_nvtx_projection_csv(csv("nvtx_gpu_proj_sum"))) {
     theirs[range.domain + ":" + range.name] = {range.projected_ns, range.instances, range.operations};
   }
-  EXPECT_EQ(theirs.size(), 15U);
+  EXPECT_GE(theirs.size(), 2U);
   EXPECT_EQ(ours, theirs);
+  if (!std::filesystem::exists(csv("nvtx_gpu_proj_trace"))) return;
   sums by_instance;
   for (const auto& range : parsers::read_nvtx_projection_csv(csv("nvtx_gpu_proj_trace"))) {
     by_instance[range.domain + ":" + range.name] = {range.projected_ns, range.instances, range.operations};
@@ -95,11 +95,13 @@ TEST_P(nsys_stats, finds_the_same_kernels_in_each_range) {
     theirs[row.domain + ":" + row.name + " " + std::to_string(row.process_id) + " " + row.kernel_name] = {
         row.total_ns, row.kernel_instances, row.range_instances};
   }
-  EXPECT_GT(theirs.size(), 30U);
+  EXPECT_GE(theirs.size(), 16U);
   EXPECT_EQ(ours, theirs);
 }
 
-INSTANTIATE_TEST_SUITE_P(recordings, nsys_stats, ::testing::Values("eager", "graph"));
+INSTANTIATE_TEST_SUITE_P(recordings, nsys_stats,
+                         ::testing::Values("qwen3-3layers/eager", "qwen3-3layers/graph",
+                                           "qwen3-0.6b.decode-b1/run", "qwen3-0.6b.decode-b1/run.prefill"));
 
 }  // namespace
 }  // namespace profgate::test
