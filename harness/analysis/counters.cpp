@@ -117,7 +117,7 @@ class group_finder {
 
 bool comes_before(const counted_kernel& a, const counted_kernel& b) {
   const auto key = [](const counted_kernel& kernel) {
-    return std::make_tuple(-kernel.group.total_ns, std::cref(kernel.group.kernel_name),
+    return std::make_tuple(-kernel.group.cost_ns(), std::cref(kernel.group.kernel_name),
                            std::cref(kernel.group.op), kernel.group.grid, kernel.group.block);
   };
   return key(a) < key(b);
@@ -128,7 +128,7 @@ measured<double> coverage_of(const stage_counters& counters, double stage_ns,
   if (!absent_reason.empty()) return measured<double>::absent(absent_reason);
   double counted_ns = 0;
   for (const counted_kernel& kernel : counters.kernels)
-    counted_ns += static_cast<double>(kernel.group.total_ns);
+    counted_ns += static_cast<double>(kernel.group.cost_ns());
   return quotient(counted_ns, stage_ns);
 }
 
@@ -165,7 +165,7 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
   if (launches.empty())
     return measured<stage_counters>::absent(fmt::format("ncu counted no launch of {}", stage));
   double stage_ns = 0;
-  for (const core::kernel_group& group : groups) stage_ns += static_cast<double>(group.total_ns);
+  for (const core::kernel_group& group : groups) stage_ns += static_cast<double>(group.cost_ns());
   stage_counters result;
   for (const auto& [key, counted] : launches) {
     counted_kernel kernel = figures_of(counted, roofs);
@@ -175,7 +175,7 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
                                    ? "the timeline has no launch of this name, grid and block"
                                    : groups_absent_reason;
     kernel.share_ratio = kernel.is_in_timeline
-                             ? quotient(static_cast<double>(kernel.group.total_ns), stage_ns)
+                             ? quotient(static_cast<double>(kernel.group.cost_ns()), stage_ns)
                              : measured<double>::absent(reason);
     result.launches += kernel.launches;
     if (!kernel.is_in_timeline) result.unmatched_launches += kernel.launches;

@@ -82,10 +82,12 @@ void judge_overlap(const stage_figures& stage, findings& result) {
   const auto busy_ns = static_cast<double>(stage.traced->activity->busy_ns);
   const auto kernel_ns = static_cast<double>(*stage.traced->kernel_ns);
   if (busy_ns <= 0 || kernel_ns < overlap_ratio * busy_ns) return;
-  result.takeaways.push_back({stage.bare.name,
-                              "Its kernels overlap: the time of each holds its wait for the one before.",
-                              fmt::format("kernel times sum to {} of the time in which any kernel ran",
-                                          percent(kernel_ns / busy_ns))});
+  result.takeaways.push_back(
+      {stage.bare.name,
+       "Its kernels overlap: the time of each holds its wait for the one before, which "
+       "shares leave out.",
+       fmt::format("kernel times sum to {} of the time in which any kernel ran",
+                   percent(kernel_ns / busy_ns))});
 }
 
 void judge_categories(const stage_figures& stage, findings& result) {
@@ -141,9 +143,11 @@ void judge_kernels(const run_figures& figures, const stage_figures& stage, findi
   if (stage.traced->kernels.empty()) return;
   judge_overlap(stage, result);
   judge_categories(stage, result);
-  const core::kernel_record& largest = stage.traced->kernels.front();
-  const measured<double> share =
-      quotient(static_cast<double>(largest.total_ns), static_cast<double>(*stage.traced->kernel_ns));
+  const std::vector<core::kernel_record>& kernels = stage.traced->kernels;
+  const core::kernel_record& largest = *std::max_element(
+      kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return a.own_ns < b.own_ns; });
+  const measured<double> share = quotient(static_cast<double>(largest.own_ns.value_or(0)),
+                                          static_cast<double>(*stage.traced->kernel_own_ns));
   if (!share || *share < large_kernel_ratio) return;
   const std::string name = short_name(largest.kernel_name);
   const std::string evidence =

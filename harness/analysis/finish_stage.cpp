@@ -11,7 +11,7 @@ namespace {
 
 operator_figures operator_of(const std::string& stage_name, std::string_view name, const operator_sums& sum,
                              std::int64_t stage_ns, const std::string& no_kernels_reason,
-                             std::int64_t kernel_ns, std::int64_t unmatched_kernels) {
+                             std::int64_t kernel_own_ns, std::int64_t unmatched_kernels) {
   operator_figures figures;
   figures.record = {stage_name, std::string(name), sum.total_ns, std::nullopt,
                     sum.calls + sum.replayed_calls};
@@ -43,10 +43,12 @@ operator_figures operator_of(const std::string& stage_name, std::string_view nam
   if (figures.cuda_absent_reason.empty()) {
     figures.record.cuda_ns = sum.cuda_ns;
     figures.cuda_exclusive_ns = sum.cuda_exclusive_ns;
+    figures.cuda_own_ns = sum.cuda_own_ns;
     figures.cuda_share_ratio =
-        quotient(static_cast<double>(sum.cuda_exclusive_ns), static_cast<double>(kernel_ns));
+        quotient(static_cast<double>(sum.cuda_own_ns), static_cast<double>(kernel_own_ns));
   } else {
     figures.cuda_exclusive_ns = measured<std::int64_t>::absent(figures.cuda_absent_reason);
+    figures.cuda_own_ns = measured<std::int64_t>::absent(figures.cuda_absent_reason);
     figures.cuda_share_ratio = measured<double>::absent(figures.cuda_absent_reason);
   }
   return figures;
@@ -58,12 +60,13 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
   for (const auto& [name, sum] : sums.operators) {
     // Seen only around a launch: the range itself crosses the stage's edge.
     if (sum.calls == 0 && sum.replayed_calls == 0) continue;
-    operators.push_back(operator_of(stage_name, name, sum, stage_ns, no_kernels_reason,
-                                    sums.kernels.total_ns(), sums.unmatched_kernels));
+    operators.push_back(operator_of(stage_name, name, sum, stage_ns, no_kernels_reason, sums.kernels.own_ns(),
+                                    sums.unmatched_kernels));
   }
   const bool by_device_time = sums.has_replays;  // host times of some are not known then
-  const auto weight_ns = [&](const operator_figures& figures) {
-    return by_device_time ? figures.record.cuda_ns.value_or(0) : figures.record.total_ns.value_or(0);
+  const auto weight_ns = [&](const operator_figures& figures) -> std::int64_t {
+    if (!by_device_time) return figures.record.total_ns.value_or(0);
+    return figures.cuda_own_ns ? *figures.cuda_own_ns : 0;
   };
   std::sort(operators.begin(), operators.end(), [&](const auto& a, const auto& b) {
     return std::pair(weight_ns(b), a.record.op_name) < std::pair(weight_ns(a), b.record.op_name);
@@ -74,21 +77,23 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
 std::vector<category_figures> categories_of(const std::vector<core::kernel_group>& groups,
                                             const category_rules& rules) {
   std::map<std::string, category_figures> sums;
-  std::int64_t total_ns = 0;
+  std::int64_t all_own_ns = 0;
   for (const core::kernel_group& group : groups) {
     category_figures& sum = sums[rules.category_of(group.kernel_name, group.op)];
     sum.total_ns += group.total_ns;
+    sum.own_ns += group.cost_ns();
     sum.calls += group.calls;
-    total_ns += group.total_ns;
+    all_own_ns += group.cost_ns();
   }
   std::vector<category_figures> categories;
   for (auto& [category, sum] : sums) {
     sum.category = category;
-    sum.share_ratio = total_ns == 0 ? 0.0 : static_cast<double>(sum.total_ns) / static_cast<double>(total_ns);
+    sum.share_ratio =
+        all_own_ns == 0 ? 0.0 : static_cast<double>(sum.own_ns) / static_cast<double>(all_own_ns);
     categories.push_back(std::move(sum));
   }
   std::stable_sort(categories.begin(), categories.end(),
-                   [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
+                   [](const auto& a, const auto& b) { return a.own_ns > b.own_ns; });
   return categories;
 }
 
@@ -122,6 +127,7 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   result.operators = operators_of(name, sums, result.duration_ns, no_kernels_reason);
   if (!no_kernels_reason.empty()) {
     result.kernel_ns = measured<std::int64_t>::absent(no_kernels_reason);
+    result.kernel_own_ns = measured<std::int64_t>::absent(no_kernels_reason);
     result.device_idle_ratio = measured<double>::absent(no_kernels_reason);
     result.activity = measured<traced_activity>::absent(no_kernels_reason);
     return result;
@@ -130,6 +136,7 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   result.kernels = by_kernel(result.kernel_groups);
   result.categories = categories_of(result.kernel_groups, categories);
   result.kernel_ns = sums.kernels.total_ns();
+  result.kernel_own_ns = sums.kernels.own_ns();
   traced_activity activity = sums.activity;
   activity.kernels = sums.kernels.calls();
   const auto device_ns =

@@ -11,8 +11,9 @@ namespace profgate::analysis {
 namespace {
 
 bool is_larger(const core::kernel_group& a, const core::kernel_group& b) {
-  return std::tie(b.total_ns, a.kernel_name, a.op, a.grid, a.block, a.device) <
-         std::tie(a.total_ns, b.kernel_name, b.op, b.grid, b.block, b.device);
+  if (a.cost_ns() != b.cost_ns()) return a.cost_ns() > b.cost_ns();
+  return std::tie(a.kernel_name, a.op, a.grid, a.block, a.device) <
+         std::tie(b.kernel_name, b.op, b.grid, b.block, b.device);
 }
 
 /// The capture that a stage is taken from, and its windows there.
@@ -34,7 +35,7 @@ json size_json(const std::array<std::uint32_t, 3>& size) {
   return json(size);
 }
 
-json group_json(const core::kernel_group& group, std::int64_t stage_total_ns) {
+json group_json(const core::kernel_group& group, std::int64_t stage_ns) {
   json_object object;
   object.put("kernel_name", group.kernel_name);
   object.put_text("op", group.op, "it was launched under no operator");
@@ -42,9 +43,9 @@ json group_json(const core::kernel_group& group, std::int64_t stage_total_ns) {
   object.put("grid_blocks", size_json(group.grid));
   object.put("block_threads", size_json(group.block));
   object.put("total_ns", group.total_ns);
+  object.put("own_ns", group.cost_ns());
   object.put("calls_count", group.calls);
-  object.put("share_ratio",
-             quotient(static_cast<double>(group.total_ns), static_cast<double>(stage_total_ns)));
+  object.put("share_ratio", quotient(static_cast<double>(group.cost_ns()), static_cast<double>(stage_ns)));
   return object.take();
 }
 
@@ -58,10 +59,10 @@ json planned_json(const planned_stage& stage) {
     object.put("share_ratio", selection.share_ratio());
   }
   object.put("groups_count", selection.groups_in_stage);
-  object.put("total_ns", selection.stage_total_ns);
+  object.put("own_ns", selection.stage_ns);
   json groups = json::array();
   for (const core::kernel_group& group : selection.groups) {
-    groups.push_back(group_json(group, selection.stage_total_ns));
+    groups.push_back(group_json(group, selection.stage_ns));
   }
   object.put("selected", std::move(groups));
   json windows = json::array();
@@ -81,10 +82,10 @@ kernel_selection select_kernels(const std::string& stage, const std::vector<core
   selection.groups = groups;
   selection.groups_in_stage = groups.size();
   std::sort(selection.groups.begin(), selection.groups.end(), is_larger);
-  for (const core::kernel_group& group : groups) selection.stage_total_ns += group.total_ns;
+  for (const core::kernel_group& group : groups) selection.stage_ns += group.cost_ns();
   std::size_t kept = 0;
   while (kept < std::min(top_n, groups.size()) && selection.share_ratio() < wanted_share_ratio) {
-    selection.selected_total_ns += selection.groups[kept++].total_ns;
+    selection.selected_ns += selection.groups[kept++].cost_ns();
   }
   selection.groups.resize(kept);
   return selection;

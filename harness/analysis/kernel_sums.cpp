@@ -28,12 +28,14 @@ std::size_t kernel_sums::key_hash::operator()(const key& key) const {
   return mixed;
 }
 
-void kernel_sums::add(const core::kernel_execution& kernel, std::string_view op) {
+void kernel_sums::add(const core::kernel_execution& kernel, std::string_view op, std::int64_t own_ns) {
   const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
   sum& entry = m_sums[{kernel.name, op, kernel.grid, kernel.block, kernel.device}];
   entry.total_ns += duration_ns;
+  entry.own_ns += own_ns;
   entry.calls += 1;
   m_total_ns += duration_ns;
+  m_own_ns += own_ns;
   m_calls += 1;
 }
 
@@ -45,16 +47,18 @@ std::vector<core::kernel_group> kernel_sums::groups() const {
   for (const auto& [place, entry] : m_sums) {
     sum& total = sums[{place.name, place.op, place.grid, place.block, place.device}];
     total.total_ns += entry.total_ns;
+    total.own_ns += entry.own_ns;
     total.calls += entry.calls;
   }
   std::vector<core::kernel_group> groups;
   groups.reserve(sums.size());
   for (const auto& [words, entry] : sums) {
     const auto& [name, op, grid, block, device] = words;
-    groups.push_back({std::string(name), std::string(op), device, grid, block, entry.total_ns, entry.calls});
+    groups.push_back(
+        {std::string(name), std::string(op), device, grid, block, entry.total_ns, entry.calls, entry.own_ns});
   }
   std::stable_sort(groups.begin(), groups.end(),
-                   [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
+                   [](const auto& a, const auto& b) { return a.cost_ns() > b.cost_ns(); });
   return groups;
 }
 
@@ -63,6 +67,7 @@ std::vector<core::kernel_record> by_kernel(const std::vector<core::kernel_group>
   for (const core::kernel_group& group : groups) {
     core::kernel_record& record = sums[{group.kernel_name, group.device}];
     record.total_ns += group.total_ns;
+    record.own_ns = record.own_ns.value_or(0) + group.cost_ns();
     record.calls += group.calls;
   }
   std::vector<core::kernel_record> records;

@@ -30,7 +30,7 @@ class matched_launches {
       const launch_shape shape{group.kernel_name, group.grid, group.block};
       const auto place = wanted.try_emplace(shape, m_shapes.size()).first;
       if (place->second == m_shapes.size()) m_shapes.emplace_back();
-      m_shapes[place->second].total_ns += group.total_ns;
+      m_shapes[place->second].total_ns += group.cost_ns();
       m_shapes[place->second].groups += 1;
     }
     std::vector<std::int64_t> counts(m_shapes.size());

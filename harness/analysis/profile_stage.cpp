@@ -96,6 +96,7 @@ json operator_json(const operator_figures& figures) {
   object.put("share_ratio", figures.share_ratio);
   object.put("cuda_ns", or_absent(record.cuda_ns, figures.cuda_absent_reason));
   object.put("cuda_exclusive_ns", figures.cuda_exclusive_ns);
+  object.put("cuda_own_ns", figures.cuda_own_ns);
   object.put("cuda_share_ratio", figures.cuda_share_ratio);
   return object.take();
 }
@@ -107,6 +108,7 @@ json kernel_list(const std::vector<core::kernel_record>& records) {
     object.put("kernel_name", record.kernel_name);
     object.put("device", record.device);
     object.put("total_ns", record.total_ns);
+    object.put("own_ns", or_absent(record.own_ns, "the source does not tell it"));
     object.put("calls_count", record.calls);
     const auto calls = static_cast<double>(std::max<std::int64_t>(record.calls, 1));
     object.put("mean_ns", record.mean_ns.value_or(static_cast<double>(record.total_ns) / calls));
@@ -133,6 +135,7 @@ json group_list(const std::vector<core::kernel_group>& groups) {
     put_size("grid_blocks_count", group.grid, object);
     put_size("block_threads_count", group.block, object);
     object.put("total_ns", group.total_ns);
+    object.put("own_ns", or_absent(group.own_ns, "the source does not tell it"));
     object.put("calls_count", group.calls);
     list.push_back(object.take());
   }
@@ -145,6 +148,7 @@ json category_list(const std::vector<category_figures>& categories) {
     json_object object;
     object.put("category", category.category);
     object.put("total_ns", category.total_ns);
+    object.put("own_ns", category.own_ns);
     object.put("calls_count", category.calls);
     object.put("share_ratio", category.share_ratio);
     list.push_back(object.take());
@@ -204,6 +208,7 @@ json traced_json(const traced_stage& stage) {
   }
   object.put("operators_by_graph", stage.operators_by_graph);
   object.put("kernel_ns", stage.kernel_ns);
+  object.put("kernel_own_ns", stage.kernel_own_ns);
   object.put("device_idle_ratio", stage.device_idle_ratio);
   if (stage.activity) {
     object.put("activity", activity_json(*stage.activity));

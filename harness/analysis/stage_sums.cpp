@@ -25,8 +25,8 @@ void stage_sums::add_range(const inner_range& inner) {
   if (inner.is_outermost) covered_ns += duration_ns;
 }
 
-void stage_sums::add_kernel(const launched_kernel& launched, std::string_view graph_operator,
-                            bool begins_operator) {
+void stage_sums::add_kernel(const launched_kernel& launched, std::int64_t own_ns,
+                            std::string_view graph_operator, bool begins_operator) {
   const core::kernel_execution& kernel = *launched.kernel;
   const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
   std::string_view innermost = graph_operator;
@@ -34,6 +34,7 @@ void stage_sums::add_kernel(const launched_kernel& launched, std::string_view gr
     operator_sums& sum = operators[graph_operator];
     sum.cuda_ns += duration_ns;
     sum.cuda_exclusive_ns += duration_ns;
+    sum.cuda_own_ns += own_ns;
     if (begins_operator) sum.replayed_calls += 1;
     has_replays = true;
   } else {
@@ -44,9 +45,12 @@ void stage_sums::add_kernel(const launched_kernel& launched, std::string_view gr
       inner->cuda_ns += duration_ns;
       innermost = range->name;
     }
-    if (inner != nullptr) inner->cuda_exclusive_ns += duration_ns;
+    if (inner != nullptr) {
+      inner->cuda_exclusive_ns += duration_ns;
+      inner->cuda_own_ns += own_ns;
+    }
   }
-  kernels.add(kernel, innermost);
+  kernels.add(kernel, innermost, own_ns);
   // What one call launched comes one after the other: 0 is no call's id.
   const std::uint64_t launch = std::uint64_t{kernel.process_id} << 32 | kernel.correlation;
   if (kernel.correlation == 0 || launch != m_last_launch) activity.launches += 1;

@@ -21,6 +21,7 @@ struct operator_sums {
   std::int64_t self_on_stage_thread_ns = 0;
   std::int64_t cuda_ns = 0;            ///< with what nested operators launched
   std::int64_t cuda_exclusive_ns = 0;  ///< without
+  std::int64_t cuda_own_ns = 0;        ///< of that what its kernels did not wait for the ones before them
   std::int64_t replayed_calls = 0;     ///< by a graph: the host ran through no range
   bool has_start_end = false;
   bool on_stage_thread = false;
@@ -31,7 +32,8 @@ class stage_sums {
  public:
   void add_range(const inner_range& inner);
   /// The kernel's operator as the ranges around its launch tell it, or as the graph map does.
-  void add_kernel(const launched_kernel& launched, std::string_view graph_operator, bool begins_operator);
+  void add_kernel(const launched_kernel& launched, std::int64_t own_ns, std::string_view graph_operator,
+                  bool begins_operator);
   void add_copy(const core::copy_execution& copy);
   void add_activity(const device_activity& activity);
 

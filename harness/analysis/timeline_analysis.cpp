@@ -8,6 +8,7 @@
 
 #include "device_activity.h"
 #include "graph_replays.h"
+#include "own_times.h"
 #include "range_sweep.h"
 #include "stage_sums.h"
 #include "trace_checks.h"
@@ -43,25 +44,26 @@ class capture_sums : public sweep_visitor {
         m_graphs(graphs),
         m_stages(stages),
         m_outside(outside),
-        m_kernel_windows(source.timeline.kernels.size(), 0) {}
+        m_kernel_windows(source.timeline.kernels.size(), 0),
+        m_own_ns(own_times_ns(source.timeline)) {}
 
   void on_range(const inner_range& inner) override {
     if (m_takes_stage[inner.window->stage]) m_stages[inner.window->stage].add_range(inner);
   }
 
   void on_kernel(const launched_kernel& launched) override {
+    const auto index = static_cast<std::size_t>(launched.kernel - m_timeline.kernels.data());
     if (launched.window == nullptr) {
-      m_outside.add(*launched.kernel, "");
+      m_outside.add(*launched.kernel, "", m_own_ns[index]);
       return;
     }
     // A stage that is taken from another capture is counted there.
     if (!m_takes_stage[launched.window->stage]) return;
-    const auto index = static_cast<std::size_t>(launched.kernel - m_timeline.kernels.data());
     m_kernel_windows[index] = static_cast<std::uint32_t>(launched.window - m_windows.data()) + 1;
     const graph_attribution::place place =
         m_graphs.kernels.empty() ? graph_attribution::place{} : m_graphs.kernels[index];
     stage_sums& stage = m_stages[launched.window->stage];
-    stage.add_kernel(launched, m_graphs.operators[place.op], place.begins_operator != 0);
+    stage.add_kernel(launched, m_own_ns[index], m_graphs.operators[place.op], place.begins_operator != 0);
     if (place.is_unmatched()) stage.unmatched_kernels += 1;
   }
 
@@ -88,6 +90,7 @@ class capture_sums : public sweep_visitor {
   std::vector<stage_sums>& m_stages;
   kernel_sums& m_outside;
   std::vector<std::uint32_t> m_kernel_windows;
+  std::vector<std::uint32_t> m_own_ns;
 };
 
 /// Of all stages and of what ran outside any.

@@ -63,6 +63,14 @@ TEST(two_tools, see_the_same_kernels_of_the_same_operators) {
   EXPECT_EQ(collector.stages[1]->activity->launches, 64);
 }
 
+/// Decode runs in one stream: what its kernels do not wait for is the time in which the device works.
+TEST(two_tools, add_own_times_up_to_busy_time) {
+  for (const analysis::timeline_figures& figures : {by_nsys(), by_collector()}) {
+    EXPECT_EQ(*figures.stages[1]->kernel_own_ns, figures.stages[1]->activity->busy_ns);
+    EXPECT_GT(*figures.stages[1]->kernel_ns, 3 * *figures.stages[1]->kernel_own_ns / 2);
+  }
+}
+
 TEST(two_tools, give_each_decode_kernel_an_operator_from_the_graph_map) {
   for (const core::kernel_group& group : by_nsys().stages[1]->kernel_groups) {
     EXPECT_NE(group.op, "") << group.kernel_name;

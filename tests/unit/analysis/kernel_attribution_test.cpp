@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "timeline_builder.h"
 
 namespace profgate::analysis {
@@ -28,6 +31,32 @@ TEST(kernel_attribution, follows_the_launch_into_stage_and_operators) {
   EXPECT_EQ(*prefill.kernel_ns, 40);
   ASSERT_EQ(prefill.kernels.size(), 2U);
   EXPECT_EQ(figures.stages[1]->kernels[0].total_ns, 25);
+}
+
+/// Each starts while the one before it still runs, and waits for it.
+TEST(kernel_attribution, leaves_the_wait_for_the_kernel_before_out_of_own_time) {
+  const traced_stage stage = *analyze_one(timeline_builder()
+                                              .range("prefill", 0, 200)
+                                              .kernel("late", 2, 80, 110)
+                                              .kernel("first", 1, 10, 50)
+                                              .kernel("second", 1, 20, 90)
+                                              .kernel("inside", 3, 100, 105)
+                                              .build())
+                                  .stages[0];
+  std::map<std::string, std::int64_t> own_ns;
+  for (const core::kernel_record& kernel : stage.kernels) own_ns[kernel.kernel_name] = *kernel.own_ns;
+  EXPECT_EQ(own_ns, (std::map<std::string, std::int64_t>{
+                        {"first", 40}, {"second", 40}, {"late", 20}, {"inside", 0}}));
+  EXPECT_EQ(*stage.kernel_ns, 145);
+  EXPECT_EQ(*stage.kernel_own_ns, 100);
+  EXPECT_EQ(stage.activity->busy_ns, 100);
+}
+
+TEST(kernel_attribution, lets_streams_run_beside_each_other) {
+  core::timeline timeline =
+      timeline_builder().range("prefill", 0, 200).kernel("a", 1, 10, 50).kernel("b", 1, 20, 90).build();
+  timeline.kernels[1].stream = 7;
+  EXPECT_EQ(*analyze_one(timeline).stages[0]->kernel_own_ns, 40 + 70);
 }
 
 TEST(kernel_attribution, overall_is_what_the_whole_trace_holds) {

@@ -31,7 +31,7 @@ TEST(kernel_selection, takes_as_many_as_cover_ninety_percent) {
   EXPECT_THAT(names_of(selection), ElementsAre("a", "b"));
   EXPECT_DOUBLE_EQ(selection.share_ratio(), 0.91);
   EXPECT_EQ(selection.groups_in_stage, 4U);
-  EXPECT_EQ(selection.stage_total_ns, 100);
+  EXPECT_EQ(selection.stage_ns, 100);
 }
 
 TEST(kernel_selection, takes_no_more_than_the_top_n) {

@@ -21,13 +21,12 @@ inline constexpr double wanted_share_ratio = 0.9;
 struct kernel_selection {
   std::string stage;
   std::vector<core::kernel_group> groups;  ///< largest total first
-  std::int64_t stage_total_ns = 0;         ///< of all groups of the stage
-  std::int64_t selected_total_ns = 0;
+  std::int64_t stage_ns = 0;               ///< own time of all groups of the stage
+  std::int64_t selected_ns = 0;
   std::size_t groups_in_stage = 0;
 
   double share_ratio() const {
-    return stage_total_ns > 0 ? static_cast<double>(selected_total_ns) / static_cast<double>(stage_total_ns)
-                              : 0;
+    return stage_ns > 0 ? static_cast<double>(selected_ns) / static_cast<double>(stage_ns) : 0;
   }
 };
 

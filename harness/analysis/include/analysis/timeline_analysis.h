@@ -23,7 +23,8 @@ struct operator_figures {
   measured<std::int64_t> exclusive_ns;       ///< host time without the operators nested inside
   measured<double> share_ratio;              ///< self time on the stage's own thread over the stage's time
   measured<std::int64_t> cuda_exclusive_ns;  ///< kernels launched in it and in no operator nested inside
-  measured<double> cuda_share_ratio;         ///< of the stage's kernel time
+  measured<std::int64_t> cuda_own_ns;        ///< of these, without waits for the kernels before them
+  measured<double> cuda_share_ratio;         ///< own time over that of all the stage's kernels
 };
 
 struct traced_steps {
@@ -35,8 +36,9 @@ struct traced_steps {
 struct category_figures {
   std::string category;
   std::int64_t total_ns = 0;
+  std::int64_t own_ns = 0;
   std::int64_t calls = 0;
-  double share_ratio = 0;  ///< of the stage's kernel time
+  double share_ratio = 0;  ///< own time over that of all the stage's kernels
 };
 
 /// What the trace shows of the devices' work in a stage. Tracing every node of a graph costs time between
@@ -69,9 +71,10 @@ struct traced_stage {
   bool operators_by_graph = false;          ///< some operators were named by a graph map
   measured<traced_steps> steps;
   std::vector<core::kernel_record> kernels;       ///< largest total first
-  std::vector<core::kernel_group> kernel_groups;  ///< the same, also by operator, grid and block
-  std::vector<category_figures> categories;       ///< largest total first
+  std::vector<core::kernel_group> kernel_groups;  ///< also by operator, grid, block; largest own time first
+  std::vector<category_figures> categories;       ///< largest own time first
   measured<std::int64_t> kernel_ns;               ///< sum over kernels; may exceed the wall on many streams
+  measured<std::int64_t> kernel_own_ns;           ///< the same without waits for the kernel before
   measured<double> device_idle_ratio;  ///< share of the traced stage in which a device ran no kernel
   measured<traced_activity> activity;
 };

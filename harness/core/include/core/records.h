@@ -112,7 +112,8 @@ struct kernel_record {
   std::string device;
   std::int64_t total_ns = 0;
   std::int64_t calls = 0;
-  std::optional<double> mean_ns;  ///< where the source gave none: total / max(calls, 1)
+  std::optional<double> mean_ns;         ///< where the source gave none: total / max(calls, 1)
+  std::optional<std::int64_t> own_ns{};  ///< see kernel_group
 };
 
 /// Launches of one stage that do the same work: one GEMV name serves many shapes, so grid and operator are
@@ -125,6 +126,12 @@ struct kernel_group {
   std::array<std::uint32_t, 3> block{};
   std::int64_t total_ns = 0;
   std::int64_t calls = 0;
+  /// Without the time in which the kernel before it in its stream still ran: a kernel that may start early
+  /// waits inside for that one. Nothing: the source does not tell.
+  std::optional<std::int64_t> own_ns{};
+
+  /// What it costs its stage.
+  std::int64_t cost_ns() const { return own_ns.value_or(total_ns); }
 };
 
 /// What ncu counted of one launch.
