@@ -28,6 +28,26 @@ std::vector<double> count_orders(std::size_t m, std::size_t n) {
   return chosen[m];
 }
 
+/// In no order.
+std::vector<double> all_ratios(const std::vector<double>& baseline, const std::vector<double>& candidate) {
+  if (baseline.empty() || candidate.empty()) {
+    throw core::bad_input("a comparison needs runs of both arms", "give at least one run of each");
+  }
+  for (const std::vector<double>* arm : {&baseline, &candidate}) {
+    for (const double time : *arm) {
+      if (time > 0 && std::isfinite(time)) continue;
+      throw core::bad_input(fmt::format("a run's time is {}; times are above zero", time),
+                            "look at the run's samples: its clock or its file is broken");
+    }
+  }
+  std::vector<double> ratios;
+  ratios.reserve(baseline.size() * candidate.size());
+  for (const double before : baseline) {
+    for (const double after : candidate) ratios.push_back(after == before ? 0.0 : std::log(after / before));
+  }
+  return ratios;
+}
+
 }  // namespace
 
 rank_null::rank_null(std::size_t baseline_runs, std::size_t candidate_runs)
@@ -46,21 +66,7 @@ std::optional<std::size_t> rank_null::critical_u(double alpha) const {
 }
 
 log_ratios::log_ratios(const std::vector<double>& baseline, const std::vector<double>& candidate)
-    : m_null(baseline.size(), candidate.size()) {
-  if (baseline.empty() || candidate.empty()) {
-    throw core::bad_input("a comparison needs runs of both arms", "give at least one run of each");
-  }
-  for (const std::vector<double>* arm : {&baseline, &candidate}) {
-    for (const double time : *arm) {
-      if (time > 0 && std::isfinite(time)) continue;
-      throw core::bad_input(fmt::format("a run's time is {}; times are above zero", time),
-                            "look at the run's samples: its clock or its file is broken");
-    }
-  }
-  m_sorted.reserve(baseline.size() * candidate.size());
-  for (const double before : baseline) {
-    for (const double after : candidate) m_sorted.push_back(after == before ? 0.0 : std::log(after / before));
-  }
+    : m_sorted(all_ratios(baseline, candidate)), m_null(baseline.size(), candidate.size()) {
   std::sort(m_sorted.begin(), m_sorted.end());
 }
 
@@ -87,6 +93,10 @@ std::optional<double> log_ratios::upper_bound(double alpha) const {
   const std::optional<std::size_t> u = m_null.critical_u(alpha);
   if (!u || *u >= m_sorted.size()) return std::nullopt;
   return m_sorted[m_sorted.size() - 1 - *u];  // the (u+1)-th largest
+}
+
+double hodges_lehmann(const std::vector<double>& baseline, const std::vector<double>& candidate) {
+  return median_of(all_ratios(baseline, candidate));
 }
 
 double to_log(double ratio) { return std::log1p(ratio); }

@@ -45,6 +45,9 @@ class log_ratios {
   rank_null m_null;
 };
 
+/// The shift alone, for arms too long to count their null distribution.
+double hodges_lehmann(const std::vector<double>& baseline, const std::vector<double>& candidate);
+
 /// ln(1 + ratio): margins are written as ratios (0.02) and compared as log ratios.
 double to_log(double ratio);
 double to_ratio(double log_ratio);
