@@ -30,7 +30,8 @@ struct arm_sums {
   double mean_ns(std::int64_t units) const { return mean(units) / static_cast<double>(units_per_ns); }
 };
 
-void add_trace(const stage_trace& trace, std::map<std::pair<std::string_view, std::string_view>, operation_group>& groups,
+void add_trace(const stage_trace& trace,
+               std::map<std::pair<std::string_view, std::string_view>, operation_group>& groups,
                arm_sums& sums) {
   const stage_times times = share_time(trace);
   sums.total_ns += times.total_ns;
@@ -72,16 +73,16 @@ arm_sums sum_up(const std::vector<stage_trace>& traces) {
 
 /// Several names as one: "f" or "f and 2 more".
 std::string name_of(const std::vector<operation_group>& groups) {
-  const auto longest = std::max_element(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
-    return a.units < b.units;
-  });
+  const auto longest = std::max_element(groups.begin(), groups.end(),
+                                        [](const auto& a, const auto& b) { return a.units < b.units; });
   if (groups.size() == 1) return longest->name;
   return fmt::format("{} and {} more", longest->name, groups.size() - 1);
 }
 
 std::string path_of(const std::vector<operation_group>& groups) {
-  const bool is_one = std::all_of(groups.begin(), groups.end(),
-                                  [&](const operation_group& group) { return group.path == groups.front().path; });
+  const bool is_one = std::all_of(groups.begin(), groups.end(), [&](const operation_group& group) {
+    return group.path == groups.front().path;
+  });
   return is_one ? groups.front().path : "";
 }
 
@@ -117,8 +118,7 @@ void add_match(const group_match& match, const arm_sums& baseline, const arm_sum
                std::vector<cause>& causes) {
   const side before = side_of(baseline, match.baseline);
   const side after = side_of(candidate, match.candidate);
-  const double by_launches_ns =
-      (after.launches - before.launches) * (before.each_ns() + after.each_ns()) / 2;
+  const double by_launches_ns = (after.launches - before.launches) * (before.each_ns() + after.each_ns()) / 2;
   const double by_duration_ns = (after.each_ns() - before.each_ns()) * (before.launches + after.launches) / 2;
   for (cause part : {part_of(cause_kind::launches, by_launches_ns, before, after),
                      part_of(cause_kind::duration, by_duration_ns, before, after)}) {
@@ -132,7 +132,8 @@ void add_match(const group_match& match, const arm_sums& baseline, const arm_sum
   }
 }
 
-void add_single(cause_kind kind, const operation_group& group, const arm_sums& arm, std::vector<cause>& causes) {
+void add_single(cause_kind kind, const operation_group& group, const arm_sums& arm,
+                std::vector<cause>& causes) {
   const side only = side_of(arm, {group});
   const bool is_new = kind == cause_kind::new_operation;
   cause part = is_new ? part_of(kind, only.total_ns, {}, only) : part_of(kind, -only.total_ns, only, {});
@@ -183,8 +184,8 @@ attribution attribute(const std::vector<stage_trace>& baseline, const std::vecto
   for (const cause& part : result.causes) sum_ns += part.delta_ns;
   result.residual_ns = result.difference_ns - sum_ns;
   if (std::abs(result.residual_ns) > static_cast<double>(std::max<std::size_t>(result.operations, 1))) {
-    throw std::logic_error(fmt::format("attribution: {} ns of {} ns are in no part", result.residual_ns,
-                                       result.difference_ns));
+    throw std::logic_error(
+        fmt::format("attribution: {} ns of {} ns are in no part", result.residual_ns, result.difference_ns));
   }
   // Doubles leave a billionth of a nanosecond where nothing changed.
   result.causes.erase(std::remove_if(result.causes.begin(), result.causes.end(),

@@ -56,7 +56,8 @@ class stage_sweep {
     std::vector<event> events;
     events.reserve(2 * m_trace.operations.size());
     for (std::size_t i = 0; i < m_trace.operations.size(); ++i) {
-      const std::int64_t start_ns = std::clamp(m_trace.operations[i].start_ns, m_trace.start_ns, m_trace.end_ns);
+      const std::int64_t start_ns =
+          std::clamp(m_trace.operations[i].start_ns, m_trace.start_ns, m_trace.end_ns);
       const std::int64_t end_ns = std::clamp(m_trace.operations[i].end_ns, m_trace.start_ns, m_trace.end_ns);
       if (start_ns == end_ns) continue;
       events.push_back({start_ns, true, i});

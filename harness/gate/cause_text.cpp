@@ -7,7 +7,7 @@ namespace {
 
 std::string launches_text(double launches) {
   return launches == static_cast<double>(static_cast<long long>(launches)) ? fmt::format("{:.0f}", launches)
-                                                                          : fmt::format("{:.1f}", launches);
+                                                                           : fmt::format("{:.1f}", launches);
 }
 
 /// "a, which was b, in attn.qkv".
@@ -22,10 +22,14 @@ std::string subject_of(const cause& cause) {
 
 std::string to_text(idle_cause cause) {
   switch (cause) {
-    case idle_cause::launch: return "launch";
-    case idle_cause::synchronisation: return "synchronisation";
-    case idle_cause::copy: return "copy";
-    case idle_cause::host: return "host";
+    case idle_cause::launch:
+      return "launch";
+    case idle_cause::synchronisation:
+      return "synchronisation";
+    case idle_cause::copy:
+      return "copy";
+    case idle_cause::host:
+      return "host";
   }
   return "host";
 }
@@ -49,9 +53,10 @@ std::string to_text(const cause& cause) {
       return size + fmt::format("{} is gone: it had {} launches, {:.2f} µs each", subject_of(cause),
                                 launches_text(cause.baseline_launches), cause.baseline_each_ns / 1000);
     case cause_kind::idle:
-      return size + fmt::format("{} idle, {}: {:.1f} → {:.1f} µs", more ? "more" : "less",
-                                cause.name == "host" ? "no work for the device" : "waiting for a " + cause.name,
-                                cause.baseline_idle_ns / 1000, cause.candidate_idle_ns / 1000);
+      return size +
+             fmt::format("{} idle, {}: {:.1f} → {:.1f} µs", more ? "more" : "less",
+                         cause.name == "host" ? "no work for the device" : "waiting for a " + cause.name,
+                         cause.baseline_idle_ns / 1000, cause.candidate_idle_ns / 1000);
   }
   return size + cause.name;
 }

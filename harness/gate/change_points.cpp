@@ -31,7 +31,8 @@ std::vector<double> ranks_of(const double* values, std::size_t count) {
 
 class history {
  public:
-  history(const std::vector<double>& ratios, const change_point_rules& rules) : m_ratios(ratios), m_rules(rules) {}
+  history(const std::vector<double>& ratios, const change_point_rules& rules)
+      : m_ratios(ratios), m_rules(rules) {}
 
   std::vector<change_point> run() {
     split(0, m_ratios.size());
@@ -56,9 +57,10 @@ class history {
   void drop_small_shifts() {
     while (!m_points.empty()) {
       for (std::size_t i = 0; i < m_points.size(); ++i) m_points[i].shift_ratio = shift_at(i);
-      const auto smallest = std::min_element(m_points.begin(), m_points.end(), [](const auto& a, const auto& b) {
-        return std::abs(to_log(a.shift_ratio)) < std::abs(to_log(b.shift_ratio));
-      });
+      const auto smallest =
+          std::min_element(m_points.begin(), m_points.end(), [](const auto& a, const auto& b) {
+            return std::abs(to_log(a.shift_ratio)) < std::abs(to_log(b.shift_ratio));
+          });
       if (std::abs(to_log(smallest->shift_ratio)) >= to_log(m_rules.min_ratio)) return;
       m_points.erase(smallest);
     }
@@ -96,14 +98,16 @@ best_split find_best_split(const std::vector<double>& ranks, std::size_t min_seg
 
 double critical_statistic(std::size_t length) {
   // Values rise with the length: between two entries the next one up is the safe one.
-  const auto entry = std::lower_bound(
-      std::begin(change_point_table), std::end(change_point_table), length,
-      [](const critical_value& value, std::size_t wanted) { return value.length < wanted; });
+  const auto entry =
+      std::lower_bound(std::begin(change_point_table), std::end(change_point_table), length,
+                       [](const critical_value& value, std::size_t wanted) { return value.length < wanted; });
   if (length < std::begin(change_point_table)->length) return std::numeric_limits<double>::infinity();
-  return entry == std::end(change_point_table) ? std::prev(std::end(change_point_table))->statistic : entry->statistic;
+  return entry == std::end(change_point_table) ? std::prev(std::end(change_point_table))->statistic
+                                               : entry->statistic;
 }
 
-std::vector<change_point> find_change_points(const std::vector<double>& ratios, const change_point_rules& rules) {
+std::vector<change_point> find_change_points(const std::vector<double>& ratios,
+                                             const change_point_rules& rules) {
   if (rules.min_segment < 4) {
     throw core::bad_input(fmt::format("segments of {} commits are too short to judge", rules.min_segment),
                           "use at least 4");

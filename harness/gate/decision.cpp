@@ -44,7 +44,8 @@ class stage_decision {
     step.most_runs_left = more;
     if (in_phase == phase::screen) step.most_runs_left += m_rules.extended_runs - m_rules.screen_runs;
     if (in_phase != phase::confirm) step.most_runs_left += m_rules.confirm_runs;
-    step.reason = m_why_more.empty() ? fmt::format("the screen takes {} runs of each arm", count) : m_why_more;
+    step.reason =
+        m_why_more.empty() ? fmt::format("the screen takes {} runs of each arm", count) : m_why_more;
     return step;
   }
 
@@ -52,12 +53,14 @@ class stage_decision {
     step.more_baseline_runs = step.more_candidate_runs = 0;
     const arm_pair there = block_of(m_runs, first, count);
     const std::size_t survived = std::min(there.baseline_ns.size(), there.candidate_ns.size());
-    const bool has_new_runs = step.in_phase != phase::extension ||
-                              std::max(m_runs.baseline_ns.size(), m_runs.candidate_ns.size()) > m_rules.screen_runs;
+    const bool has_new_runs =
+        step.in_phase != phase::extension ||
+        std::max(m_runs.baseline_ns.size(), m_runs.candidate_ns.size()) > m_rules.screen_runs;
     if (survived >= m_rules.min_runs && has_new_runs) return std::nullopt;
     if (step.in_phase == phase::screen) {
       step.final_verdict = verdict::missing;
-      step.reason = fmt::format("{} runs of an arm survived, at least {} are needed", survived, m_rules.min_runs);
+      step.reason =
+          fmt::format("{} runs of an arm survived, at least {} are needed", survived, m_rules.min_runs);
       return step;
     }
     return inconclusive(std::move(step), m_why_more + ", and there were no more runs");
@@ -82,7 +85,8 @@ class stage_decision {
       return step;
     }
     if (auto unchanged = if_unchanged(step, ratios)) return unchanged;
-    m_why_more = fmt::format("a slowdown of {:.1f} % is neither shown nor ruled out", 100 * unchanged_ratio());
+    m_why_more =
+        fmt::format("a slowdown of {:.1f} % is neither shown nor ruled out", 100 * unchanged_ratio());
     if (in_phase == phase::screen) return std::nullopt;
     return inconclusive(std::move(step), m_why_more);
   }
@@ -96,15 +100,18 @@ class stage_decision {
     step.judged = m_last;
     if (ratios.p_slower() <= m_rules.confirm_alpha && shift >= m_margins.confirm_log) {
       step.final_verdict = verdict::regressed;
-      step.reason = fmt::format("{} (p = {:.4f}), confirmed on runs of its own", slowdown_text(shift), ratios.p_slower());
+      step.reason = fmt::format("{} (p = {:.4f}), confirmed on runs of its own", slowdown_text(shift),
+                                ratios.p_slower());
       return step;
     }
     if (auto unchanged = if_unchanged(step, ratios)) {
       unchanged->reason += "; what the screen showed was not confirmed";
       return *unchanged;
     }
-    return inconclusive(std::move(step), fmt::format("what the screen showed was not confirmed ({}, p = {:.4f}), nor ruled out",
-                                                     slowdown_text(shift), ratios.p_slower()));
+    return inconclusive(
+        std::move(step),
+        fmt::format("what the screen showed was not confirmed ({}, p = {:.4f}), nor ruled out",
+                    slowdown_text(shift), ratios.p_slower()));
   }
 
   std::optional<stage_step> if_unchanged(stage_step step, const log_ratios& ratios) const {
@@ -150,8 +157,8 @@ void check(const decision_rules& rules) {
                      rules.extended_runs >= rules.screen_runs && rules.confirm_runs >= rules.min_runs;
   if (sound) return;
   throw core::bad_input(
-      fmt::format("the gate's runs do not fit together: min {}, screen {}, extended {}, confirm {}", rules.min_runs,
-                  rules.screen_runs, rules.extended_runs, rules.confirm_runs),
+      fmt::format("the gate's runs do not fit together: min {}, screen {}, extended {}, confirm {}",
+                  rules.min_runs, rules.screen_runs, rules.extended_runs, rules.confirm_runs),
       "choose 2 ≤ min ≤ screen ≤ extended, and min ≤ confirm");
 }
 

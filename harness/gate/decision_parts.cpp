@@ -16,7 +16,9 @@ std::optional<double> as_ratio(const std::optional<double>& log_ratio) {
 
 arm_pair block_of(const arm_pair& runs, std::size_t first, std::size_t count) {
   const auto part = [&](const std::vector<double>& arm) {
-    const auto at = [&](std::size_t i) { return arm.begin() + static_cast<std::ptrdiff_t>(std::min(i, arm.size())); };
+    const auto at = [&](std::size_t i) {
+      return arm.begin() + static_cast<std::ptrdiff_t>(std::min(i, arm.size()));
+    };
     return std::vector<double>(at(first), at(first + count));
   };
   return {part(runs.baseline_ns), part(runs.candidate_ns)};
@@ -58,10 +60,14 @@ comparison compare(const arm_pair& runs) {
 
 std::string to_text(phase which) {
   switch (which) {
-    case phase::screen: return "screen";
-    case phase::extension: return "extended screen";
-    case phase::confirm: return "confirming block";
-    case phase::stored: return "comparison with stored runs";
+    case phase::screen:
+      return "screen";
+    case phase::extension:
+      return "extended screen";
+    case phase::confirm:
+      return "confirming block";
+    case phase::stored:
+      return "comparison with stored runs";
   }
   return "screen";
 }

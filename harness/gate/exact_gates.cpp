@@ -22,7 +22,8 @@ void compare_kernels(const stage_structure& baseline, const stage_structure& can
     result.not_compared.push_back("kernels: an arm was not traced");
     return;
   }
-  const auto report = [&](const std::set<std::string>& of, const std::set<std::string>& without, exact_kind kind) {
+  const auto report = [&](const std::set<std::string>& of, const std::set<std::string>& without,
+                          exact_kind kind) {
     std::vector<std::string> names;
     std::set_difference(of.begin(), of.end(), without.begin(), without.end(), std::back_inserter(names));
     for (std::string& name : names) result.changes.push_back({kind, std::move(name), {}, {}, fails});
@@ -58,19 +59,25 @@ exact_comparison compare_exactly(const stage_structure& baseline, const stage_st
   if (!baseline.graph_nodes || !candidate.graph_nodes) {
     result.not_compared.push_back("graph nodes: an arm was not traced");
   } else if (*baseline.graph_nodes != *candidate.graph_nodes) {
-    result.changes.push_back({exact_kind::graph_nodes, {}, std::to_string(*baseline.graph_nodes),
-                              std::to_string(*candidate.graph_nodes), rules.graph_nodes_fail});
+    result.changes.push_back({exact_kind::graph_nodes,
+                              {},
+                              std::to_string(*baseline.graph_nodes),
+                              std::to_string(*candidate.graph_nodes),
+                              rules.graph_nodes_fail});
   }
   return result;
 }
 
 std::string to_text(const exact_change& change) {
   switch (change.kind) {
-    case exact_kind::new_kernel: return "new kernel: " + change.subject;
-    case exact_kind::gone_kernel: return "gone kernel: " + change.subject;
+    case exact_kind::new_kernel:
+      return "new kernel: " + change.subject;
+    case exact_kind::gone_kernel:
+      return "gone kernel: " + change.subject;
     case exact_kind::launches_per_token:
       return fmt::format("launches a token: {} → {}", change.baseline, change.candidate);
-    case exact_kind::graph_nodes: return fmt::format("graph nodes: {} → {}", change.baseline, change.candidate);
+    case exact_kind::graph_nodes:
+      return fmt::format("graph nodes: {} → {}", change.baseline, change.candidate);
   }
   return change.subject;
 }

@@ -7,9 +7,15 @@
 namespace profgate::gate {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -17,7 +23,9 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 /// "void f<(int)2>(const T *, int) [clone .kd]" is "f<(int)2>".
 std::string_view function_of(std::string_view name) {
@@ -30,7 +38,8 @@ std::string_view function_of(std::string_view name) {
     const char c = name[i];
     const bool outside = angles <= 0 && parentheses == 0;
     if (c == '(' && outside && i > begin) parameters = i;  // the last such group holds the parameters
-    if (c == ' ' && outside && parameters == name.size()) begin = i + 1;  // what came before is the return type
+    if (c == ' ' && outside && parameters == name.size())
+      begin = i + 1;  // what came before is the return type
     // "operator<" and "->" are no brackets, but no kernel is called so
     if (c == '<') ++angles;
     if (c == '>') --angles;
@@ -47,7 +56,8 @@ std::string_view function_of(std::string_view name) {
 
 bool is_architecture(std::string_view token) {
   const std::string text = lower(token);
-  for (const std::string_view name : {"volta", "turing", "ampere", "ada", "hopper", "blackwell", "gh100", "gb100"}) {
+  for (const std::string_view name :
+       {"volta", "turing", "ampere", "ada", "hopper", "blackwell", "gh100", "gb100"}) {
     if (text == name) return true;
   }
   if (text.rfind("sm", 0) != 0 || text.size() < 4 || text.size() > 6) return false;
@@ -89,7 +99,8 @@ bool is_number(std::string_view word) {
   while (digits < word.size() && is_digit(word[digits])) ++digits;
   if (digits == 0) return false;
   const std::string suffix = lower(word.substr(digits));
-  return suffix.empty() || suffix == "u" || suffix == "l" || suffix == "ul" || suffix == "ll" || suffix == "ull";
+  return suffix.empty() || suffix == "u" || suffix == "l" || suffix == "ul" || suffix == "ll" ||
+         suffix == "ull";
 }
 
 /// Removes "(int)", "(bool)", "(unsigned int)", … before a number: the cast that demanglers print.
@@ -98,9 +109,9 @@ void drop_integer_cast(std::string& text) {
   const std::size_t open = text.rfind('(');
   if (open == std::string::npos) return;
   const std::string_view type = std::string_view(text).substr(open + 1, text.size() - open - 2);
-  for (const std::string_view integer : {"bool", "int", "unsignedint", "long", "unsignedlong", "char", "short",
-                                         "unsigned", "longlong", "unsignedlonglong", "signedchar",
-                                         "unsignedchar", "unsignedshort"}) {
+  for (const std::string_view integer :
+       {"bool", "int", "unsignedint", "long", "unsignedlong", "char", "short", "unsigned", "longlong",
+        "unsignedlonglong", "signedchar", "unsignedchar", "unsignedshort"}) {
     if (type == integer) {
       text.resize(open);
       return;
@@ -164,7 +175,8 @@ bool is_counted(std::string_view token, std::string_view word) {
 bool says_how_not_what(std::string_view token, bool is_nvjet) {
   const std::string text = lower(token);
   if (text.empty() || all_digits(text) || holds_tile(text) || is_architecture(text)) return true;
-  for (const std::string_view word : {"stage", "stages", "warp", "warps", "cluster", "tile", "align", "kernel"}) {
+  for (const std::string_view word :
+       {"stage", "stages", "warp", "warps", "cluster", "tile", "align", "kernel"}) {
     if (is_counted(text, word)) return true;
   }
   // nvjet: raster order (v, h) and where the tiles of a batch go (bz, bx, …)
@@ -212,7 +224,8 @@ std::string category_of_name(std::string_view demangled) {
     std::vector<std::string_view> parts;
   };
   static const std::vector<rule> rules{
-      {"comm", {"nccl", "allreduce", "all_reduce", "allgather", "all_gather", "reduce_scatter", "reducescatter"}},
+      {"comm",
+       {"nccl", "allreduce", "all_reduce", "allgather", "all_gather", "reduce_scatter", "reducescatter"}},
       {"attention", {"attention", "flash", "fmha", "paged"}},
       {"rope", {"rope", "rotary"}},
       {"norm", {"norm"}},

@@ -15,10 +15,14 @@ struct both_sides {
   std::vector<operation_group> candidate;
 };
 
-std::string joined(const std::string& a, const std::string& b) { return a + '\n' + b; }
+std::string joined(const std::string& a, const std::string& b) {
+  return a + '\n' + b;
+}
 
 /// What was a matrix times a vector may become a matrix product of a library, under the same operator.
-std::string kind_of_work(const std::string& category) { return category == "gemv" ? "gemm" : category; }
+std::string kind_of_work(const std::string& category) {
+  return category == "gemv" ? "gemm" : category;
+}
 
 class matcher {
  public:

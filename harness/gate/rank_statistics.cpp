@@ -57,7 +57,9 @@ rank_null::rank_null(std::size_t baseline_runs, std::size_t candidate_runs)
   for (double& sum : m_p_at_most) sum /= running;
 }
 
-double rank_null::p_at_most(std::size_t u) const { return m_p_at_most[std::min(u, m_p_at_most.size() - 1)]; }
+double rank_null::p_at_most(std::size_t u) const {
+  return m_p_at_most[std::min(u, m_p_at_most.size() - 1)];
+}
 
 std::optional<std::size_t> rank_null::critical_u(double alpha) const {
   const auto above = std::upper_bound(m_p_at_most.begin(), m_p_at_most.end(), alpha);
@@ -99,8 +101,12 @@ double hodges_lehmann(const std::vector<double>& baseline, const std::vector<dou
   return median_of(all_ratios(baseline, candidate));
 }
 
-double to_log(double ratio) { return std::log1p(ratio); }
-double to_ratio(double log_ratio) { return std::expm1(log_ratio); }
+double to_log(double ratio) {
+  return std::log1p(ratio);
+}
+double to_ratio(double log_ratio) {
+  return std::expm1(log_ratio);
+}
 
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

@@ -19,7 +19,8 @@ stage_step decide_stored(const arm_pair& runs, const stored_rules& rules, bool n
   if (runs.candidate_ns.size() < rules.min_runs) {
     if (no_more_runs) {
       step.final_verdict = verdict::missing;
-      step.reason = fmt::format("{} runs survived, at least {} are needed", runs.candidate_ns.size(), rules.min_runs);
+      step.reason =
+          fmt::format("{} runs survived, at least {} are needed", runs.candidate_ns.size(), rules.min_runs);
       return step;
     }
     step.more_candidate_runs = rules.min_runs - runs.candidate_ns.size();
@@ -46,8 +47,9 @@ stage_step decide_stored(const arm_pair& runs, const stored_rules& rules, bool n
                               slowdown_text(*unchanged_upper), 100 * to_ratio(margin));
   } else {
     step.final_verdict = verdict::inconclusive;
-    step.reason = fmt::format("{}, which is neither surely above the margin of {:.1f} % for stored numbers nor below it",
-                              shift, 100 * to_ratio(margin));
+    step.reason = fmt::format(
+        "{}, which is neither surely above the margin of {:.1f} % for stored numbers nor below it", shift,
+        100 * to_ratio(margin));
     step.detectable_ratio = detectable(ratios, rules.alpha, margin, margin);
   }
   return step;

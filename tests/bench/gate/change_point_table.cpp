@@ -1,7 +1,7 @@
 // Makes harness/gate/change_point_table.h: bench_change_point_table > harness/gate/change_point_table.h
-// For each length of a history: shuffled ranks, the largest standardised rank sum over all splits that leave 4 on
-// each side, and the smallest value that at most one in 1,000 of the shuffles reach. The seed is fixed and the
-// generator the standard's own, so the table is the same on every machine.
+// For each length of a history: shuffled ranks, the largest standardised rank sum over all splits that leave
+// 4 on each side, and the smallest value that at most one in 1,000 of the shuffles reach. The seed is fixed
+// and the generator the standard's own, so the table is the same on every machine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ double critical_value(std::size_t length, std::size_t trials) {
     statistic = profgate::gate::find_best_split(ranks, 4).statistic;
   }
   std::sort(statistics.begin(), statistics.end());
-  // Ranks are whole numbers, so values come in steps: a step counts only if all of it is rare enough. A billionth
-  // lower than the step, so that no rounding hides it.
+  // Ranks are whole numbers, so values come in steps: a step counts only if all of it is rare enough. A
+  // billionth lower than the step, so that no rounding hides it.
   const auto most = static_cast<std::size_t>(alpha * static_cast<double>(trials));
   const double too_common = statistics[trials - most - 1];
   const auto rare = std::upper_bound(statistics.begin(), statistics.end(), too_common + 1e-9);
@@ -42,9 +42,12 @@ double critical_value(std::size_t length, std::size_t trials) {
 int main() {
   fmt::print(
       "#pragma once\n\n#include <cstddef>\n\n"
-      "/// Made by tests/bench/gate/change_point_table.cpp; do not edit. By length of a history: the standardised rank\n"
-      "/// sum that chance reaches at some split in at most one of 1,000 histories. Shorter ones have no split so rare.\n"
-      "namespace profgate::gate {{\n\nstruct critical_value {{\n  std::size_t length;\n  double statistic;\n}};\n\n"
+      "/// Made by tests/bench/gate/change_point_table.cpp; do not edit. By length of a history: the "
+      "standardised rank\n"
+      "/// sum that chance reaches at some split in at most one of 1,000 histories. Shorter ones have no "
+      "split so rare.\n"
+      "namespace profgate::gate {{\n\nstruct critical_value {{\n  std::size_t length;\n  double "
+      "statistic;\n}};\n\n"
       "inline constexpr critical_value change_point_table[] = {{\n");
   std::vector<std::size_t> lengths;
   for (std::size_t n = 8; n < 64; ++n) lengths.push_back(n);

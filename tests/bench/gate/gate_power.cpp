@@ -1,6 +1,6 @@
 // Prints how often each rule alarms when nothing changed and when something did, in four kinds of noise:
-// bench_gate_power [trials for false alarms = 200000] [trials for power = 20000]. Fixed seeds: the same table on
-// every machine.
+// bench_gate_power [trials for false alarms = 200000] [trials for power = 20000]. Fixed seeds: the same table
+// on every machine.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -70,15 +70,15 @@ int main(int argc, char** argv) {
        },
        true},
   };
-  fmt::print("Alarms in percent of comparisons ({} trials each; {} of this gate where nothing changed)\n", power_trials,
-             null_trials);
-  fmt::print("{:9} {:27} {:>9} {:>7} {:>7} {:>7} {:>7}\n", "noise", "rule", "unchanged", "+2 %", "+3 %", "+5 %", "+10 %");
+  fmt::print("Alarms in percent of comparisons ({} trials each; {} of this gate where nothing changed)\n",
+             power_trials, null_trials);
+  fmt::print("{:9} {:27} {:>9} {:>7} {:>7} {:>7} {:>7}\n", "noise", "rule", "unchanged", "+2 %", "+3 %",
+             "+5 %", "+10 %");
   for (const noise_sizes& noise : scenarios()) {
     for (const rule& rule : rules) {
       fmt::print("{:9} {:27} {:9.4f}", noise.name, rule.name,
-                 rate(rule.is_rare ? null_trials : power_trials, 1, [&](random_source& random) {
-                   return rule.alarms(noise, random, 0);
-                 }));
+                 rate(rule.is_rare ? null_trials : power_trials, 1,
+                      [&](random_source& random) { return rule.alarms(noise, random, 0); }));
       for (const double slowdown : slowdowns) {
         fmt::print(" {:7.2f}", rate(power_trials, 2, [&](random_source& random) {
                      return rule.alarms(noise, random, gate::to_log(slowdown));
@@ -88,6 +88,7 @@ int main(int argc, char** argv) {
       std::fflush(stdout);
     }
   }
-  fmt::print("\nThis gate, interleaved, where nothing changed (one discarded run of each arm comes on top)\n");
+  fmt::print(
+      "\nThis gate, interleaved, where nothing changed (one discarded run of each arm comes on top)\n");
   for (const noise_sizes& noise : scenarios()) print_unchanged(noise, power_trials);
 }

@@ -15,17 +15,17 @@ struct noise_sizes {
   std::string name;
   double iteration;
   double process;
-  double session;         ///< one draw a session: between runs of today and stored ones
-  double drift;           ///< how far the level settles over a comparison; one draw, either way
-  double wander;          ///< a step of the level's random walk from one process to the next
-  double slow_mode_share; ///< of processes
-  double slow_mode;       ///< how much slower such a process is, all of it
-  double spike_share;     ///< of iterations
-  double spike;           ///< mean size
+  double session;          ///< one draw a session: between runs of today and stored ones
+  double drift;            ///< how far the level settles over a comparison; one draw, either way
+  double wander;           ///< a step of the level's random walk from one process to the next
+  double slow_mode_share;  ///< of processes
+  double slow_mode;        ///< how much slower such a process is, all of it
+  double spike_share;      ///< of iterations
+  double spike;            ///< mean size
 };
 
-/// Calm, typical and rough take the low end, the middle and the high end of each range that was measured on GPUs;
-/// bimodal is the typical one with a slow mode.
+/// Calm, typical and rough take the low end, the middle and the high end of each range that was measured on
+/// GPUs; bimodal is the typical one with a slow mode.
 inline const std::vector<noise_sizes>& scenarios() {
   static const std::vector<noise_sizes> all{
       {"calm", 0.007, 0.005, 0.010, 0.005, 0.0005, 0.0, 0.00, 0.002, 0.1},
@@ -70,7 +70,8 @@ class random_source {
   bool m_has_spare = false;
 };
 
-/// One machine from switching on to switching off. Processes run one after the other; iterations come in integer ns.
+/// One machine from switching on to switching off. Processes run one after the other; iterations come in
+/// integer ns.
 class session {
  public:
   static constexpr double level_ns = 2e6;          ///< a decode of 16 tokens of a small model

@@ -8,8 +8,8 @@
 #include "gate/rank_statistics.h"
 #include "noise_model.h"
 
-/// How other tools tell a regression, each in the workflow that its documentation shows, re-made in a few lines.
-/// All get 20 samples without the first 3 and no cold process.
+/// How other tools tell a regression, each in the workflow that its documentation shows, re-made in a few
+/// lines. All get 20 samples without the first 3 and no cold process.
 namespace profgate::simulation {
 
 inline std::vector<double> warm_samples(session& machine, double effect, std::size_t count = 20) {
@@ -32,8 +32,8 @@ inline double relative_deviation(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1)) / mean(values);
 }
 
-/// google-benchmark, compare.py: both programs once, one after the other, with repetitions; a two-sided U test over
-/// the repetitions at 0.05. An alarm: significant, and slower by the median.
+/// google-benchmark, compare.py: both programs once, one after the other, with repetitions; a two-sided U
+/// test over the repetitions at 0.05. An alarm: significant, and slower by the median.
 inline bool google_benchmark_alarms(const noise_sizes& noise, random_source& random, double effect) {
   static const gate::rank_null null(20, 20);  // counted once: all calls have these sizes
   session machine(noise, random);
@@ -47,8 +47,8 @@ inline bool google_benchmark_alarms(const noise_sizes& noise, random_source& ran
   return 2 * null.p_at_most(u) < 0.05 && gate::median_of(after) > gate::median_of(before);
 }
 
-/// nvbench_compare.py: both programs once; slower if the difference of the means is above the smaller of the two
-/// relative standard deviations.
+/// nvbench_compare.py: both programs once; slower if the difference of the means is above the smaller of the
+/// two relative standard deviations.
 inline bool nvbench_alarms(const noise_sizes& noise, random_source& random, double effect) {
   session machine(noise, random);
   warm_up(machine);

@@ -21,7 +21,9 @@ std::vector<double> spread_runs(std::size_t count, double level_ns, double sprea
   return runs;
 }
 
-void append(std::vector<double>& to, const std::vector<double>& more) { to.insert(to.end(), more.begin(), more.end()); }
+void append(std::vector<double>& to, const std::vector<double>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
 
 arm_pair arms(std::size_t count, double slowdown, double spread, double level_ns = 1e7) {
   return {spread_runs(count, level_ns, spread), spread_runs(count, level_ns * (1 + slowdown), spread)};
@@ -193,14 +195,15 @@ TEST(decide_stored, fails_only_where_the_lower_bound_is_above_eight_percent) {
   const stage_step open = decide_stored(arms(8, 0.09, 0.02), {});
   EXPECT_EQ(open.final_verdict, verdict::inconclusive);
   ASSERT_TRUE(open.detectable_ratio);
-  EXPECT_EQ(decide_stored(arms(8, *open.detectable_ratio + 0.005, 0.02), {}).final_verdict, verdict::regressed);
+  EXPECT_EQ(decide_stored(arms(8, *open.detectable_ratio + 0.005, 0.02), {}).final_verdict,
+            verdict::regressed);
   EXPECT_EQ(decide_stored(arms(8, 0.05, 0.01), {}).final_verdict, verdict::unchanged);
   EXPECT_EQ(decide_stored(arms(8, -0.15, 0.01), {}).final_verdict, verdict::improved);
 }
 
 TEST(needed_by_all, is_the_largest_need_of_each_arm) {
-  const runs_needed needed = needed_by_all({decide(arms(6, 0.001, 0.005), {}), decide(arms(6, 0.0, 0.06), {}),
-                                            decide(arms(6, 0.05, 0.01), {})});
+  const runs_needed needed = needed_by_all(
+      {decide(arms(6, 0.001, 0.005), {}), decide(arms(6, 0.0, 0.06), {}), decide(arms(6, 0.05, 0.01), {})});
   EXPECT_EQ(needed.baseline, 10U);
   EXPECT_EQ(needed.candidate, 10U);
 }

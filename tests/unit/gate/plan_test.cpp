@@ -35,7 +35,8 @@ TEST(interleaved_plan, balances_an_odd_number_too) {
 TEST(interleaved_plan, throws_a_fair_coin_that_the_seed_fixes) {
   std::size_t baseline_first = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
-    for (std::size_t block = 0; block < 10; ++block) baseline_first += begins_with_baseline(seed, block) ? 1 : 0;
+    for (std::size_t block = 0; block < 10; ++block)
+      baseline_first += begins_with_baseline(seed, block) ? 1 : 0;
   }
   EXPECT_NEAR(static_cast<double>(baseline_first), 5000, 200);  // four standard deviations
   EXPECT_EQ(interleaved_plan(1, 20), interleaved_plan(1, 20));

@@ -35,7 +35,8 @@ double enumerated_p(std::size_t baseline, std::size_t candidate, std::size_t u) 
 }
 
 TEST(rank_null, is_what_trying_every_order_gives) {
-  const std::vector<std::pair<std::size_t, std::size_t>> sizes{{1, 1}, {2, 3}, {3, 2}, {4, 4}, {5, 7}, {6, 6}, {8, 3}};
+  const std::vector<std::pair<std::size_t, std::size_t>> sizes{{1, 1}, {2, 3}, {3, 2}, {4, 4},
+                                                               {5, 7}, {6, 6}, {8, 3}};
   for (const auto& [m, n] : sizes) {
     const rank_null null(m, n);
     for (std::size_t u = 0; u <= m * n; ++u) {
@@ -89,7 +90,8 @@ TEST(log_ratios, give_the_median_of_all_pairs) {
   EXPECT_DOUBLE_EQ(hodges_lehmann({1, 2}, {2, 8}), even.hodges_lehmann());
 }
 
-/// Both arms the powers of ten and a bit: all 36 (100) log ratios differ, and their order is known by sorting here.
+/// Both arms the powers of ten and a bit: all 36 (100) log ratios differ, and their order is known by sorting
+/// here.
 std::vector<double> sorted_ratios(const std::vector<double>& baseline, const std::vector<double>& candidate) {
   std::vector<double> all;
   for (const double b : baseline) {
@@ -118,11 +120,13 @@ TEST(log_ratios, take_the_8th_largest_of_6_runs_and_the_28th_of_10_as_upper_boun
 }
 
 TEST(log_ratios, bounds_agree_with_the_test) {
-  // The lower bound is above zero exactly where the test is significant: shift one arm past the other in steps.
+  // The lower bound is above zero exactly where the test is significant: shift one arm past the other in
+  // steps.
   const std::vector<double> baseline{100, 101, 102.5, 103, 104.5, 106};
   for (double shift = 0.97; shift < 1.08; shift += 0.0013) {
     std::vector<double> candidate;
-    for (const double time : {99.7, 101.3, 102.2, 103.6, 104.1, 106.9, 107.7}) candidate.push_back(time * shift);
+    for (const double time : {99.7, 101.3, 102.2, 103.6, 104.1, 106.9, 107.7})
+      candidate.push_back(time * shift);
     const log_ratios ratios(baseline, candidate);
     EXPECT_EQ(*ratios.lower_bound(0.05) > 0, ratios.p_slower() <= 0.05) << shift;
     EXPECT_EQ(*ratios.upper_bound(0.05) < 0, ratios.p_faster() <= 0.05) << shift;

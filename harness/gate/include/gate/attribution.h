@@ -61,8 +61,8 @@ enum class matched_by { nothing, exact_name, normalised_name, launch_order, cate
 /// One part of the difference. Counts and times are means of an arm's processes.
 struct cause {
   cause_kind kind = cause_kind::duration;
-  double delta_ns = 0;  ///< above zero: the candidate is slower by it
-  std::string name{};   ///< of the candidate; of the baseline for gone ones; idle: the cause
+  double delta_ns = 0;          ///< above zero: the candidate is slower by it
+  std::string name{};           ///< of the candidate; of the baseline for gone ones; idle: the cause
   std::string baseline_name{};  ///< where it is another
   std::string path{};
   std::string category{};

@@ -19,10 +19,11 @@ struct change_point {
   double statistic = 0;    ///< standardised rank sum of the split that found it
 };
 
-/// `ratios`: a commit's time over that of a pinned anchor build, oldest first, above zero. Each level is tried
-/// at every split; the largest standardised rank sum counts if chance reaches it in at most one of 1,000
-/// histories of that length. Then both sides in the same way. Points whose shift is too small go again.
-std::vector<change_point> find_change_points(const std::vector<double>& ratios, const change_point_rules& rules = {});
+/// `ratios`: a commit's time over that of a pinned anchor build, oldest first, above zero. Each level is
+/// tried at every split; the largest standardised rank sum counts if chance reaches it in at most one of
+/// 1,000 histories of that length. Then both sides in the same way. Points whose shift is too small go again.
+std::vector<change_point> find_change_points(const std::vector<double>& ratios,
+                                             const change_point_rules& rules = {});
 
 /// The largest |standardised rank sum| over all splits that leave 4 on each side, for values given by their
 /// ranks (1 … n, means for ties). For the program that makes the table, and for tests.

@@ -27,10 +27,10 @@ enum class exact_kind { new_kernel, gone_kernel, launches_per_token, graph_nodes
 
 struct exact_change {
   exact_kind kind = exact_kind::new_kernel;
-  std::string subject{};    ///< the kernel's name; empty for counts
-  std::string baseline{};   ///< "12", "37/16"; empty for kernels
+  std::string subject{};   ///< the kernel's name; empty for counts
+  std::string baseline{};  ///< "12", "37/16"; empty for kernels
   std::string candidate{};
-  bool fails = false;       ///< the rules ask for it
+  bool fails = false;  ///< the rules ask for it
 };
 
 struct exact_comparison {

@@ -30,9 +30,9 @@ class log_ratios {
   /// Both arms hold times above zero, in any unit but the same; else bad_input.
   log_ratios(const std::vector<double>& baseline, const std::vector<double>& candidate);
 
-  double hodges_lehmann() const;    ///< the median: the shift between the arms
-  std::size_t u_slower() const;     ///< how many are ≤ 0; few: the candidate is slower. Ties speak against it
-  std::size_t u_faster() const;     ///< how many are ≥ 0
+  double hodges_lehmann() const;  ///< the median: the shift between the arms
+  std::size_t u_slower() const;   ///< how many are ≤ 0; few: the candidate is slower. Ties speak against it
+  std::size_t u_faster() const;   ///< how many are ≥ 0
   double p_slower() const { return m_null.p_at_most(u_slower()); }
   double p_faster() const { return m_null.p_at_most(u_faster()); }
 

@@ -7,7 +7,7 @@ namespace profgate::gate {
 
 /// Which of a process's samples count.
 struct reduction_rules {
-  std::size_t discarded_processes = 1;   ///< of each arm, the first ones: they warm the GPU and the disk cache
+  std::size_t discarded_processes = 1;  ///< of each arm, the first ones: they warm the GPU and the disk cache
   std::size_t discarded_iterations = 3;  ///< of each process, the first ones
   std::size_t min_iterations = 5;        ///< that must be left
 };

@@ -27,8 +27,8 @@ std::string to_text(verdict which);
 /// What CTest sees. Releases ask that an inconclusive comparison fails too.
 core::exit_code exit_code_of(verdict which, bool inconclusive_fails = false);
 
-/// The one that decides for a gate of several stages: an error, then what fails, then what could not be judged.
-/// `verdicts` is not empty.
+/// The one that decides for a gate of several stages: an error, then what fails, then what could not be
+/// judged. `verdicts` is not empty.
 verdict worst_of(const std::vector<verdict>& verdicts, bool inconclusive_fails = false);
 
 }  // namespace profgate::gate
