@@ -3,8 +3,8 @@
 #include <cstddef>
 
 /// Made by tests/bench/gate/change_point_table.cpp; do not edit. By length of a history: the standardised
-/// rank sum that chance reaches at some split in at most one of 1,000 histories. Shorter ones have no split
-/// so rare.
+/// rank sum that chance reaches at some split in at most one of 1,000 histories. Shorter ones have no
+/// split so rare.
 namespace profgate::gate {
 
 struct critical_value {

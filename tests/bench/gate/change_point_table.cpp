@@ -43,9 +43,10 @@ int main() {
   fmt::print(
       "#pragma once\n\n#include <cstddef>\n\n"
       "/// Made by tests/bench/gate/change_point_table.cpp; do not edit. By length of a history: the "
-      "standardised rank\n"
-      "/// sum that chance reaches at some split in at most one of 1,000 histories. Shorter ones have no "
-      "split so rare.\n"
+      "standardised\n"
+      "/// rank sum that chance reaches at some split in at most one of 1,000 histories. Shorter ones have "
+      "no\n"
+      "/// split so rare.\n"
       "namespace profgate::gate {{\n\nstruct critical_value {{\n  std::size_t length;\n  double "
       "statistic;\n}};\n\n"
       "inline constexpr critical_value change_point_table[] = {{\n");
