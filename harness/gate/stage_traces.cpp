@@ -126,6 +126,11 @@ std::vector<stage_trace> traces_of(core::timeline& timeline, std::string_view do
       trace.operations.push_back(
           {name_of(copy.kind), {}, "copy", true, copy.device, copy.stream, copy.start_ns, copy.end_ns});
     }
+    for (const core::opaque_graph& graph : timeline.opaque_graphs) {
+      if (!window.holds(graph)) continue;
+      trace.operations.push_back(
+          {"graph, its kernels unseen", {}, {}, false, 0, 0, graph.start_ns, graph.end_ns});
+    }
     for (const core::host_call& call : timeline.calls) {
       const bool waits = call.name.find("Synchronize") != std::string_view::npos;
       if (waits && window.holds(call)) trace.waits.push_back({call.start_ns, call.end_ns});
@@ -141,6 +146,9 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
   structure.tokens = tokens;
   const std::vector<window> windows = windows_of(timeline, domain, stage);
   if (windows.empty() || timeline.kernels_absent_reason) return structure;
+  for (const core::opaque_graph& graph : timeline.opaque_graphs) {
+    if (windows.front().holds(graph)) return structure;
+  }
   std::set<std::uint64_t> calls;
   std::set<std::uint64_t> nodes;
   structure.kernels.emplace();

@@ -8,11 +8,22 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::uint64_t process = 7;
+constexpr std::uint32_t process = 7;
 
-core::range_record range(std::string_view name, std::int64_t start_ns, std::int64_t end_ns,
-                         std::uint64_t process_id = process) {
-  return {"LLM", name, core::range_style::push_pop, process_id, 1, start_ns, end_ns};
+core::range_record range(std::string_view name, std::int64_t start_ns, std::int64_t end_ns) {
+  core::range_record one;
+  one.domain = "LLM";
+  one.name = name;
+  one.process_id = process;
+  one.thread_id = 1;
+  one.start_ns = start_ns;
+  one.end_ns = end_ns;
+  return one;
+}
+
+core::range_record of_other_process(core::range_record range) {
+  range.process_id = process + 1;
+  return range;
 }
 
 core::kernel_execution kernel(std::string_view name, std::int64_t launched_ns, std::int64_t start_ns,
@@ -34,7 +45,7 @@ core::timeline two_stages() {
   core::timeline timeline;
   timeline.ranges = {range("prefill", 0, 1000), range("decode_all", 2000, 5000),
                      range("attn", 2100, 2600), range("qkv", 2200, 2300),
-                     range("norm", 2700, 2800), range("decode_all", 0, 9000, 8)};
+                     range("norm", 2700, 2800), of_other_process(range("decode_all", 0, 9000))};
   timeline.kernels = {kernel("p", 100, 200, 900, 1), kernel("gemv", 2250, 2400, 3000, 2),
                       kernel("core", 2500, 3100, 3300, 3), kernel("norm", 2750, 3400, 3500, 4),
                       kernel("loose", 2900, 3600, 3700, 5)};
@@ -97,6 +108,19 @@ TEST(structure_of, counts_kernels_calls_and_nodes) {
   EXPECT_EQ(structure.launches, 5);  // four alone, one graph
   EXPECT_EQ(structure.graph_nodes, 2);
   EXPECT_EQ(structure.tokens, 16);
+}
+
+TEST(traces_of, shows_a_graph_whose_kernels_were_not_seen_as_one_operation) {
+  core::timeline timeline = two_stages();
+  core::opaque_graph graph;
+  graph.process_id = process;
+  graph.start_ns = 4200;
+  graph.end_ns = 4900;
+  timeline.opaque_graphs = {graph};
+  EXPECT_EQ(traces_of(timeline, "LLM", "decode_all")[1].operations.back().name, "graph, its kernels unseen");
+  EXPECT_TRUE(structure_of(timeline, "LLM", "prefill", 1).kernels);
+  timeline.ranges.pop_back();
+  EXPECT_FALSE(structure_of(timeline, "LLM", "decode_all", 1).kernels);
 }
 
 TEST(structure_of, knows_nothing_of_what_was_not_traced) {

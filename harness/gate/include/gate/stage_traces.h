@@ -23,7 +23,8 @@ using path_lookup = std::function<std::string_view(const core::kernel_execution&
 std::vector<stage_trace> traces_of(core::timeline& timeline, std::string_view domain, std::string_view stage,
                                    const path_lookup& path_of = {});
 
-/// Of the stage's first occurrence. `tokens`: how many that occurrence decoded.
+/// Of the stage's first occurrence; empty where kernels were not seen. `tokens`: how many that occurrence
+/// decoded.
 stage_structure structure_of(const core::timeline& timeline, std::string_view domain, std::string_view stage,
                              std::int64_t tokens);
 
