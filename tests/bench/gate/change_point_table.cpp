@@ -49,7 +49,7 @@ int main() {
       "/// split so rare.\n"
       "namespace profgate::gate {{\n\nstruct critical_value {{\n  std::size_t length;\n  double "
       "statistic;\n}};\n\n"
-      "inline constexpr critical_value change_point_table[] = {{\n");
+      "// clang-format off\ninline constexpr critical_value change_point_table[] = {{\n");
   std::vector<std::size_t> lengths;
   for (std::size_t n = 8; n < 64; ++n) lengths.push_back(n);
   for (std::size_t n = 64; n < 128; n += 8) lengths.push_back(n);
@@ -58,5 +58,5 @@ int main() {
     const double statistic = critical_value(length, length <= 128 ? 1'000'000 : 200'000);
     if (statistic > 0) fmt::print("    {{{}, {:.9f}}},\n", length, statistic);
   }
-  fmt::print("}};\n\n}}  // namespace profgate::gate\n");
+  fmt::print("}};\n// clang-format on\n\n}}  // namespace profgate::gate\n");
 }
