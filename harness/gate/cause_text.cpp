@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include "gate/attribution.h"
+
+namespace profgate::gate {
+namespace {
+
+std::string launches_text(double launches) {
+  return launches == static_cast<double>(static_cast<long long>(launches)) ? fmt::format("{:.0f}", launches)
+                                                                           : fmt::format("{:.1f}", launches);
+}
+
+/// "a, which was b, in attn.qkv".
+std::string subject_of(const cause& cause) {
+  std::string text = cause.name;
+  if (!cause.baseline_name.empty()) text += ", which was " + cause.baseline_name + ",";
+  if (!cause.path.empty()) text += " in " + cause.path;
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(idle_cause cause) {
+  switch (cause) {
+    case idle_cause::launch:
+      return "launch";
+    case idle_cause::synchronisation:
+      return "synchronisation";
+    case idle_cause::copy:
+      return "copy";
+    case idle_cause::host:
+      return "host";
+  }
+  return "host";
+}
+
+std::string to_text(const cause& cause) {
+  const std::string size = fmt::format("{:+.1f} µs: ", cause.delta_ns / 1000);
+  const bool more = cause.delta_ns > 0;
+  switch (cause.kind) {
+    case cause_kind::duration:
+      return size + fmt::format("{} is {}: {:.2f} → {:.2f} µs a launch, {} launches", subject_of(cause),
+                                more ? "slower" : "faster", cause.baseline_each_ns / 1000,
+                                cause.candidate_each_ns / 1000, launches_text(cause.candidate_launches));
+    case cause_kind::launches:
+      return size + fmt::format("{} is launched {}: {} → {} times, {:.2f} µs each", subject_of(cause),
+                                more ? "more often" : "less often", launches_text(cause.baseline_launches),
+                                launches_text(cause.candidate_launches), cause.candidate_each_ns / 1000);
+    case cause_kind::new_operation:
+      return size + fmt::format("{} is new: {} launches, {:.2f} µs each", subject_of(cause),
+                                launches_text(cause.candidate_launches), cause.candidate_each_ns / 1000);
+    case cause_kind::gone_operation:
+      return size + fmt::format("{} is gone: it had {} launches, {:.2f} µs each", subject_of(cause),
+                                launches_text(cause.baseline_launches), cause.baseline_each_ns / 1000);
+    case cause_kind::idle:
+      return size +
+             fmt::format("{} idle, {}: {:.1f} → {:.1f} µs", more ? "more" : "less",
+                         cause.name == "host" ? "no work for the device" : "waiting for a " + cause.name,
+                         cause.baseline_idle_ns / 1000, cause.candidate_idle_ns / 1000);
+  }
+  return size + cause.name;
+}
+
+}  // namespace profgate::gate

@@ -1,0 +1,172 @@
+#include "gate/decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "decision_parts.h"
+#include "gate/rank_statistics.h"
+
+namespace profgate::gate {
+namespace {
+
+struct margins {
+  double screen_log, confirm_log, improved_log, unchanged_log;
+};
+
+class stage_decision {
+ public:
+  stage_decision(const arm_pair& runs, const decision_rules& rules, bool no_more_runs)
+      : m_runs(runs), m_rules(rules), m_no_more_runs(no_more_runs) {}
+
+  stage_step decide() {
+    if (const auto step = unless_complete(phase::screen, 0, m_rules.screen_runs)) return *step;
+    if (const auto step = judge_first(phase::screen, m_rules.screen_runs)) return *step;
+    if (const auto step = unless_complete(phase::extension, 0, m_rules.extended_runs)) return *step;
+    return *judge_first(phase::extension, m_rules.extended_runs);
+  }
+
+ private:
+  /// The step that gets the runs of a block; nothing where they are there, or are all there will be.
+  std::optional<stage_step> unless_complete(phase in_phase, std::size_t first, std::size_t count) {
+    const auto lacking = [&](const std::vector<double>& arm) {
+      return first + count - std::min(first + count, arm.size());
+    };
+    stage_step step;
+    step.in_phase = in_phase;
+    step.judged = m_last;
+    step.more_baseline_runs = lacking(m_runs.baseline_ns);
+    step.more_candidate_runs = lacking(m_runs.candidate_ns);
+    const std::size_t more = std::max(step.more_baseline_runs, step.more_candidate_runs);
+    if (more == 0) return std::nullopt;
+    if (m_no_more_runs) return without_them(std::move(step), first, count);
+    step.most_runs_left = more;
+    if (in_phase == phase::screen) step.most_runs_left += m_rules.extended_runs - m_rules.screen_runs;
+    if (in_phase != phase::confirm) step.most_runs_left += m_rules.confirm_runs;
+    step.reason =
+        m_why_more.empty() ? fmt::format("the screen takes {} runs of each arm", count) : m_why_more;
+    return step;
+  }
+
+  std::optional<stage_step> without_them(stage_step step, std::size_t first, std::size_t count) {
+    step.more_baseline_runs = step.more_candidate_runs = 0;
+    const arm_pair there = block_of(m_runs, first, count);
+    const std::size_t survived = std::min(there.baseline_ns.size(), there.candidate_ns.size());
+    const bool has_new_runs =
+        step.in_phase != phase::extension ||
+        std::max(m_runs.baseline_ns.size(), m_runs.candidate_ns.size()) > m_rules.screen_runs;
+    if (survived >= m_rules.min_runs && has_new_runs) return std::nullopt;
+    if (step.in_phase == phase::screen) {
+      step.final_verdict = verdict::missing;
+      step.reason =
+          fmt::format("{} runs of an arm survived, at least {} are needed", survived, m_rules.min_runs);
+      return step;
+    }
+    return inconclusive(std::move(step), m_why_more + ", and there were no more runs");
+  }
+
+  /// Screen or extension: nothing where the screen has to be extended.
+  std::optional<stage_step> judge_first(phase in_phase, std::size_t count) {
+    const arm_pair block = block_of(m_runs, 0, count);
+    const log_ratios ratios = look_at(block);
+    const double shift = ratios.hodges_lehmann();
+    stage_step step;
+    step.in_phase = in_phase;
+    step.judged = m_last;
+    if (ratios.p_slower() <= m_rules.screen_alpha && shift >= m_margins.screen_log) {
+      m_why_more = fmt::format("the {} shows {} (p = {:.4f})", to_text(in_phase), slowdown_text(shift),
+                               ratios.p_slower());
+      return confirm(std::max(block.baseline_ns.size(), block.candidate_ns.size()));
+    }
+    if (ratios.p_faster() <= m_rules.improved_alpha && shift <= -m_margins.improved_log) {
+      step.final_verdict = verdict::improved;
+      step.reason = fmt::format("{} (p = {:.4f})", slowdown_text(shift), ratios.p_faster());
+      return step;
+    }
+    if (auto unchanged = if_unchanged(step, ratios)) return unchanged;
+    m_why_more =
+        fmt::format("a slowdown of {:.1f} % is neither shown nor ruled out", 100 * unchanged_ratio());
+    if (in_phase == phase::screen) return std::nullopt;
+    return inconclusive(std::move(step), m_why_more);
+  }
+
+  stage_step confirm(std::size_t first) {
+    if (auto step = unless_complete(phase::confirm, first, m_rules.confirm_runs)) return *step;
+    const log_ratios ratios = look_at(block_of(m_runs, first, m_rules.confirm_runs));
+    const double shift = ratios.hodges_lehmann();
+    stage_step step;
+    step.in_phase = phase::confirm;
+    step.judged = m_last;
+    if (ratios.p_slower() <= m_rules.confirm_alpha && shift >= m_margins.confirm_log) {
+      step.final_verdict = verdict::regressed;
+      step.reason = fmt::format("{} (p = {:.4f}), confirmed on runs of its own", slowdown_text(shift),
+                                ratios.p_slower());
+      return step;
+    }
+    if (auto unchanged = if_unchanged(step, ratios)) {
+      unchanged->reason += "; what the screen showed was not confirmed";
+      return *unchanged;
+    }
+    return inconclusive(
+        std::move(step),
+        fmt::format("what the screen showed was not confirmed ({}, p = {:.4f}), nor ruled out",
+                    slowdown_text(shift), ratios.p_slower()));
+  }
+
+  std::optional<stage_step> if_unchanged(stage_step step, const log_ratios& ratios) const {
+    const std::optional<double> upper = ratios.upper_bound(m_rules.unchanged_alpha);
+    if (!upper || *upper >= m_margins.unchanged_log) return std::nullopt;
+    step.final_verdict = verdict::unchanged;
+    step.reason = fmt::format("{} at most", slowdown_text(*upper));
+    return step;
+  }
+
+  stage_step inconclusive(stage_step step, std::string reason) const {
+    step.final_verdict = verdict::inconclusive;
+    step.reason = std::move(reason);
+    step.detectable_ratio = m_detectable_ratio;
+    return step;
+  }
+
+  log_ratios look_at(const arm_pair& block) {
+    m_last = compare(block);
+    const auto margin = [&](double ratio) {
+      return margin_log(ratio, m_rules.ignored_difference_ns, m_last->baseline_median_ns);
+    };
+    m_margins = {margin(m_rules.screen_ratio), margin(m_rules.confirm_ratio), margin(m_rules.improved_ratio),
+                 margin(m_rules.unchanged_ratio)};
+    log_ratios ratios(block.baseline_ns, block.candidate_ns);
+    m_detectable_ratio = detectable(ratios, m_rules.confirm_alpha, m_margins.confirm_log);
+    return ratios;
+  }
+
+  double unchanged_ratio() const { return to_ratio(m_margins.unchanged_log); }
+
+  const arm_pair& m_runs;
+  const decision_rules& m_rules;
+  bool m_no_more_runs;
+  margins m_margins{};
+  std::string m_why_more;
+  std::optional<comparison> m_last;
+  std::optional<double> m_detectable_ratio;
+};
+
+void check(const decision_rules& rules) {
+  const bool sound = rules.min_runs >= 2 && rules.screen_runs >= rules.min_runs &&
+                     rules.extended_runs >= rules.screen_runs && rules.confirm_runs >= rules.min_runs;
+  if (sound) return;
+  throw core::bad_input(
+      fmt::format("the gate's runs do not fit together: min {}, screen {}, extended {}, confirm {}",
+                  rules.min_runs, rules.screen_runs, rules.extended_runs, rules.confirm_runs),
+      "choose 2 ≤ min ≤ screen ≤ extended, and min ≤ confirm");
+}
+
+}  // namespace
+
+stage_step decide(const arm_pair& runs, const decision_rules& rules, bool no_more_runs) {
+  check(rules);
+  return stage_decision(runs, rules, no_more_runs).decide();
+}
+
+}  // namespace profgate::gate

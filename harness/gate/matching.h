@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gate/attribution.h"
+
+namespace profgate::gate {
+
+/// All operations of an arm with one name under one path.
+struct operation_group {
+  std::string name{};
+  std::string path{};
+  std::string category{};
+  std::int64_t launches = 0;
+  std::int64_t units = 0;            ///< of 1/720720 ns
+  std::int64_t first_offset_ns = 0;  ///< of its first start from the stage's: the launch order
+};
+
+/// The same work in both arms. One group a side, or several where only their normalised name or category is
+/// the same.
+struct group_match {
+  matched_by rule = matched_by::nothing;
+  std::vector<operation_group> baseline{};
+  std::vector<operation_group> candidate{};
+};
+
+struct group_matches {
+  std::vector<group_match> matched{};
+  std::vector<operation_group> gone{};
+  std::vector<operation_group> added{};
+};
+
+/// First hit wins: exact name and path; normalised name, with the path and then without; the same path and
+/// category in launch order; category.
+group_matches match_groups(std::vector<operation_group> baseline, std::vector<operation_group> candidate);
+
+}  // namespace profgate::gate

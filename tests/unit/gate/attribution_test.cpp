@@ -1,0 +1,294 @@
+#include "gate/attribution.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include "core/error.h"
+
+namespace profgate::gate {
+namespace {
+
+using testing::HasSubstr;
+
+/// A stage on one device: kernels one after the other, `gap_ns` before each.
+class stage_builder {
+ public:
+  stage_builder& kernel(std::string_view name, std::string_view path, std::int64_t duration_ns,
+                        std::int64_t gap_ns = 1000) {
+    m_now_ns += gap_ns;
+    operation one;
+    one.name = name;
+    one.path = path;
+    one.start_ns = m_now_ns;
+    one.end_ns = m_now_ns += duration_ns;
+    m_trace.operations.push_back(one);
+    return *this;
+  }
+  stage_builder& copy(std::int64_t duration_ns, std::int64_t gap_ns) {
+    kernel("copy device to host", "sample", duration_ns, gap_ns);
+    m_trace.operations.back().is_copy = true;
+    return *this;
+  }
+  stage_builder& beside(std::string_view name, std::string_view path, std::int64_t start_ns,
+                        std::int64_t end_ns) {
+    operation one;
+    one.name = name;
+    one.path = path;
+    one.stream = 2;
+    one.start_ns = start_ns;
+    one.end_ns = end_ns;
+    m_trace.operations.push_back(one);
+    m_now_ns = std::max(m_now_ns, end_ns);
+    return *this;
+  }
+  stage_builder& wait(std::int64_t start_ns, std::int64_t end_ns) {
+    m_trace.waits.push_back({start_ns, end_ns});
+    return *this;
+  }
+  stage_trace end(std::int64_t tail_ns = 500) {
+    m_trace.end_ns = m_now_ns + tail_ns;
+    return m_trace;
+  }
+
+ private:
+  stage_trace m_trace;
+  std::int64_t m_now_ns = 0;
+};
+
+double sum_of(const attribution& result) {
+  return std::accumulate(result.causes.begin(), result.causes.end(), 0.0,
+                         [](double sum, const cause& part) { return sum + part.delta_ns; });
+}
+
+const cause* find(const attribution& result, cause_kind kind, std::string_view name) {
+  for (const cause& part : result.causes) {
+    if (part.kind == kind && part.name == name) return &part;
+  }
+  return nullptr;
+}
+
+/// The parts add up to the difference of the stage's times, which are known here.
+void expect_exact(const attribution& result, double difference_ns) {
+  EXPECT_DOUBLE_EQ(result.difference_ns, difference_ns);
+  EXPECT_NEAR(sum_of(result), difference_ns, 0.01);
+  EXPECT_NEAR(result.residual_ns, 0, 0.001);
+}
+
+TEST(attribute, finds_nothing_between_equals) {
+  const stage_trace stage = stage_builder().kernel("a", "x", 5000).kernel("b", "y", 700).end();
+  const attribution result = attribute({stage, stage}, {stage});
+  expect_exact(result, 0);
+  EXPECT_TRUE(result.causes.empty());
+}
+
+TEST(attribute, tells_slower_from_more_often) {
+  const auto before =
+      stage_builder().kernel("a", "x", 5000).kernel("a", "x", 5000).kernel("b", "y", 700).end();
+  const auto after = stage_builder()
+                         .kernel("a", "x", 6000)
+                         .kernel("a", "x", 6000)
+                         .kernel("a", "x", 6000)
+                         .kernel("b", "y", 700)
+                         .end();
+  const attribution result = attribute({before}, {after});
+  expect_exact(result, 9000);  // 8000 of kernels, 1000 of one more gap
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::launches, "a")->delta_ns, 5500);  // 1 · (5000 + 6000)/2
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::duration, "a")->delta_ns, 2500);  // 1000 · (2 + 3)/2
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::idle, "launch")->delta_ns, 1000);
+  EXPECT_EQ(result.causes.front().kind, cause_kind::launches);
+  EXPECT_EQ(to_text(result.causes.front()),
+            "+5.5 µs: a in x is launched more often: 2 → 3 times, 6.00 µs each");
+}
+
+TEST(attribute, names_an_injected_kernel_first) {
+  const auto before = stage_builder().kernel("gemv", "attn.qkv", 50'000).kernel("norm", "norm", 3000).end();
+  const auto after = stage_builder()
+                         .kernel("gemv", "attn.qkv", 50'400)
+                         .kernel("spin", "norm", 4000)
+                         .kernel("norm", "norm", 2900)
+                         .end();
+  const attribution result = attribute({before}, {after});
+  expect_exact(result, 400 + 4000 - 100 + 1000);
+  const std::vector<cause> leading = leading_causes(result, 3);
+  ASSERT_EQ(leading.size(), 3U);
+  EXPECT_EQ(leading[0].kind, cause_kind::new_operation);
+  EXPECT_EQ(leading[0].name, "spin");
+  EXPECT_EQ(leading[0].path, "norm");
+  EXPECT_EQ(to_text(leading[0]), "+4.0 µs: spin in norm is new: 1 launches, 4.00 µs each");
+}
+
+TEST(attribute, matches_renamed_kernels_by_their_normalised_name) {
+  const auto before = stage_builder().kernel("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_NNT", "mlp", 9000).end();
+  const auto after = stage_builder().kernel("nvjet_sm90_tst_128x8_64x12_1x1_h_bz_NNT", "mlp", 9900).end();
+  const attribution result = attribute({before}, {after});
+  expect_exact(result, 900);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_EQ(result.causes[0].match, matched_by::normalised_name);
+  EXPECT_EQ(result.causes[0].baseline_name, "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_NNT");
+}
+
+TEST(attribute, follows_a_kernel_to_another_operator) {
+  const auto before = stage_builder().kernel("f", "old.name", 9000).end();
+  const auto after = stage_builder().kernel("f", "new.name", 9000).end();
+  const attribution result = attribute({before}, {after});
+  expect_exact(result, 0);
+  EXPECT_TRUE(result.causes.empty());
+}
+
+TEST(attribute, matches_split_and_fused_kernels_by_place_and_kind) {
+  const auto whole = stage_builder().kernel("fused_rms_norm_rope_x", "attn", 9000).end();
+  const auto parts = stage_builder().kernel("rms_norm_y", "attn", 5000).kernel("rope_z", "attn", 5000).end();
+  const attribution split = attribute({whole}, {parts});
+  expect_exact(split, 2000);
+  EXPECT_EQ(find(split, cause_kind::new_operation, "rms_norm_y")->category, "norm");
+
+  const attribution fused = attribute({parts}, {whole});
+  expect_exact(fused, -2000);
+  EXPECT_DOUBLE_EQ(sum_of(fused), -sum_of(split));
+}
+
+TEST(attribute, aligns_leftovers_of_one_operator_by_launch_order) {
+  const auto before = stage_builder().kernel("first_norm", "n", 1000).kernel("second_norm", "n", 2000).end();
+  const auto after = stage_builder().kernel("x_norm", "n", 1100).kernel("a_norm", "n", 2200).end();
+  const attribution result = attribute({before}, {after});
+  expect_exact(result, 300);
+  EXPECT_EQ(find(result, cause_kind::duration, "x_norm")->baseline_name, "first_norm");
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::duration, "x_norm")->delta_ns, 100);
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::duration, "a_norm")->delta_ns, 200);
+  EXPECT_EQ(find(result, cause_kind::duration, "a_norm")->match, matched_by::launch_order);
+}
+
+TEST(attribute, sees_an_own_kernel_replaced_by_the_librarys) {
+  const auto before = stage_builder().kernel("void v::gemv<bf16>(v::a)", "mlp.down", 9000).end();
+  const auto after = stage_builder().kernel("nvjet_sm90_tst_64x8_64x16_1x1_h_bz_TNT", "mlp.down", 9500).end();
+  const attribution result = attribute({before}, {after});
+  expect_exact(result, 500);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_EQ(result.causes[0].kind, cause_kind::duration);
+  EXPECT_EQ(result.causes[0].match, matched_by::launch_order);
+  EXPECT_THAT(to_text(result.causes[0]), HasSubstr("which was void v::gemv<bf16>(v::a),"));
+}
+
+TEST(attribute, puts_what_is_left_of_one_kind_into_one_bucket) {
+  const auto before = stage_builder().kernel("one_norm", "a", 1000).end();
+  const auto after = stage_builder().kernel("two_norm", "b", 900).kernel("three_norm", "c", 400).end();
+  const attribution result = attribute({before}, {after});
+  expect_exact(result, 300 + 1000);
+  EXPECT_EQ(find(result, cause_kind::launches, "two_norm and 1 more")->match, matched_by::category);
+}
+
+TEST(attribute, the_callers_category_counts_more_than_the_name) {
+  auto before = stage_builder().kernel("k1", "a", 1000).end();
+  auto after = stage_builder().kernel("k2", "b", 1500).end();
+  before.operations[0].category = after.operations[0].category = "sampling";
+  const attribution result = attribute({before}, {after});
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_EQ(result.causes[0].match, matched_by::category);
+}
+
+TEST(attribute, shares_each_instant_among_what_runs_at_once) {
+  // a 1000–11000 alone till 5000, with b till 9000, alone again: a 8000, b 2000
+  const auto both = stage_builder().kernel("a", "x", 10'000).beside("b", "y", 5000, 9000).end();
+  const auto apart = stage_builder().kernel("a", "x", 10'000).beside("b", "y", 11'000, 15'000).end();
+  const attribution result = attribute({both}, {apart});
+  expect_exact(result, 4000);
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::duration, "a")->baseline_each_ns, 8000);
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::duration, "b")->delta_ns, 2000);
+  EXPECT_DOUBLE_EQ(result.busy_difference_ns, 4000);
+  EXPECT_DOUBLE_EQ(result.idle_difference_ns, 0);
+}
+
+TEST(attribute, splits_idle_time_by_what_comes_next) {
+  const auto before =
+      stage_builder().kernel("a", "x", 5000, 1000).kernel("b", "x", 1000, 500).copy(700, 400).end(300);
+  const auto after = stage_builder()
+                         .kernel("a", "x", 5000, 1500)
+                         .wait(6500, 8000)  // the host waits while the device has nothing to do
+                         .kernel("b", "x", 1000, 2500)
+                         .copy(700, 1000)
+                         .end(350);
+  const attribution result = attribute({before}, {after});
+  expect_exact(result, 500 + 2000 + 600 + 50);
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::idle, "launch")->delta_ns,
+                   500 + 500);  // 2500 − 1500 of waiting − 500
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::idle, "synchronisation")->delta_ns, 1500 + 50);  // and the tail
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::idle, "copy")->delta_ns, 600);
+}
+
+TEST(attribute, a_stage_without_a_device_is_the_hosts) {
+  stage_trace before;
+  before.end_ns = 1000;
+  stage_trace after;
+  after.end_ns = 1300;
+  const attribution result = attribute({before}, {after}, 290.0);
+  expect_exact(result, 300);
+  EXPECT_EQ(find(result, cause_kind::idle, "host")->delta_ns, 300);
+  EXPECT_EQ(result.bare_difference_ns, 290.0);
+}
+
+TEST(attribute, takes_means_of_the_processes) {
+  const auto fast = stage_builder().kernel("a", "x", 5000).end();
+  const auto slow = stage_builder().kernel("a", "x", 5900).end();
+  const attribution result = attribute({fast, fast, slow}, {slow, slow});
+  expect_exact(result, 5900 - (5000 + 5000 + 5900) / 3.0);
+  EXPECT_DOUBLE_EQ(result.causes[0].baseline_launches, 1);
+}
+
+TEST(attribute, cuts_off_what_lies_outside_the_stage) {
+  auto stage = stage_builder().kernel("a", "x", 5000).end(0);
+  stage.start_ns = 2000;  // the kernel ran from 1000 to 6000
+  stage.end_ns = 5500;
+  const attribution result = attribute({stage}, {stage_builder().kernel("a", "x", 5000).end()});
+  expect_exact(result, 3000);
+  EXPECT_DOUBLE_EQ(find(result, cause_kind::duration, "a")->baseline_each_ns, 3500);
+}
+
+TEST(attribute, adds_up_on_any_mixture_of_streams_and_names) {
+  std::mt19937_64 random(11);
+  const std::vector<std::string> names{"a_norm", "b_gemv", "nvjet_sm90_tst_64x8_2x1_v_bz_NNT",
+                                       "rope",   "x",      "y<(int)3>(int)"};
+  const std::vector<std::string> paths{"p", "q", "r/s"};
+  const auto draw = [&](std::uint64_t most) { return static_cast<std::int64_t>(random() % most); };
+  const auto make = [&](std::size_t count, std::int64_t longest_ns) {
+    stage_trace trace;
+    trace.start_ns = draw(1000);
+    trace.end_ns = trace.start_ns + 1'000'000;
+    for (std::size_t i = 0; i < count; ++i) {
+      operation one;
+      one.name = names[random() % names.size()];
+      one.path = paths[random() % paths.size()];
+      one.is_copy = random() % 7 == 0;
+      one.start_ns = draw(1'100'000) - 50'000;  // some outside
+      one.end_ns = one.start_ns + draw(static_cast<std::uint64_t>(longest_ns));
+      trace.operations.push_back(one);
+      if (random() % 3 == 0) trace.waits.push_back({one.end_ns, one.end_ns + draw(3000)});
+    }
+    return trace;
+  };
+  for (int trial = 0; trial < 200; ++trial) {
+    const std::int64_t longest_ns =
+        trial % 2 == 0 ? 5000 : 200'000;  // the long ones run twenty and more at once
+    const attribution result =
+        attribute({make(100, longest_ns), make(90, longest_ns)},
+                  {make(120, longest_ns), make(80, longest_ns), make(100, longest_ns)});
+    EXPECT_NEAR(sum_of(result), result.difference_ns, 0.01 * static_cast<double>(result.operations));
+    EXPECT_NEAR(result.residual_ns, 0, 0.01);
+  }
+}
+
+TEST(attribute, refuses_traces_that_cannot_be) {
+  const stage_trace good = stage_builder().kernel("a", "x", 5000).end();
+  stage_trace backwards = good;
+  backwards.operations[0].end_ns = 0;
+  EXPECT_THROW(attribute({good}, {backwards}), core::bad_input);
+  EXPECT_THROW(attribute({good}, {}), core::bad_input);
+  stage_trace inverted = good;
+  inverted.end_ns = -5;
+  EXPECT_THROW(attribute({inverted}, {good}), core::bad_input);
+}
+
+}  // namespace
+}  // namespace profgate::gate

@@ -1,0 +1,89 @@
+#include "gate/kernel_names.h"
+
+#include <gtest/gtest.h>
+
+namespace profgate::gate {
+namespace {
+
+TEST(normalise_kernel_name, keeps_of_library_products_what_they_compute) {
+  EXPECT_EQ(normalise_kernel_name("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT"),
+            "gemm/nvjet/tst/splitK/NNT");
+  EXPECT_EQ(normalise_kernel_name("nvjet_sm90_tst_64x64_64x13_4x1_v_bz_TNT"), "gemm/nvjet/tst/TNT");
+  EXPECT_EQ(normalise_kernel_name("nvjet_sm100_tst_128x64_64x9_2x1_h_bx_TNT"), "gemm/nvjet/tst/TNT");
+  EXPECT_EQ(normalise_kernel_name("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn"),
+            normalise_kernel_name("ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x6_tn"));
+  EXPECT_EQ(
+      normalise_kernel_name("sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_stage6_warpsize2x2x1_"
+                            "tensor16x8x16_kernel"),
+      "gemm/xmma/bf16bf16/bf16f32/f32/tn/n");
+  EXPECT_EQ(
+      normalise_kernel_name(
+          "void "
+          "cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_32x6_tn_align8>(T1::Params)"),
+      "gemm/cutlass/tensorop/bf16/s16816gemm/relu/bf16/tn");
+}
+
+TEST(normalise_kernel_name, tells_other_dtypes_layouts_and_split_k_apart) {
+  const auto differ = [](const char* a, const char* b) {
+    EXPECT_NE(normalise_kernel_name(a), normalise_kernel_name(b)) << a << " and " << b;
+  };
+  differ("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT", "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_NNT");
+  differ("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_NNT", "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_TNT");
+  differ("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_NNT", "nvjet_sm90_hsh_64x8_64x16_2x1_v_bz_NNT");
+}
+
+TEST(normalise_kernel_name, drops_return_type_parameters_and_whole_numbers) {
+  EXPECT_EQ(normalise_kernel_name(
+                "void ns::split_attention<__nv_bfloat16, (int)128, (bool)1>(ns::inputs<T1>, int)"),
+            "ns::split_attention<__nv_bfloat16,#,#>");
+  EXPECT_EQ(normalise_kernel_name("void f<128, true, 4ul, -1>(int)"), "f<#,#,#,#>");
+  EXPECT_EQ(normalise_kernel_name("ns::choose_kernel(const float *, int, int, ns::state)"),
+            "ns::choose_kernel");
+  EXPECT_EQ(normalise_kernel_name("plain_kernel"), "plain_kernel");
+}
+
+TEST(normalise_kernel_name, keeps_values_of_enums_since_they_choose_the_work) {
+  EXPECT_EQ(normalise_kernel_name("void p::product<bf16, (p::end)3, (int)2>(int)"),
+            "p::product<bf16,(p::end)3,#>");
+  EXPECT_NE(normalise_kernel_name("void p::product<bf16, (p::end)3>(int)"),
+            normalise_kernel_name("void p::product<bf16, (p::end)1>(int)"));
+}
+
+TEST(normalise_kernel_name, drops_clones_lambda_numbers_and_architectures) {
+  EXPECT_EQ(normalise_kernel_name("f(int) [clone .kd]"), "f");
+  EXPECT_EQ(normalise_kernel_name("f.constprop.0"), "f");
+  EXPECT_EQ(normalise_kernel_name("void each<main::{lambda(int)#1}>(T)"),
+            normalise_kernel_name("void each<main::{lambda(int)#12}>(T)"));
+  EXPECT_EQ(normalise_kernel_name("void each<[lambda(int) (instance 1)]>(T)"),
+            normalise_kernel_name("void each<[lambda(int) (instance 2)]>(T)"));
+  EXPECT_EQ(normalise_kernel_name("void each<$_0>(T)"), normalise_kernel_name("void each<$_3>(T)"));
+  EXPECT_EQ(normalise_kernel_name("flash_fwd_sm90_kernel"), "flash_fwd_kernel");
+  EXPECT_EQ(normalise_kernel_name("sm80_flash_fwd"), normalise_kernel_name("sm90a_flash_fwd"));
+  EXPECT_EQ(normalise_kernel_name("small_kernel"), "small_kernel");  // no architecture
+}
+
+TEST(normalise_kernel_name, keeps_anonymous_namespaces_and_survives_odd_names) {
+  EXPECT_EQ(normalise_kernel_name("void a::(anonymous namespace)::k<int>(int)"),
+            "a::(anonymousnamespace)::k<int>");
+  EXPECT_EQ(normalise_kernel_name("(anonymous namespace)::k(int)"), "(anonymousnamespace)::k");
+  EXPECT_EQ(normalise_kernel_name(""), "");
+  for (const char* odd :
+       {"<", ">", "((", "))(", "void ", "a<b", "cutlass::Kernel>", "$", "#1", "_", "gemm"}) {
+    EXPECT_NO_THROW(normalise_kernel_name(odd)) << odd;
+  }
+  EXPECT_NO_THROW(normalise_kernel_name(std::string(10'000, '<')));
+}
+
+TEST(category_of_name, knows_kinds_of_work) {
+  EXPECT_EQ(category_of_name("nvjet_sm90_tst_64x8_64x16_1x2_h_badd_TNT"), "gemm");
+  EXPECT_EQ(category_of_name("void v::gemv<__nv_bfloat16>(v::arguments)"), "gemv");
+  EXPECT_EQ(category_of_name("void a::split_attention<x>(y)"), "attention");
+  EXPECT_EQ(category_of_name("rms_norm_kernel"), "norm");
+  EXPECT_EQ(category_of_name("void r::rope<b>(t)"), "rope");
+  EXPECT_EQ(category_of_name("ncclDevKernel_AllReduce_Sum"), "comm");
+  EXPECT_EQ(category_of_name("swiglu_kernel(norm_t)"), "elementwise");  // parameters do not count
+  EXPECT_EQ(category_of_name("spin"), "other");
+}
+
+}  // namespace
+}  // namespace profgate::gate

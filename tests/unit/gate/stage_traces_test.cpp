@@ -1,0 +1,134 @@
+#include "gate/stage_traces.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace profgate::gate {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::uint32_t process = 7;
+
+core::range_record range(std::string_view name, std::int64_t start_ns, std::int64_t end_ns) {
+  core::range_record one;
+  one.domain = "LLM";
+  one.name = name;
+  one.process_id = process;
+  one.thread_id = 1;
+  one.start_ns = start_ns;
+  one.end_ns = end_ns;
+  return one;
+}
+
+core::range_record of_other_process(core::range_record range) {
+  range.process_id = process + 1;
+  return range;
+}
+
+core::kernel_execution kernel(std::string_view name, std::int64_t launched_ns, std::int64_t start_ns,
+                              std::int64_t end_ns, std::uint32_t correlation, std::uint64_t graph_node = 0) {
+  core::kernel_execution one;
+  one.name = name;
+  one.process_id = process;
+  one.thread_id = 1;
+  one.launched_ns = launched_ns;
+  one.start_ns = start_ns;
+  one.end_ns = end_ns;
+  one.correlation = correlation;
+  one.graph_node = graph_node;
+  return one;
+}
+
+/// Prefill 0–1000, decode_all 2000–5000 with attn (qkv inside) and norm.
+core::timeline two_stages() {
+  core::timeline timeline;
+  timeline.ranges = {range("prefill", 0, 1000), range("decode_all", 2000, 5000),
+                     range("attn", 2100, 2600), range("qkv", 2200, 2300),
+                     range("norm", 2700, 2800), of_other_process(range("decode_all", 0, 9000))};
+  timeline.kernels = {kernel("p", 100, 200, 900, 1), kernel("gemv", 2250, 2400, 3000, 2),
+                      kernel("core", 2500, 3100, 3300, 3), kernel("norm", 2750, 3400, 3500, 4),
+                      kernel("loose", 2900, 3600, 3700, 5)};
+  core::copy_execution copy;
+  copy.kind = core::copy_kind::device_to_host;
+  copy.process_id = process;
+  copy.start_ns = 4000;
+  copy.end_ns = 4100;
+  timeline.copies = {copy};
+  timeline.calls = {{"cudaStreamSynchronize_v3020", process, 1, 3000, 4200, 9},
+                    {"cudaLaunchKernel", process, 1, 2250, 2255, 2}};
+  return timeline;
+}
+
+TEST(traces_of, takes_the_stages_own_operations_with_their_paths) {
+  core::timeline timeline = two_stages();
+  const std::vector<stage_trace> traces = traces_of(timeline, "LLM", "decode_all");
+  ASSERT_EQ(traces.size(), 2U);  // of two processes; the other ran nothing on the device
+  EXPECT_TRUE(traces[0].operations.empty());
+  const stage_trace& trace = traces[1];
+  std::vector<std::string> found;
+  for (const operation& one : trace.operations)
+    found.push_back(std::string(one.name) + " @ " + std::string(one.path));
+  EXPECT_THAT(found, ElementsAre("gemv @ attn/qkv", "core @ attn", "norm @ norm", "loose @ ",
+                                 "copy device to host @ "));
+  EXPECT_TRUE(trace.operations.back().is_copy);
+  ASSERT_EQ(trace.waits.size(), 1U);
+  EXPECT_EQ(trace.waits[0].end_ns, 4200);
+}
+
+TEST(traces_of, asks_the_caller_where_a_replayed_kernel_belongs) {
+  core::timeline timeline = two_stages();
+  const auto traces =
+      traces_of(timeline, "LLM", "prefill", [](const core::kernel_execution&) { return "mlp"; });
+  ASSERT_EQ(traces.size(), 1U);
+  EXPECT_EQ(traces[0].operations.at(0).path, "mlp");
+}
+
+TEST(traces_of, feeds_the_attribution) {
+  core::timeline before = two_stages();
+  core::timeline after = two_stages();
+  after.kernels[2].end_ns += 40;  // into the gap before the next
+  after.ranges[1].end_ns = 5100;
+  const auto first_of = [](core::timeline& timeline) {
+    return std::vector<stage_trace>{traces_of(timeline, "LLM", "decode_all")[1]};
+  };
+  const attribution result = attribute(first_of(before), first_of(after));
+  EXPECT_DOUBLE_EQ(result.difference_ns, 100);
+  EXPECT_DOUBLE_EQ(result.busy_difference_ns, 40);
+  EXPECT_EQ(result.causes.front().name, "synchronisation");
+}
+
+TEST(structure_of, counts_kernels_calls_and_nodes) {
+  core::timeline timeline = two_stages();
+  timeline.kernels.push_back(kernel("gemv", 2950, 3800, 3900, 6, 11));
+  timeline.kernels.push_back(kernel("core", 2950, 3900, 3950, 6, 12));
+  timeline.ranges.pop_back();  // the other process's
+  const stage_structure structure = structure_of(timeline, "LLM", "decode_all", 16);
+  EXPECT_THAT(*structure.kernels, ElementsAre("core", "gemv", "loose", "norm"));
+  EXPECT_EQ(structure.launches, 5);  // four alone, one graph
+  EXPECT_EQ(structure.graph_nodes, 2);
+  EXPECT_EQ(structure.tokens, 16);
+}
+
+TEST(traces_of, shows_a_graph_whose_kernels_were_not_seen_as_one_operation) {
+  core::timeline timeline = two_stages();
+  core::opaque_graph graph;
+  graph.process_id = process;
+  graph.start_ns = 4200;
+  graph.end_ns = 4900;
+  timeline.opaque_graphs = {graph};
+  EXPECT_EQ(traces_of(timeline, "LLM", "decode_all")[1].operations.back().name, "graph, its kernels unseen");
+  EXPECT_TRUE(structure_of(timeline, "LLM", "prefill", 1).kernels);
+  timeline.ranges.pop_back();
+  EXPECT_FALSE(structure_of(timeline, "LLM", "decode_all", 1).kernels);
+}
+
+TEST(structure_of, knows_nothing_of_what_was_not_traced) {
+  core::timeline timeline = two_stages();
+  EXPECT_FALSE(structure_of(timeline, "LLM", "encode", 1).kernels);
+  timeline.kernels_absent_reason = "no GPU";
+  EXPECT_FALSE(structure_of(timeline, "LLM", "prefill", 1).launches);
+}
+
+}  // namespace
+}  // namespace profgate::gate
