@@ -26,9 +26,8 @@ std::string count_of_calls(std::int64_t calls) {
   return fmt::format("{} {}", calls, calls == 1 ? "call" : "calls");
 }
 
-/// Under a graph only the device knows which operator takes how long.
 const measured<double>& share_of(const traced_stage& stage, const operator_figures& figures) {
-  return stage.operators_by_graph ? figures.cuda_share_ratio : figures.share_ratio;
+  return stage.operators_by_device ? figures.cuda_share_ratio : figures.share_ratio;
 }
 
 /// What the device waited for most, and what helps against it.
@@ -118,9 +117,10 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
   if (const measured<double>& largest_share = share_of(*stage.traced, *largest)) {
     const std::string name = short_name(largest->record.op_name);
     const double share = *largest_share;
-    const std::string evidence = fmt::format("{} of the stage's {} in {}", percent(share),
-                                             stage.traced->operators_by_graph ? "kernel time" : "traced time",
-                                             count_of_calls(largest->record.calls));
+    const std::string evidence =
+        fmt::format("{} of the stage's {} in {}", percent(share),
+                    stage.traced->operators_by_device ? "kernel time" : "traced time",
+                    count_of_calls(largest->record.calls));
     result.takeaways.push_back({stage.bare.name, fmt::format("Its largest operator is {}.", name), evidence});
     const measured<double> room = headroom(stage);
     if (share >= large_operator_ratio && (!room || *room > 1.0 - near_roof_ratio)) {
@@ -130,8 +130,8 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
   }
   const measured<double> uncovered = quotient(static_cast<double>(stage.traced->uncovered_ns),
                                               static_cast<double>(stage.traced->duration_ns));
-  // Under a graph the host only waits: there is nothing to put ranges around.
-  if (uncovered && *uncovered >= large_uncovered_ratio && !stage.traced->operators_by_graph) {
+  // Where kernels do the work the host mostly waits: there is nothing to put ranges around.
+  if (uncovered && *uncovered >= large_uncovered_ratio && !stage.traced->operators_by_device) {
     result.recommendations.push_back(
         about_measuring(stage.bare.name, "Put NVTX ranges around the rest of the stage to see what it does.",
                         fmt::format("{} of its traced time is in no operator range", percent(*uncovered))));

@@ -54,6 +54,11 @@ operator_figures operator_of(const std::string& stage_name, std::string_view nam
   return figures;
 }
 
+/// The host only launches kernels and then waits: what an operator costs, the device knows.
+bool is_by_device(const stage_sums& sums, const std::string& no_kernels_reason) {
+  return no_kernels_reason.empty() && sums.kernels.calls() > 0;
+}
+
 std::vector<operator_figures> operators_of(const std::string& stage_name, const stage_sums& sums,
                                            std::int64_t stage_ns, const std::string& no_kernels_reason) {
   std::vector<operator_figures> operators;
@@ -63,7 +68,7 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
     operators.push_back(operator_of(stage_name, name, sum, stage_ns, no_kernels_reason, sums.kernels.own_ns(),
                                     sums.unmatched_kernels));
   }
-  const bool by_device_time = sums.has_replays;  // host times of some are not known then
+  const bool by_device_time = is_by_device(sums, no_kernels_reason);
   const auto weight_ns = [&](const operator_figures& figures) -> std::int64_t {
     if (!by_device_time) return figures.record.total_ns.value_or(0);
     return figures.cuda_own_ns ? *figures.cuda_own_ns : 0;
@@ -117,13 +122,13 @@ traced_stage finish_stage(const std::string& name, const capture& source,
     result.duration_ns += window.end_ns - window.start_ns;
   }
   result.uncovered_ns = std::max<std::int64_t>(0, result.duration_ns - sums.covered_ns);
-  result.operators_by_graph = sums.has_replays;
   result.steps =
       sums.steps.calls > 0
           ? measured<traced_steps>(sums.steps)
           : measured<traced_steps>::absent(fmt::format("the stage holds no '{}' ranges", decode_step_range));
   const std::string no_kernels_reason =
       sums.unsound.empty() ? kernels_absent(source.timeline).value_or("") : sums.unsound;
+  result.operators_by_device = is_by_device(sums, no_kernels_reason);
   result.operators = operators_of(name, sums, result.duration_ns, no_kernels_reason);
   if (!no_kernels_reason.empty()) {
     result.kernel_ns = measured<std::int64_t>::absent(no_kernels_reason);

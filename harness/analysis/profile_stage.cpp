@@ -206,7 +206,7 @@ json traced_json(const traced_stage& stage) {
   } else {
     object.put_null("decode_steps", stage.steps.reason());
   }
-  object.put("operators_by_graph", stage.operators_by_graph);
+  object.put("operators_by_device", stage.operators_by_device);
   object.put("kernel_ns", stage.kernel_ns);
   object.put("kernel_own_ns", stage.kernel_own_ns);
   object.put("device_idle_ratio", stage.device_idle_ratio);

@@ -36,7 +36,6 @@ void stage_sums::add_kernel(const launched_kernel& launched, std::int64_t own_ns
     sum.cuda_exclusive_ns += duration_ns;
     sum.cuda_own_ns += own_ns;
     if (begins_operator) sum.replayed_calls += 1;
-    has_replays = true;
   } else {
     operator_sums* inner = nullptr;
     for (const core::range_record* range : launched.enclosing) {

@@ -42,7 +42,6 @@ class stage_sums {
   kernel_sums kernels;
   traced_activity activity;
   std::unordered_map<std::string_view, operator_sums> operators;
-  bool has_replays = false;
   std::int64_t unmatched_kernels = 0;  ///< replayed, but not as the graph map says
   std::string unsound;                 ///< why kernels of this stage cannot be summed; empty: they can
 

@@ -67,8 +67,8 @@ struct traced_stage {
   std::int64_t duration_ns = 0;  ///< of all occurrences
   /// Time on the stage's own thread in no operator.
   std::int64_t uncovered_ns = 0;
-  std::vector<operator_figures> operators;  ///< largest total first; by device time where a graph hides that
-  bool operators_by_graph = false;          ///< some operators were named by a graph map
+  std::vector<operator_figures> operators;  ///< largest first
+  bool operators_by_device = false;         ///< by the time of their kernels, not of the host
   measured<traced_steps> steps;
   std::vector<core::kernel_record> kernels;       ///< largest total first
   std::vector<core::kernel_group> kernel_groups;  ///< also by operator, grid, block; largest own time first
