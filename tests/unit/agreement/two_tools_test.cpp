@@ -72,7 +72,8 @@ TEST(two_tools, add_own_times_up_to_busy_time) {
 }
 
 TEST(two_tools, give_each_decode_kernel_an_operator_from_the_graph_map) {
-  for (const core::kernel_group& group : by_nsys().stages[1]->kernel_groups) {
+  const analysis::timeline_figures nsys = by_nsys();
+  for (const core::kernel_group& group : nsys.stages[1]->kernel_groups) {
     EXPECT_NE(group.op, "") << group.kernel_name;
   }
 }
