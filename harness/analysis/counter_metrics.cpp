@@ -129,7 +129,7 @@ counted_flops flops_of(const metric_values& metrics) {
   return result;
 }
 
-std::vector<std::string> metrics_read() {
+std::vector<std::string> needed_metrics() {
   std::vector<std::string> names = {time_sum,     dram_read,    dram_write,      dram_rate,
                                     warps_active, waves_metric, scheduler_cycles};
   for (const tensor_kind& kind : tensors) names.emplace_back(kind.metric);

@@ -186,8 +186,4 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
   return result;
 }
 
-std::vector<std::string> needed_metrics() {
-  return metrics_read();
-}
-
 }  // namespace profgate::analysis

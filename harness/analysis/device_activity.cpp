@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <string_view>
 #include <utility>
+
+#include "start_order.h"
 
 namespace profgate::analysis {
 namespace {
@@ -145,24 +146,14 @@ std::vector<device_activity> find_activity(const core::timeline& timeline,
   std::vector<device_activity> activities(windows.size());
   surroundings around(timeline);
   std::map<std::pair<std::uint32_t, int>, device_walk> walks;  // by window and device
-  const auto visit = [&](std::size_t k) {
+  for_each_by_start(kernels, [&](std::size_t k) {
     if (kernel_windows[k] == 0) return;
     const std::uint32_t w = kernel_windows[k] - 1;
     const auto [walk, is_new] =
         walks.try_emplace({w, kernels[k].device}, around, windows[w], kernels[k].device);
     if (is_new) activities[w].devices += 1;
     walk->second.add(kernels[k], activities[w]);
-  };
-  const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
-  if (std::is_sorted(kernels.begin(), kernels.end(), by_start)) {
-    for (std::size_t k = 0; k < kernels.size(); ++k) visit(k);
-  } else {
-    std::vector<std::uint32_t> order(kernels.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return by_start(kernels[a], kernels[b]); });
-    for (const std::uint32_t k : order) visit(k);
-  }
+  });
   for (auto& [key, walk] : walks) walk.finish(activities[key.first]);
   return activities;
 }

@@ -9,9 +9,9 @@
 #include "artifacts/run_list.h"
 #include "artifacts/status.h"
 #include "bundle.h"
+#include "core/demangle.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "demangle.h"
 #include "parsers/ncu.h"
 #include "parsers/timeline.h"
 #include "parsers/workload_result.h"
@@ -139,7 +139,8 @@ analysis::counter_facts gather_counters(const fs::path& run_dir, const config::r
   }
   for (core::kernel_counters& launch : facts.launches) {
     const auto known = names.find(launch.kernel_name);
-    launch.kernel_name = known == names.end() ? demangle(launch.kernel_name) : std::string(known->second);
+    launch.kernel_name =
+        known == names.end() ? core::demangle(launch.kernel_name) : std::string(known->second);
   }
   facts.cache_control = config.text("ncu.cache_control");
   facts.clock_control = config.text("ncu.clock_control");

@@ -1,14 +1,14 @@
 #include "embedded_activity.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <memory>
 #include <tuple>
 #include <utility>
+
+#include "core/demangle.h"
+#include "sort_by_start.h"
 
 namespace profgate::parsers {
 namespace {
@@ -42,13 +42,6 @@ class gate_times {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> m_windows;
 };
 
-std::string demangled(std::string_view mangled) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text != nullptr ? std::string(text.get()) : std::string(mangled);
-}
-
 class activity_adder {
  public:
   activity_adder(const embedded_file& file, core::timeline& timeline)
@@ -58,10 +51,9 @@ class activity_adder {
     add_calls();
     for (const collector::kernel_record& record : m_file.kernels) add_kernel(record);
     for (const collector::copy_record& record : m_file.copies) add_copy(record);
-    const auto starts_earlier = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
-    std::stable_sort(m_timeline.calls.begin(), m_timeline.calls.end(), starts_earlier);
-    std::stable_sort(m_timeline.kernels.begin(), m_timeline.kernels.end(), starts_earlier);
-    std::stable_sort(m_timeline.copies.begin(), m_timeline.copies.end(), starts_earlier);
+    sort_by_start(m_timeline.calls);
+    sort_by_start(m_timeline.kernels);
+    sort_by_start(m_timeline.copies);
   }
 
  private:
@@ -178,7 +170,7 @@ class activity_adder {
     const auto [place, is_new] = m_names.try_emplace(id);
     if (is_new) {
       place->second.mangled = m_file.string_of(id, "a kernel's name");
-      place->second.demangled = m_timeline.texts.keep(demangled(place->second.mangled));
+      place->second.demangled = m_timeline.texts.keep(core::demangle(std::string(place->second.mangled)));
     }
     return place->second;
   }

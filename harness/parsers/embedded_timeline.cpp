@@ -8,6 +8,7 @@
 #include "embedded_activity.h"
 #include "embedded_file.h"
 #include "parsers/timeline.h"
+#include "sort_by_start.h"
 
 namespace profgate::parsers {
 namespace {
@@ -92,8 +93,7 @@ core::timeline read_embedded_timeline(const std::filesystem::path& file) {
   for (const collector::range_record& record : recorded.ranges) {
     result.ranges.push_back(to_range(recorded, record));
   }
-  std::stable_sort(result.ranges.begin(), result.ranges.end(),
-                   [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  sort_by_start(result.ranges);
   add_activity(recorded, result);
   return result;
 }

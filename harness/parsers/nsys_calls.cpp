@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nsys_tables.h"
+#include "sort_by_start.h"
 
 namespace profgate::parsers {
 namespace {
@@ -107,12 +108,7 @@ void read_nsys_calls(const sqlite_reader& database, nsys_strings& strings, core:
           {strings.at(rows.integer(4)), process_id, thread_id, start_ns, end_ns, correlation});
     }
   }
-  const auto by_start = [](const core::host_call& a, const core::host_call& b) {
-    return a.start_ns < b.start_ns;
-  };
-  if (!std::is_sorted(result.calls.begin(), result.calls.end(), by_start)) {
-    std::stable_sort(result.calls.begin(), result.calls.end(), by_start);
-  }
+  sort_by_start(result.calls);
 }
 
 }  // namespace profgate::parsers

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "nsys_tables.h"
+#include "sort_by_start.h"
 
 namespace profgate::parsers {
 namespace {
@@ -29,14 +29,6 @@ void read_common(const sqlite_reader& database, const sqlite_rows& rows, const c
   work.process_id = process_of(rows.integer(3));
   work.correlation = narrow(rows.integer(4));
   work.launched_ns = work.start_ns;
-}
-
-template <typename record>
-void sort_by_start(std::vector<record>& works) {
-  const auto by_start = [](const record& a, const record& b) { return a.start_ns < b.start_ns; };
-  if (!std::is_sorted(works.begin(), works.end(), by_start)) {
-    std::stable_sort(works.begin(), works.end(), by_start);
-  }
 }
 
 void read_kernels(const sqlite_reader& database, nsys_strings& strings, core::timeline& result) {

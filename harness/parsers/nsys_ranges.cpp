@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nsys_tables.h"
+#include "sort_by_start.h"
 
 namespace profgate::parsers {
 namespace {
@@ -84,12 +85,7 @@ void read_nsys_ranges(const sqlite_reader& database, nsys_strings& strings, core
         rows.is_null(5) && !rows.is_null(6) ? strings.at(rows.integer(6)) : result.texts.keep(rows.text(5));
     result.ranges.push_back(range);
   }
-  const auto by_time = [](const core::range_record& a, const core::range_record& b) {
-    return a.start_ns < b.start_ns;
-  };
-  if (!std::is_sorted(result.ranges.begin(), result.ranges.end(), by_time)) {
-    std::stable_sort(result.ranges.begin(), result.ranges.end(), by_time);
-  }
+  sort_by_start(result.ranges);
   reopen_ranges_closed_by_nsys(result.ranges);
 }
 

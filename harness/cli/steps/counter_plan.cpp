@@ -9,21 +9,13 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/units.h"
+#include "steps/step.h"
 
 namespace profgate::cli {
 namespace {
 
 /// The kernel refuses a longer argument (MAX_ARG_STRLEN is 128 KiB).
 constexpr std::size_t max_regex_bytes = 100'000;
-
-/// The stages, the one of the main trace first: its files get the plain names.
-std::vector<std::string> ordered_stages(const config::resolved& config) {
-  std::vector<std::string> stages = config.list("workload.stages");
-  const std::string gate = config.text("nsys.gate_range");
-  std::stable_partition(stages.begin(), stages.end(),
-                        [&](const std::string& stage) { return stage == gate; });
-  return stages;
-}
 
 /// The configured filters of each stage, or its own range where none are configured.
 std::vector<std::string> filters_of(const std::string& stage, const config::resolved& config) {
@@ -115,7 +107,7 @@ counter_plan plan_counters(const config::resolved& config, const analysis::run_f
                            const analysis::run_figures& figures) {
   require_filters_of_stages(config);
   counter_plan plan;
-  const std::vector<std::string> stages = ordered_stages(config);
+  const std::vector<std::string> stages = stages_gate_first(config);
   analysis::plan_limits limits;
   limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");
   limits.windows = config.integer("ncu.windows");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "analysis/counter_metrics.h"
 #include "analysis/findings.h"
 #include "artifacts/atomic_file.h"
 #include "core/escape.h"

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "profilers/capture.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -12,14 +10,10 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// The stages, the configured gate first: its capture gets the plain name `run`.
 std::vector<profilers::range_name> ranges_of(const config::resolved& config) {
-  std::vector<std::string> stages = config.list("workload.stages");
-  const std::string gate = config.text("nsys.gate_range");
-  std::stable_partition(stages.begin(), stages.end(),
-                        [&](const std::string& stage) { return stage == gate; });
   std::vector<profilers::range_name> ranges;
-  for (const std::string& stage : stages) ranges.push_back({stage, config.text("workload.nvtx_domain")});
+  for (const std::string& stage : stages_gate_first(config))
+    ranges.push_back({stage, config.text("workload.nvtx_domain")});
   return ranges;
 }
 

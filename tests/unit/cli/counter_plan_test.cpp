@@ -8,7 +8,6 @@
 
 #include "analysis/counters.h"
 #include "core/error.h"
-#include "demangle.h"
 #include "parsers/ncu.h"
 #include "parsers/timeline.h"
 
@@ -159,12 +158,6 @@ TEST(memory_plan, reads_the_cards_memory_from_the_provenance) {
   EXPECT_EQ(gpu_memory_bytes(R"({"gpu_at_start": {"devices": null}})"), std::nullopt);
   EXPECT_EQ(gpu_memory_bytes("{}"), std::nullopt);
   EXPECT_EQ(gpu_memory_bytes("no JSON"), std::nullopt);
-}
-
-TEST(demangle, leaves_other_names_alone) {
-  EXPECT_EQ(demangle("_Z4axpyPfi"), "axpy(float*, int)");
-  EXPECT_EQ(demangle("nvjet_sm90_tst"), "nvjet_sm90_tst");
-  EXPECT_EQ(demangle("_Zbroken"), "_Zbroken");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "analysis/counters.h"
+#include "analysis/counter_metrics.h"
 #include "config/config.h"
 
 /// Metric names that a chip does not have vanish from ncu's reports without a word: they are checked here,

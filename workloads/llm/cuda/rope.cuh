@@ -4,9 +4,7 @@
 
 namespace profgate::llm::cuda {
 
-constexpr int largest_head_dim = 4 * warp_size;
-
-/// One warp norms and rotates heads of at most largest_head_dim elements: element d with d + D / 2 by the
+/// One warp norms and rotates heads of at most 4 * warp_size elements: element d with d + D / 2 by the
 /// position's angle. A lane has d = 2 * lane, d + 1 and the two that are rotated with them.
 template <typename T>
 class head_rotation {

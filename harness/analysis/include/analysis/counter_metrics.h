@@ -25,7 +25,7 @@ struct counted_flops {
 /// Arithmetic of all kinds that were counted: tensor cores' operations, and two for each fused multiply-add.
 counted_flops flops_of(const metric_values& metrics);
 
-/// Every metric that one of these reads.
-std::vector<std::string> metrics_read();
+/// Every metric that one of these reads, in no order: the columns that an import needs.
+std::vector<std::string> needed_metrics();
 
 }  // namespace profgate::analysis

@@ -58,9 +58,6 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
                                           const std::vector<core::kernel_group>& groups,
                                           const std::string& groups_absent_reason, const ceilings& roofs);
 
-/// ncu metrics that the analysis reads, in no order: the columns that an import needs.
-std::vector<std::string> needed_metrics();
-
 /// The stage and operator around a launch, by the names of its ranges, outermost first; empty: none.
 struct launch_place {
   std::string stage;

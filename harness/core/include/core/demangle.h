@@ -2,9 +2,9 @@
 
 #include <string>
 
-namespace profgate::cli {
+namespace profgate::core {
 
 /// The name as the source has it; one that is not mangled stays as it is.
 std::string demangle(const std::string& name);
 
-}  // namespace profgate::cli
+}  // namespace profgate::core

@@ -1,11 +1,11 @@
-#include "demangle.h"
+#include "core/demangle.h"
 
 #include <cxxabi.h>
 
 #include <cstdlib>
 #include <memory>
 
-namespace profgate::cli {
+namespace profgate::core {
 
 std::string demangle(const std::string& name) {
   if (!name.starts_with("_Z")) return name;
@@ -15,4 +15,4 @@ std::string demangle(const std::string& name) {
   return status == 0 && text ? std::string(text.get()) : name;
 }
 
-}  // namespace profgate::cli
+}  // namespace profgate::core
