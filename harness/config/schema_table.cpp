@@ -59,6 +59,12 @@ schema_row number(std::string key, double minimum, double maximum, std::string d
   return row;
 }
 
+schema_row ratio(std::string key, std::string default_yaml, std::string description) {
+  schema_row row = integer(std::move(key), std::move(default_yaml), 0, 1, std::move(description));
+  row.kind = value_kind::number;
+  return row;
+}
+
 std::vector<schema_row> runner_rows() {
   return {
       choice(
@@ -77,6 +83,36 @@ std::vector<schema_row> runner_rows() {
              "what records the timeline; auto: nsys if it works here, else the embedded collector"),
       integer("stage1.repetitions", "5", 1, 1000, "timed repetitions of the bare run"),
       integer("stage1.warmup", "1", 0, 100, "untimed rounds before them"),
+      flag("stage1.ceilings", "true", "measure in the same process what the device reaches at best"),
+  };
+}
+
+std::vector<schema_row> gate_rows() {
+  const words report_or_fail = {"report", "fail"};
+  return {
+      integer("gate.iterations", "23", 8, 1000, "timed rounds of each process; the first 3 do not count"),
+      integer("gate.decode_tokens", "16", 1, 1 << 24,
+              "tokens that an iteration decodes, where the workload's own number is larger; null: its own",
+              nullable),
+      list("gate.stages", "[]", "stages that are judged; none named: all of workload.stages"),
+      choice("gate.inconclusive", "skip", {"skip", "fail"},
+             "what a comparison that is too noisy does to the test"),
+      choice("gate.kernels", "report", report_or_fail, "what a kernel that is new or gone does to the test"),
+      choice("gate.launches", "report", report_or_fail, "what another number of launches a token does"),
+      choice("gate.graph_nodes", "report", report_or_fail, "what another number of graph nodes does"),
+      ratio("gate.screen_ratio", "0.015", "a slowdown from here on is worth a second look"),
+      ratio("gate.confirm_ratio", "0.02", "a confirmed slowdown from here on is a regression"),
+      ratio("gate.improved_ratio", "0.02", "a speedup from here on is an improvement"),
+      ratio("gate.unchanged_ratio", "0.03", "unchanged: a slowdown of this size can be ruled out"),
+      ratio("gate.stored_ratio", "0.08", "the margin against numbers of another session"),
+      integer("gate.ignored_difference_us", "5", 0, 1e9, "differences of a stage below this are ignored"),
+      integer("gate.traced_processes", "3", 1, 20, "of each arm, after a flag: they name the cause"),
+      integer("gate.seed", "1", 0, 1e15, "of the coin that orders the processes of both arms"),
+      integer("gate.process_timeout_s", "300", 1, 86400, "a process that takes longer has hung"),
+      of_kind(value_kind::output_path,
+              text("gate.baselines_dir", "conf/baselines", "where baselines are kept")),
+      of_kind(value_kind::output_path, text("gate.history_file", "tmp/history.sqlite",
+                                            "where accepted baselines and nightly runs are appended")),
   };
 }
 
@@ -95,6 +131,9 @@ std::vector<schema_row> workload_rows() {
       text("workload.nvtx_domain", "LLM", "NVTX domain of the workload's ranges"),
       list("workload.stages", "[prefill, decode_all]", "NVTX ranges that are stages, in order"),
       flag("workload.decode_step_ranges", "true", "open a range around each decode step"),
+      integer(
+          "workload.planted_delay_ns", "0", 0, 1e9,
+          "a kernel (on the CPU a loop) of this length is added to every decode step, to see the gate alarm"),
   };
 }
 
@@ -220,8 +259,8 @@ std::vector<schema_row> report_rows() {
 const std::vector<schema_row>& schema() {
   static const std::vector<schema_row> rows = [] {
     std::vector<schema_row> all;
-    for (auto part :
-         {runner_rows, workload_rows, model_rows, shape_rows, profiler_rows, hardware_rows, report_rows}) {
+    for (auto part : {runner_rows, gate_rows, workload_rows, model_rows, shape_rows, profiler_rows,
+                      hardware_rows, report_rows}) {
       for (schema_row& row : part()) all.push_back(std::move(row));
     }
     return all;

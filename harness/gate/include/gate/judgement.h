@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gate/attribution.h"
+#include "gate/decision.h"
+#include "gate/exact_gates.h"
+#include "gate/verdict.h"
+
+/// What a gate says, for people and for programs: verdict.json, gate.md and the test's last lines are made of
+/// it.
+namespace profgate::gate {
+
+struct stage_judgement {
+  std::string stage{};
+  verdict which = verdict::no_baseline;
+  phase in_phase = phase::screen;
+  std::string reason{};  ///< one sentence
+  std::optional<comparison> numbers{};
+  std::optional<double> detectable_ratio{};
+  exact_comparison exact{};
+  std::optional<attribution> attributed{};
+  std::string attribution_reason{};  ///< why there is none
+  std::optional<std::string>
+      waived_by{};  ///< "owner, until 2026-12-01: reason": the verdict stays, it does not fail
+};
+
+struct judgement {
+  std::string pair{};
+  bool is_interleaved = false;  ///< else against stored numbers
+  std::string baseline_name{};  ///< "main (1a2b3c4)", "build/old", "conf/baselines/…json"
+  std::string candidate_name{};
+  std::string device_name{};
+  std::vector<stage_judgement> stages{};
+  verdict overall = verdict::no_baseline;
+  core::exit_code code = core::exit_code::not_possible;
+  std::string reason{};  ///< of the overall verdict, one sentence
+  std::vector<std::string> warnings{};
+  std::vector<std::string> notices{};
+  std::optional<double> seconds{};  ///< that the runs took
+  std::size_t discarded_runs = 0;   ///< spoiled and repeated
+  std::string look_deeper{};        ///< a command
+};
+
+/// Sets overall, code and reason from the stages: waived ones do not fail, exact changes fail where the rules
+/// say so.
+void conclude(judgement& whole, bool inconclusive_fails);
+
+}  // namespace profgate::gate

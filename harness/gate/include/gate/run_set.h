@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gate/exact_gates.h"
+
+/// What is known of one build on one machine: its processes, what they ran under, and where they come from.
+/// A baseline is a run set; so is each arm of a comparison.
+namespace profgate::gate {
+
+/// What was watched while one process ran. Nothing: it could not be seen (a CPU, no NVML).
+struct run_conditions {
+  std::optional<double> sm_clock_mhz{};  ///< median
+  std::optional<double> temperature_c{};
+  std::optional<double> power_w{};
+  std::vector<std::string> throttle_reasons{};
+  std::vector<std::string> foreign_processes{};  ///< "4711 python": computed on the same GPU
+};
+
+/// One fresh process of the bare workload.
+struct process_record {
+  std::size_t slot = 0;  ///< its place in the order in which the processes of both arms ran
+  std::string started_utc{};
+  std::map<std::string, std::vector<std::int64_t>> samples_ns{};  ///< by stage, one an iteration, in order
+  run_conditions conditions{};
+  std::optional<std::string> spoiled_by{};  ///< why it does not count; it was repeated
+};
+
+/// All launches of one kernel under one operator, in one stage of one traced process.
+struct kernel_aggregate {
+  std::string name{};  ///< demangled, whole
+  std::string operator_path{};
+  std::int64_t launches = 0;
+  std::int64_t total_ns = 0;
+};
+
+/// What must be equal for two run sets to be compared at all, and what is worth a warning.
+struct build_identity {
+  // The key: other values are another thing.
+  std::string pair{};                ///< "llama-3.1-8b.decode-b1"
+  std::string model{};               ///< "llama-3.1-8b"
+  std::string config_sha256{};       ///< of the settings that decide what is computed and measured
+  std::string device_name{};         ///< "NVIDIA H200", or the CPU's
+  std::int64_t multiprocessors = 0;  ///< of a CPU: its cores
+  bool is_profiled = false;          ///< times under a profiler never meet bare ones
+  // Provenance: differences are warned about.
+  std::string commit{};  ///< whole; empty outside git
+  bool is_dirty = false;
+  std::string profgate_version{};
+  std::map<std::string, std::string> versions{};  ///< "driver" → "580.159.04", "cuda_runtime", "cublaslt", …
+  std::string host{};
+  std::string boot_id{};
+  std::string device_uuid{};
+};
+
+struct run_set {
+  build_identity identity{};
+  std::string created_utc{};
+  std::vector<process_record> processes{};             ///< in the order they ran
+  std::map<std::string, stage_structure> structure{};  ///< by stage; from a traced process
+  std::vector<std::map<std::string, std::vector<kernel_aggregate>>>
+      kernels{};  ///< by traced process, by stage
+};
+
+}  // namespace profgate::gate
