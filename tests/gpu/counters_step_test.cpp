@@ -1,7 +1,4 @@
-#include <fstream>
-#include <nlohmann/json.hpp>
-
-#include "../integration/pair_fixture.h"
+#include "gpu_pair_fixture.h"
 
 /// The real counters step: nsys (or the embedded collector), then ncu, on a small model.
 namespace profgate::integration {
@@ -11,30 +8,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
 
-bool is_empty_or_absent(const fs::path& folder) {
-  std::error_code absent;
-  return fs::directory_iterator(folder, absent) == fs::directory_iterator();
-}
-
-class counters_step : public pair_fixture {
+class counters_step : public gpu_pair_fixture {
  protected:
-  void SetUp() override {
-    pair_fixture::SetUp();
-    m_environment.clear();
-    if (is_empty_or_absent("/proc/driver/nvidia/gpus")) GTEST_SKIP() << "there is no NVIDIA GPU here";
-  }
-
-  /// Three layers of qwen3-0.6b on the GPU.
-  fs::path small_pair() {
-    const fs::path file = register_llm("llm/qwen3-0.6b", "decode-b1",
-                                       {"model.shape.num_hidden_layers=3", "workload.prompt_tokens=64",
-                                        "workload.decode_tokens=8", "model.reference=null"});
-    nlohmann::json manifest = nlohmann::json::parse(std::ifstream(file));
-    manifest["device"] = "cuda";
-    std::ofstream(file) << manifest.dump();
-    return file;
-  }
-
   /// Runs the pair; false: this machine keeps its counters to itself, or has no ncu.
   bool has_counters(const std::vector<std::string>& overrides) {
     const command_result result = run_pair(small_pair(), overrides);
