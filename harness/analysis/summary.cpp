@@ -71,7 +71,8 @@ void add_throttling(const run_figures& figures, std::vector<std::string>& summar
       stages.push_back(stage.bare.name);
   }
   if (stages.empty()) return;
-  summary.push_back(fmt::format("The GPU was throttled while {} was timed.", fmt::join(stages, " and ")));
+  summary.push_back(fmt::format("The GPU was throttled while {} {} timed.", fmt::join(stages, " and "),
+                                stages.size() == 1 ? "was" : "were"));
 }
 
 void add_confidence(const run_figures& figures, std::vector<std::string>& summary) {

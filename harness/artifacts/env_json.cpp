@@ -164,19 +164,20 @@ std::string env_json(const provenance& facts) {
   return to_text(document);
 }
 
-std::string with_gpu_at_end(const std::string& env_json_text, const gpu_facts& gpu,
-                            const std::vector<std::vector<std::string>>& further_argv) {
+std::string with_late_facts(const std::string& env_json_text, const late_facts& late) {
   ordered_json document = ordered_json::parse(env_json_text, nullptr, false);
   if (!document.is_object() || !document.contains("gpu_at_start") || !document["argv"].is_array()) {
     throw core::bad_input("env.json", 0, "is not the document that the prepare step writes",
                           "run the pair again from its start");
   }
-  document["gpu_at_end"] = gpu_json(gpu);
+  document["gpu_at_end"] = gpu_json(late.gpu_at_end);
   if (document.contains(reasons_key)) {
     document[reasons_key].erase("gpu_at_end");
     if (document[reasons_key].empty()) document.erase(reasons_key);
   }
-  append_argv(document["argv"], further_argv);
+  append_argv(document["argv"], late.argv);
+  for (const auto& [library, version] : late.library_versions)
+    document["library_versions"][library] = version;
   return to_text(document);
 }
 

@@ -112,6 +112,10 @@ core::workload_result parse_workload_result(const std::string& text, const std::
   if (const auto device = root.find("device")) {
     read_text(*device, "kind", result.device_kind);
     read_text(*device, "name", result.device_name);
+    if (const auto libraries = device->find("libraries")) {
+      for (const auto& [name, library_version] : libraries->members())
+        result.library_versions[name] = library_version.text();
+    }
   }
   if (const auto tokens = root.find("tokens")) {
     for (const auto& [name, value] : tokens->members()) result.tokens[name] = value.count();

@@ -42,7 +42,7 @@ class cpu_backend : public backend {
                  .scratch_bytes = 0,
                  .peak_bytes = std::nullopt} {}
 
-  device_description device() const override { return {"cpu", cpu_name(), m_pool.size(), std::nullopt}; }
+  device_description device() const override { return {"cpu", cpu_name(), m_pool.size(), std::nullopt, {}}; }
   decoder& engine() override { return m_engine; }
   memory_use memory() const override {
     memory_use use = m_memory;

@@ -82,7 +82,8 @@ void write_result(const std::string& path, const workload_config& config, const 
   document["device"] = {{"kind", result.device.kind},
                         {"name", result.device.name},
                         {"threads", or_null(result.device.threads)},
-                        {"pci_bus_id", or_null(result.device.pci_bus_id)}};
+                        {"pci_bus_id", or_null(result.device.pci_bus_id)},
+                        {"libraries", result.device.libraries}};
   document["model"] = model_json(config, shape);
   document["tokens"] = {
       {"prompt", config.prompt_tokens}, {"decode", config.decode_tokens}, {"batch", config.batch}};

@@ -6,22 +6,28 @@
 #include "bundle.h"
 #include "gather_run.h"
 #include "make_reports.h"
+#include "parsers/workload_result.h"
 #include "steps/step.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// The GPU's state after the last measurement and every command of the run join the provenance.
+/// The GPU's state after the last measurement, every command of the run and the workload's libraries join the
+/// provenance.
 void complete_provenance(const step_context& context) {
-  std::vector<std::vector<std::string>> argv;
+  artifacts::late_facts late;
+  late.gpu_at_end = artifacts::gather_gpu_facts();
   for (const step_definition& step : all_steps()) {
     const std::optional<artifacts::step_status> status = artifacts::read_status(context.run_dir, step.name);
-    if (status) argv.insert(argv.end(), status->argv.begin(), status->argv.end());
+    if (status) late.argv.insert(late.argv.end(), status->argv.begin(), status->argv.end());
+  }
+  const fs::path result = context.run_dir / "stage1" / "result.json";
+  if (artifacts::file_exists(result)) {
+    late.library_versions = parsers::read_workload_result(result).library_versions;
   }
   const fs::path file = context.run_dir / "env.json";
-  artifacts::write_file_atomically(
-      file, artifacts::with_gpu_at_end(artifacts::read_file(file), artifacts::gather_gpu_facts(), argv));
+  artifacts::write_file_atomically(file, artifacts::with_late_facts(artifacts::read_file(file), late));
 }
 
 }  // namespace

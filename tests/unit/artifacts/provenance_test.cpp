@@ -77,20 +77,21 @@ TEST(env_json, takes_any_bytes) {
   EXPECT_EQ(json::parse(env_json(facts))["environment"]["PATH"], "/b\xEF\xBF\xBDn");
 }
 
-TEST(with_gpu_at_end, adds_the_state_after_the_measurement) {
+TEST(with_late_facts, adds_what_is_known_only_then) {
   const std::string before = env_json(complete_facts());
   EXPECT_THAT(json::parse(before)["not_measured"]["gpu_at_end"], "the run has not come to its end");
-  const json after =
-      json::parse(with_gpu_at_end(before, gather_gpu_facts(PROFGATE_FAKE_NVML), {{"ncu", "--key=xyz"}}));
+  const json after = json::parse(with_late_facts(
+      before, {gather_gpu_facts(PROFGATE_FAKE_NVML), {{"ncu", "--key=xyz"}}, {{"cublaslt", "13.1.0"}}}));
   EXPECT_EQ(after["gpu_at_end"]["devices"][0]["temperature_c"], 31);
   EXPECT_EQ(after["gpu_at_start"], json::parse(before)["gpu_at_start"]);
   EXPECT_EQ(after["argv"][1][1], "--key=[redacted]");
+  EXPECT_EQ(after["library_versions"]["cublaslt"], "13.1.0");
   EXPECT_EQ(unexplained(after), "");
 }
 
-TEST(with_gpu_at_end, refuses_another_document) {
+TEST(with_late_facts, refuses_another_document) {
   for (const char* text : {"", "[]", "{}", R"({"gpu_at_start": {}})"}) {
-    EXPECT_THAT(error_of([&] { with_gpu_at_end(text, gpu_facts{}); }), HasSubstr("2: env.json")) << text;
+    EXPECT_THAT(error_of([&] { with_late_facts(text, {}); }), HasSubstr("2: env.json")) << text;
   }
 }
 

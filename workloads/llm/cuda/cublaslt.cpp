@@ -33,6 +33,7 @@ cublaslt load() {
   find(library, "cublasLtCreate", functions.create);
   find(library, "cublasLtDestroy", functions.destroy);
   find(library, "cublasLtGetStatusString", functions.status_string);
+  find(library, "cublasLtGetVersion", functions.version);
   find(library, "cublasLtMatmul", functions.matmul);
   find(library, "cublasLtMatmulAlgoGetHeuristic", functions.algo_get_heuristic);
   find(library, "cublasLtMatmulDescCreate", functions.desc_create);

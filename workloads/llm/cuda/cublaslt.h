@@ -10,6 +10,7 @@ struct cublaslt {
   decltype(&cublasLtCreate) create;
   decltype(&cublasLtDestroy) destroy;
   decltype(&cublasLtGetStatusString) status_string;
+  decltype(&cublasLtGetVersion) version;
   decltype(&cublasLtMatmul) matmul;
   decltype(&cublasLtMatmulAlgoGetHeuristic) algo_get_heuristic;
   decltype(&cublasLtMatmulDescCreate) desc_create;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "cublaslt.h"
 #include "cuda_ceilings.h"
 #include "cuda_decoder.h"
 #include "cuda_limits.h"
@@ -48,6 +49,16 @@ struct gpu {
   gpu& operator=(const gpu&) = delete;
   ~gpu() { cudaStreamDestroy(to.stream); }
 };
+
+/// Another version may choose other kernels, so comparisons must know it.
+std::map<std::string, std::string> library_versions() {
+  int runtime = 0;  // 13020 is 13.2
+  PROFGATE_CUDA(cudaRuntimeGetVersion(&runtime));
+  const std::size_t cublaslt = load_cublaslt().version();  // 130100 is 13.1.0
+  return {{"cuda_runtime", std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10)},
+          {"cublaslt", std::to_string(cublaslt / 10000) + "." + std::to_string(cublaslt % 10000 / 100) + "." +
+                           std::to_string(cublaslt % 100)}};
+}
 
 /// What comes on top of the arrays: kernels that are loaded when first used, the graph, a checkpoint's
 /// staging.
@@ -103,7 +114,9 @@ class cuda_backend : public backend {
         place_buffers<T>(shape, plan, scratch_at), m_gpu.to, ranges, config.cuda_graphs);
   }
 
-  device_description device() const override { return {"cuda", m_gpu.name, std::nullopt, m_gpu.pci_bus_id}; }
+  device_description device() const override {
+    return {"cuda", m_gpu.name, std::nullopt, m_gpu.pci_bus_id, library_versions()};
+  }
   decoder& engine() override { return *m_engine; }
   memory_use memory() const override {
     std::size_t free_bytes = 0;

@@ -39,8 +39,14 @@ struct provenance {
 /// The text of env.json. Whatever is null has its reason in the same object, under "not_measured".
 std::string env_json(const provenance& facts);
 
-/// The same document with the GPU's state after the last measurement, and the commands run since.
-std::string with_gpu_at_end(const std::string& env_json_text, const gpu_facts& gpu,
-                            const std::vector<std::vector<std::string>>& further_argv = {});
+/// What is known only when the run has come to its end.
+struct late_facts {
+  gpu_facts gpu_at_end;
+  std::vector<std::vector<std::string>> argv;           ///< of the commands run since
+  std::map<std::string, std::string> library_versions;  ///< as the workload named them
+};
+
+/// The same document with them.
+std::string with_late_facts(const std::string& env_json_text, const late_facts& late);
 
 }  // namespace profgate::artifacts

@@ -201,6 +201,7 @@ struct workload_result {
   std::string mode;  ///< "bench" or "profile"
   std::string device_kind;
   std::string device_name;
+  std::map<std::string, std::string> library_versions;          ///< that the workload computes with
   std::map<std::string, std::vector<std::int64_t>> samples_ns;  ///< by stage, one a repetition
   std::vector<std::int64_t> decode_step_ns;                     ///< every decode step of every repetition
   std::map<std::string, stage_work> work;                       ///< by stage

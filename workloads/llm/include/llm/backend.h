@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +19,9 @@ namespace profgate::llm {
 struct device_description {
   std::string kind;  ///< cpu or cuda
   std::string name;
-  std::optional<unsigned> threads;        ///< of the host, where they do the work
-  std::optional<std::string> pci_bus_id;  ///< of a GPU, as CUDA spells it; NVML takes it
+  std::optional<unsigned> threads;               ///< of the host, where they do the work
+  std::optional<std::string> pci_bus_id;         ///< of a GPU, as CUDA spells it; NVML takes it
+  std::map<std::string, std::string> libraries;  ///< that do the work, with their versions
 };
 
 /// What a model occupies on its device.
