@@ -17,7 +17,8 @@ void complete_provenance(const step_context& context) {
   std::vector<std::vector<std::string>> argv;
   for (const step_definition& step : all_steps()) {
     const std::optional<artifacts::step_status> status = artifacts::read_status(context.run_dir, step.name);
-    if (status) argv.insert(argv.end(), status->argv.begin(), status->argv.end());
+    if (!status) continue;
+    for (const artifacts::command_status& command : status->commands) argv.push_back(command.argv);
   }
   const fs::path file = context.run_dir / "env.json";
   artifacts::write_file_atomically(
