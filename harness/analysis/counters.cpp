@@ -139,7 +139,7 @@ launch_place place_of_launch(const std::vector<std::string>& ranges, const std::
   for (const std::string& range : ranges) {
     if (std::find(stages.begin(), stages.end(), range) != stages.end()) {
       place = {range, ""};
-    } else if (!place.stage.empty() && place.op.empty() && range != decode_step_range) {
+    } else if (!place.stage.empty() && range != decode_step_range) {
       place.op = range;
     }
   }

@@ -42,12 +42,12 @@ std::optional<std::string> find_mismatch(const std::vector<core::kernel_executio
                        map.nodes.size());
   }
   for (std::size_t i = 0; i < replay.size(); ++i) {
-    const core::kernel_execution& kernel = kernels[replay[i]];
+    const core::kernel_shape& shape = *kernels[replay[i]].shape;
     const core::graph_map::node& node = map.nodes[i];
-    const bool same_kernel = kernel.mangled_name.empty() || kernel.mangled_name == node.kernel;
-    if (!same_kernel || kernel.grid != node.grid || kernel.block != node.block) {
+    const bool same_kernel = shape.mangled_name.empty() || shape.mangled_name == node.kernel;
+    if (!same_kernel || shape.grid != node.grid || shape.block != node.block) {
       return fmt::format("node {} of '{}' is {} of {} blocks, the map has {} of {}", i, map.graph,
-                         kernel.mangled_name, grid_text(kernel.grid), node.kernel, grid_text(node.grid));
+                         shape.mangled_name, grid_text(shape.grid), node.kernel, grid_text(node.grid));
     }
   }
   return std::nullopt;

@@ -111,13 +111,13 @@ launch_order order_of_launches(const std::vector<capture>& captures, const std::
                    [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
   std::map<launch_shape, std::uint32_t> index_of;
   for (const core::kernel_execution* kernel : inside) {
-    const launch_shape shape{std::string(kernel->name), kernel->grid, kernel->block};
+    const launch_shape shape{std::string(kernel->shape->name), kernel->shape->grid, kernel->shape->block};
     const auto [place, is_new] = index_of.try_emplace(shape, static_cast<std::uint32_t>(order.shapes.size()));
     if (is_new) order.shapes.push_back(shape);
     order.launches.push_back(place->second);
-    if (!is_new || kernel->mangled_name.empty()) continue;
+    if (!is_new || kernel->shape->mangled_name.empty()) continue;
     std::vector<std::string>& names = order.mangled_names[shape.kernel_name];
-    const std::string mangled(kernel->mangled_name);
+    const std::string mangled(kernel->shape->mangled_name);
     if (std::find(names.begin(), names.end(), mangled) == names.end()) names.push_back(mangled);
   }
   return order;

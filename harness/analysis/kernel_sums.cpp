@@ -7,30 +7,26 @@
 #include <tuple>
 #include <utility>
 
+#include "core/hash_mix.h"
+
 namespace profgate::analysis {
 
 bool kernel_sums::key::operator==(const key& other) const {
-  return name.data() == other.name.data() && op.data() == other.op.data() && grid == other.grid &&
-         block == other.block && device == other.device;
+  return shape == other.shape && op.data() == other.op.data() && device == other.device;
 }
 
 std::size_t kernel_sums::key_hash::operator()(const key& key) const {
-  std::size_t mixed = 0;
-  const auto mix = [&](std::size_t part) {
-    mixed = (mixed ^ part) * std::size_t{0x9E3779B97F4A7C15};
-    mixed ^= mixed >> 29;
-  };
-  mix(std::hash<const void*>()(key.name.data()));
-  mix(std::hash<const void*>()(key.op.data()));
-  for (const std::uint32_t size : key.grid) mix(size);
-  for (const std::uint32_t size : key.block) mix(size);
-  mix(static_cast<std::size_t>(key.device));
-  return mixed;
+  const std::hash<const void*> address;
+  return core::hash_mix()
+      .add(address(key.shape))
+      .add(address(key.op.data()))
+      .add(static_cast<std::size_t>(key.device))
+      .value();
 }
 
 void kernel_sums::add(const core::kernel_execution& kernel, std::string_view op, std::int64_t own_ns) {
   const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
-  sum& entry = m_sums[{kernel.name, op, kernel.grid, kernel.block, kernel.device}];
+  sum& entry = m_sums[{kernel.shape, op, kernel.device}];
   entry.total_ns += duration_ns;
   entry.own_ns += own_ns;
   entry.calls += 1;
@@ -40,12 +36,12 @@ void kernel_sums::add(const core::kernel_execution& kernel, std::string_view op,
 }
 
 std::vector<core::kernel_group> kernel_sums::groups() const {
-  // The same text may lie in two places where a timeline has several files.
+  // The same text may lie in two places where a timeline has several files, and registers do not tell apart.
   using content = std::tuple<std::string_view, std::string_view, std::array<std::uint32_t, 3>,
                              std::array<std::uint32_t, 3>, int>;
   std::map<content, sum> sums;
   for (const auto& [place, entry] : m_sums) {
-    sum& total = sums[{place.name, place.op, place.grid, place.block, place.device}];
+    sum& total = sums[{place.shape->name, place.op, place.shape->grid, place.shape->block, place.device}];
     total.total_ns += entry.total_ns;
     total.own_ns += entry.own_ns;
     total.calls += entry.calls;

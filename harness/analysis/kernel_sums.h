@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -10,8 +9,8 @@
 
 namespace profgate::analysis {
 
-/// Sums kernels by name, operator, grid, block and device, at the cost of one hash a kernel: texts are told
-/// apart by where they lie until the sums are taken out. The texts must outlive it.
+/// Sums kernels by name, operator, grid, block and device, at the cost of one hash a kernel: shapes and texts
+/// are told apart by where they lie until the sums are taken out, and must outlive it.
 class kernel_sums {
  public:
   void add(const core::kernel_execution& kernel, std::string_view op, std::int64_t own_ns);
@@ -24,10 +23,8 @@ class kernel_sums {
 
  private:
   struct key {
-    std::string_view name;
+    const core::kernel_shape* shape;
     std::string_view op;
-    std::array<std::uint32_t, 3> grid;
-    std::array<std::uint32_t, 3> block;
     int device;
     bool operator==(const key& other) const;
   };

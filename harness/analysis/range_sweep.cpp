@@ -125,11 +125,13 @@ class thread_sweep {
 
   void visit(const core::kernel_execution& kernel) {
     while (!m_stack.empty() && top_end_ns() < kernel.launched_ns) leave();
+    const stage_window* window = m_cursor.find(kernel.launched_ns, kernel.launched_ns);
     m_enclosing.clear();
     for (const stack_entry& entry : m_stack) {
-      if (!entry.is_stage) m_enclosing.push_back(entry.range);
+      // A range around the whole stage is no operator of it.
+      if (!entry.is_stage && entry.window == window) m_enclosing.push_back(entry.range);
     }
-    m_visitor.on_kernel({&kernel, m_cursor.find(kernel.launched_ns, kernel.launched_ns), m_enclosing});
+    m_visitor.on_kernel({&kernel, window, m_enclosing});
   }
 
   static bool is_operator(const stack_entry& entry) {

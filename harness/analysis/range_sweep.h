@@ -30,7 +30,7 @@ struct inner_range {
 struct launched_kernel {
   const core::kernel_execution* kernel = nullptr;
   const stage_window* window = nullptr;  ///< null: launched outside any stage
-  /// Inner ranges around its launch, outermost first; valid during the visit only.
+  /// Its window's inner ranges around its launch, outermost first; valid during the visit only.
   const std::vector<const core::range_record*>& enclosing;
 };
 

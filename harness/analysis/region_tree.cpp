@@ -5,6 +5,8 @@
 #include <limits>
 #include <tuple>
 
+#include "core/hash_mix.h"
+
 namespace profgate::analysis {
 namespace {
 
@@ -27,13 +29,12 @@ bool region_tree::kernel_key::operator==(const kernel_key& other) const {
 }
 
 std::size_t region_tree::kernel_key_hash::operator()(const kernel_key& key) const {
-  std::size_t mixed = std::hash<const void*>()(key.name.data());
-  for (const std::size_t part :
-       {key.node, static_cast<std::size_t>(key.process_id), static_cast<std::size_t>(key.device)}) {
-    mixed = (mixed ^ part) * std::size_t{0x9E3779B97F4A7C15};
-    mixed ^= mixed >> 29;
-  }
-  return mixed;
+  return core::hash_mix()
+      .add(std::hash<const void*>()(key.name.data()))
+      .add(key.node)
+      .add(key.process_id)
+      .add(static_cast<std::size_t>(key.device))
+      .value();
 }
 
 std::size_t region_tree::find_or_add(std::size_t parent, std::string_view name, bool is_root) {
@@ -64,7 +65,7 @@ void region_tree::add(std::size_t index, std::uint32_t process_id, const region_
 
 void region_tree::add_kernel(std::size_t index, std::uint32_t process_id,
                              const core::kernel_execution& kernel, std::uint64_t instance) {
-  kernel_sum& sum = m_kernels[{index, process_id, kernel.device, kernel.name}];
+  kernel_sum& sum = m_kernels[{index, process_id, kernel.device, kernel.shape->name}];
   sum.total_ns += kernel.end_ns - kernel.start_ns;
   sum.calls += 1;
   if (sum.last_instance != instance) sum.instances += 1;

@@ -70,13 +70,43 @@ std::optional<core::step_state> state_from_name(const std::string& name, const f
                         "run the step again");
 }
 
+command_status command_from_json(const nlohmann::json& object) {
+  command_status command;
+  object.at("argv").get_to(command.argv);
+  take_if_given(object, "seconds", command.seconds);
+  take_if_given(object, "exit_code", command.exit_code);
+  take_if_given(object, "signal", command.signal);
+  return command;
+}
+
+/// Schema 1.0 held only a list of argument lists.
+std::vector<command_status> commands_from_json(const nlohmann::json& status) {
+  std::vector<command_status> commands;
+  for (const nlohmann::json& command : status.value("commands", nlohmann::json::array())) {
+    commands.push_back(command_from_json(command));
+  }
+  for (const nlohmann::json& argv : status.value("argv", nlohmann::json::array())) {
+    commands.push_back({argv.get<std::vector<std::string>>()});
+  }
+  return commands;
+}
+
+ordered_json to_json(const command_status& command) {
+  ordered_json object;
+  object["argv"] = redact_argv(command.argv);
+  put_if_given(object, "seconds", command.seconds);
+  put_if_given(object, "exit_code", command.exit_code);
+  put_if_given(object, "signal", command.signal);
+  return object;
+}
+
 step_status from_json(const nlohmann::json& object, const fs::path& path) {
   step_status status;
   object.at("step").get_to(status.step);
   status.state = state_from_name(object.at("state").get<std::string>(), path);
   take_if_given(object, "reason", status.reason);
   take_if_given(object, "remedy", status.remedy);
-  take_if_given(object, "argv", status.argv);
+  status.commands = commands_from_json(object);
   take_if_given(object, "exit_code", status.exit_code);
   take_if_given(object, "signal", status.signal);
   take_if_given(object, "seconds", status.seconds);
@@ -127,13 +157,13 @@ step_status start_step(const fs::path& run_directory, const std::string& step) {
 void write_status(const fs::path& run_directory, const step_status& status) {
   const fs::path path = status_path(run_directory, status.step);
   ordered_json object;
-  object["schema_version"] = "1.0";
+  object["schema_version"] = "1.1";
   object["step"] = status.step;
   object["state"] = state_name(status.state);
   put_if_given(object, "reason", status.reason);
   put_if_given(object, "remedy", status.remedy);
-  object["argv"] = ordered_json::array();
-  for (const std::vector<std::string>& command : status.argv) object["argv"].push_back(redact_argv(command));
+  object["commands"] = ordered_json::array();
+  for (const command_status& command : status.commands) object["commands"].push_back(to_json(command));
   put_if_given(object, "exit_code", status.exit_code);
   put_if_given(object, "signal", status.signal);
   put_if_given(object, "seconds", status.seconds);

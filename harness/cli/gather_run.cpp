@@ -134,7 +134,8 @@ analysis::counter_facts gather_counters(const fs::path& run_dir, const config::r
   std::unordered_map<std::string_view, std::string_view> names;  // demangled by mangled
   for (const analysis::capture& capture : captures) {
     for (const core::kernel_execution& kernel : capture.timeline.kernels) {
-      if (!kernel.mangled_name.empty()) names.try_emplace(kernel.mangled_name, kernel.name);
+      const core::kernel_shape& shape = *kernel.shape;
+      if (!shape.mangled_name.empty()) names.try_emplace(shape.mangled_name, shape.name);
     }
   }
   for (core::kernel_counters& launch : facts.launches) {

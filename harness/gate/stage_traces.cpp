@@ -106,8 +106,14 @@ void add_kernels(core::timeline& timeline, const window& window, std::map<std::u
     } else if (const auto open = ranges.find(kernel->thread_id); open != ranges.end()) {
       path = timeline.texts.keep(open->second.path_at(kernel->launched_ns));
     }
-    trace.operations.push_back(
-        {kernel->name, path, {}, false, kernel->device, kernel->stream, kernel->start_ns, kernel->end_ns});
+    trace.operations.push_back({kernel->shape->name,
+                                path,
+                                {},
+                                false,
+                                kernel->device,
+                                kernel->stream,
+                                kernel->start_ns,
+                                kernel->end_ns});
   }
 }
 
@@ -155,7 +161,7 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
   bool knows_calls = true;
   for (const core::kernel_execution& kernel : timeline.kernels) {
     if (!windows.front().holds(kernel)) continue;
-    structure.kernels->insert(std::string(kernel.name));
+    structure.kernels->insert(std::string(kernel.shape->name));
     knows_calls = knows_calls && kernel.correlation != 0;
     calls.insert(kernel.correlation);
     if (kernel.graph_node != 0) nodes.insert(kernel.graph_node);

@@ -130,12 +130,12 @@ class activity_adder {
     core::kernel_execution kernel;
     if (!fill(record, "kernel", kernel)) return;
     const kernel_name& name = name_of(record.name_id);
-    kernel.name = name.demangled;
-    kernel.mangled_name = name.mangled;
-    kernel.grid = {record.grid[0], record.grid[1], record.grid[2]};
-    kernel.block = {record.block[0], record.block[1], record.block[2]};
-    kernel.registers_per_thread = record.registers_per_thread;
-    kernel.shared_bytes = record.shared_bytes;
+    kernel.shape = m_timeline.shapes.keep({name.demangled,
+                                           name.mangled,
+                                           {record.grid[0], record.grid[1], record.grid[2]},
+                                           {record.block[0], record.block[1], record.block[2]},
+                                           record.registers_per_thread,
+                                           record.shared_bytes});
     m_timeline.kernels.push_back(kernel);
   }
 

@@ -50,16 +50,18 @@ void read_kernels(const sqlite_reader& database, nsys_strings& strings, core::ti
   while (rows.next()) {
     core::kernel_execution& kernel = result.kernels.emplace_back();
     read_common(database, rows, "a kernel", kernel);
-    kernel.name = strings.at(rows.integer(5));
+    core::kernel_shape shape;
+    shape.name = strings.at(rows.integer(5));
     kernel.stream = narrow(rows.integer(6));
-    if (!rows.is_null(7)) kernel.mangled_name = strings.at(rows.integer(7));
+    if (!rows.is_null(7)) shape.mangled_name = strings.at(rows.integer(7));
     kernel.graph_node = static_cast<std::uint64_t>(rows.integer(8));
-    kernel.registers_per_thread = narrow(rows.integer(9));
-    kernel.shared_bytes = narrow(rows.integer(10) + rows.integer(11));
+    shape.registers_per_thread = narrow(rows.integer(9));
+    shape.shared_bytes = narrow(rows.integer(10) + rows.integer(11));
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      kernel.grid[axis] = narrow(rows.integer(12 + static_cast<int>(axis)));
-      kernel.block[axis] = narrow(rows.integer(15 + static_cast<int>(axis)));
+      shape.grid[axis] = narrow(rows.integer(12 + static_cast<int>(axis)));
+      shape.block[axis] = narrow(rows.integer(15 + static_cast<int>(axis)));
     }
+    kernel.shape = result.shapes.keep(shape);
   }
   sort_by_start(result.kernels);
 }

@@ -50,6 +50,7 @@ core::timeline read_timelines(const std::vector<std::filesystem::path>& files) {
     append(all.opaque_graphs, more.opaque_graphs);
     append(all.doubts, more.doubts);
     all.texts.adopt(more.texts);
+    all.shapes.adopt(more.shapes);
     all.dropped_records += more.dropped_records;
     if (!more.kernels_absent_reason) all.kernels_absent_reason.reset();
   }

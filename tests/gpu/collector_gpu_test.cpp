@@ -117,7 +117,7 @@ class collector_on_gpu : public ::testing::Test {
 
   static std::map<std::string, std::int64_t> counts_by_name(const std::vector<kernel_execution>& kernels) {
     std::map<std::string, std::int64_t> counts;
-    for (const kernel_execution& kernel : kernels) ++counts[std::string(kernel.mangled_name)];
+    for (const kernel_execution& kernel : kernels) ++counts[std::string(kernel.shape->mangled_name)];
     return counts;
   }
 
@@ -128,8 +128,8 @@ class collector_on_gpu : public ::testing::Test {
     std::int64_t shortest_delay_ns = std::numeric_limits<std::int64_t>::max();
     std::int64_t latest_end_ns = 0;
     for (const kernel_execution& kernel : kernels_in(timeline, stage)) {
-      EXPECT_GT(kernel.end_ns, kernel.start_ns) << kernel.name;
-      EXPECT_GT(kernel.grid[0] * kernel.block[0], 0U) << kernel.name;
+      EXPECT_GT(kernel.end_ns, kernel.start_ns) << kernel.shape->name;
+      EXPECT_GT(kernel.shape->grid[0] * kernel.shape->block[0], 0U) << kernel.shape->name;
       shortest_delay_ns = std::min(shortest_delay_ns, kernel.start_ns - kernel.launched_ns);
       latest_end_ns = std::max(latest_end_ns, kernel.end_ns);
     }

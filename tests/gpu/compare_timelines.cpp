@@ -71,7 +71,7 @@ std::string normalised(std::string_view name) {
 
 bool has_mangled_names(const timeline& recorded) {
   return std::all_of(recorded.kernels.begin(), recorded.kernels.end(),
-                     [](const kernel_execution& kernel) { return !kernel.mangled_name.empty(); });
+                     [](const kernel_execution& kernel) { return !kernel.shape->mangled_name.empty(); });
 }
 
 /// Kernels by the stage in which they were launched, "" where in none.
@@ -93,7 +93,8 @@ std::map<std::string, stage_sums> sums_of(const timeline& recorded, bool by_mang
       }
     }
     stage_sums& sums = stages[stage];
-    sum& by_name = sums.kernels[by_mangled_name ? std::string(kernel.mangled_name) : normalised(kernel.name)];
+    sum& by_name = sums.kernels[by_mangled_name ? std::string(kernel.shape->mangled_name)
+                                                : normalised(kernel.shape->name)];
     for (sum* one : {&by_name, &sums.all}) {
       ++one->calls;
       one->total_ns += kernel.end_ns - kernel.start_ns;

@@ -20,7 +20,8 @@ void complete_provenance(const step_context& context) {
   late.gpu_at_end = artifacts::gather_gpu_facts();
   for (const step_definition& step : all_steps()) {
     const std::optional<artifacts::step_status> status = artifacts::read_status(context.run_dir, step.name);
-    if (status) late.argv.insert(late.argv.end(), status->argv.begin(), status->argv.end());
+    if (!status) continue;
+    for (const artifacts::command_status& command : status->commands) late.argv.push_back(command.argv);
   }
   const fs::path result = context.run_dir / "stage1" / "result.json";
   if (artifacts::file_exists(result)) {

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "artifacts/disk.h"
+#include "core/units.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -40,11 +41,19 @@ last_words read_last_words(std::string tail) {
   return words;
 }
 
+artifacts::command_status as_command_status(const std::vector<std::string>& argv,
+                                            const process::outcome& outcome) {
+  artifacts::command_status command{argv};
+  if (outcome.wall_ns >= 0) command.seconds = static_cast<double>(outcome.wall_ns) / core::ns_per_s;
+  if (outcome.exit_code >= 0) command.exit_code = outcome.exit_code;
+  if (outcome.signal != 0) command.signal = outcome.signal;
+  return command;
+}
+
 }  // namespace
 
 process::outcome run_command(step_context& context, const step_command& wanted) {
   context.display.now_running(wanted.what);
-  context.status.argv.push_back(wanted.command.argv);
 
   const auto max_run_bytes = static_cast<std::uint64_t>(context.config.integer("artifacts.max_run_bytes"));
   artifacts::run_size_guard too_large(context.run_dir, max_run_bytes);
@@ -61,6 +70,7 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
   };
 
   const process::outcome outcome = process::run(wanted.command, options);
+  context.status.commands.push_back(as_command_status(wanted.command.argv, outcome));
   if (outcome.peak_rss_bytes > context.status.peak_rss_bytes.value_or(0)) {
     context.status.peak_rss_bytes = outcome.peak_rss_bytes;
   }

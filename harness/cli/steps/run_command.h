@@ -16,9 +16,9 @@ struct step_command {
   bool capture_stdout = false;
 };
 
-/// Runs a child of a step: logged, shown, within run.step_timeout_s and artifacts.max_run_bytes, its argv
-/// noted in the status. How the child ended is the caller's to judge; an interrupt and a run that grew too
-/// large are thrown here.
+/// Runs a child of a step: logged, shown, within run.step_timeout_s and artifacts.max_run_bytes, its argv,
+/// time and end noted in the status. How the child ended is the caller's to judge; an interrupt and a run
+/// that grew too large are thrown here.
 process::outcome run_command(step_context& context, const step_command& wanted);
 
 /// The workload's words with {config}, {mode} and {result} filled in. `config` empty: the run's config.yaml.

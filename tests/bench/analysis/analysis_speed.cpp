@@ -1,15 +1,13 @@
 // How fast `profgate analyze` is, beside `nsys stats` making the reports that hold the same figures from the
 // same file: kernels, push/pop ranges, their projection onto the GPU, kernels by range. Prints seconds, their
-// quotient, how both grow, and the peak memory over the file's size; every figure is compared as well.
-// The quotient and the memory are promises: the argument "--check" makes a broken one a failure. "--limit=60"
-// gives nsys 60 seconds for its slowest report; other arguments are numbers of kernels.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
+// quotient, how the time grows, and the peak memory over the file's size; every figure is compared as well.
+// Seconds are CPU time on both sides. The quotient and the memory are promises: "--check" makes a broken one
+// a failure. "--limit=60" gives nsys 60 seconds for its slowest report, "--no-nsys" leaves nsys out,
+// "--graph" and "--eager" choose one kind of trace; other arguments are numbers of kernels.
 #include <unistd.h>
 
-#include <chrono>
-#include <csignal>
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -20,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "child_run.h"
 #include "parsers/nsys_csv.h"
 #include "trace_generator.h"
 
@@ -31,47 +30,12 @@ namespace fs = std::filesystem;
 constexpr double promised_quotient = 20;
 constexpr double promised_memory_ratio = 1.5;
 
-struct outcome {
-  bool ok = false;
-  double seconds = 0;
-  std::int64_t peak_bytes = 0;
-  bool stopped = false;
-};
-
-/// A program that takes longer than `limit_s` is stopped, and `stopped` says so.
-outcome run(const std::vector<std::string>& command, const fs::path& folder, unsigned limit_s = 600) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const auto begin = std::chrono::steady_clock::now();
-  const pid_t child = fork();
-  if (child == 0) {
-    const int log = open((folder / "log.txt").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    dup2(log, 1);
-    dup2(log, 2);
-    setpgid(0, 0);
-    if (chdir(folder.c_str()) == 0) execvp(arguments[0], arguments.data());
-    _exit(127);
-  }
-  int status = 0;
-  rusage usage{};
-  bool stopped = false;
-  while (wait4(child, &status, WNOHANG, &usage) == 0) {
-    const std::chrono::duration<double> so_far = std::chrono::steady_clock::now() - begin;
-    if (!stopped && so_far.count() > limit_s) stopped = kill(-child, SIGKILL) == 0;
-    usleep(2000);
-  }
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  return {WIFEXITED(status) && WEXITSTATUS(status) == 0, elapsed.count(),
-          std::int64_t{usage.ru_maxrss} * 1024, stopped};
-}
-
 void write(const fs::path& file, const std::string& text) {
   std::ofstream(file) << text;
 }
 
 /// What `profgate analyze` needs of a run directory.
-fs::path make_run(const fs::path& folder) {
+fs::path make_run(const fs::path& folder, trace_kind kind) {
   const fs::path run = folder / "20250102-030405-made.trace";
   fs::create_directories(run / "nsys");
   write(run / "run.json",
@@ -79,6 +43,9 @@ fs::path make_run(const fs::path& folder) {
         R"( "created_utc": "2025-01-02T03:04:05Z"})");
   write(run / "config.yaml", "workload:\n  device: cuda\nnsys:\n  gating_nvtx: false\n");
   write(run / "env.json", "{}");
+  write(run / "nsys" / "result.json",
+        R"({"schema_version": 1, "mode": "profile", "samples_ns": {"decode_all": [1]}, "graph_maps": )" +
+            (kind == trace_kind::graph ? graph_map_json() : "[]") + "}");
   return run;
 }
 
@@ -118,7 +85,7 @@ struct report_names {
 };
 
 report_names probe_names(const fs::path& folder) {
-  run({"nsys", "stats", "--help-reports"}, folder);
+  run_child({"nsys", "stats", "--help-reports"}, folder);
   std::stringstream help;
   help << std::ifstream(folder / "log.txt").rdbuf();
   if (help.str().find("cuda_gpu_kern_sum") == std::string::npos) return {};
@@ -150,97 +117,158 @@ sums theirs(const fs::path& folder, const report_names& names, bool with_project
 struct stats_outcome {
   bool ok = false;
   bool projected = false;
-  double seconds = 0;  ///< of what was not stopped, and of the limit where it was
+  double cpu_s = 0;  ///< of a stopped report: until it was stopped
 };
 
 stats_outcome run_stats(const fs::path& trace, const fs::path& folder, const report_names& names,
                         unsigned limit_s) {
-  const auto command = [&](const std::string& reports) {
-    return std::vector<std::string>{"nsys",
-                                    "stats",
-                                    "-r",
-                                    reports,
-                                    "-f",
-                                    "csv",
-                                    "--force-overwrite",
-                                    "true",
-                                    "-o",
-                                    (folder / "stats").string(),
-                                    trace.string()};
+  const auto report = [&](const std::string& reports, unsigned limit) {
+    return run_child({"nsys", "stats", "-r", reports, "-f", "csv", "--force-overwrite", "true", "-o",
+                      (folder / "stats").string(), trace.string()},
+                     folder, limit);
   };
-  const outcome three = run(command(names.kernels + "," + names.ranges + "," + names.range_kernels), folder);
+  const outcome three = report(names.kernels + "," + names.ranges + "," + names.range_kernels, 600);
   if (!three.ok) return {};
-  const outcome projection = run(command(names.projection), folder, limit_s);
-  return {true, projection.ok, three.seconds + projection.seconds};
+  const outcome projection = report(names.projection, limit_s);
+  return {true, projection.ok, three.cpu_s + projection.cpu_s};
 }
 
-/// The fastest of three: the machine may have other work.
+/// The fastest of three: other work on the machine makes it slower, never faster.
 outcome best_of_three(const std::vector<std::string>& command, const fs::path& folder) {
   outcome best;
   for (int i = 0; i < 3; ++i) {
-    const outcome one = run(command, folder);
+    const outcome one = run_child(command, folder);
     if (!one.ok) return one;
-    if (!best.ok || one.seconds < best.seconds) best = one;
+    if (!best.ok || one.cpu_s < best.cpu_s) best = one;
   }
   return best;
 }
 
-int compare(const fs::path& folder, const std::vector<std::int64_t>& sizes, unsigned limit_s, bool check) {
-  const report_names names = probe_names(folder);
-  std::printf("%10s %9s %10s %10s %9s %8s %9s %s\n", "kernels", "file, MB", "analyze, s", "nsys, s",
-              "quotient", "peak, MB", "peak/file", "figures");
-  bool promises_kept = true;
-  std::vector<double> seconds_per_kernel;
-  for (const std::int64_t size : sizes) {
-    const fs::path run_dir = make_run(folder);
-    const fs::path trace = run_dir / "nsys" / "run.sqlite";
-    const std::int64_t kernels = write_trace(trace, size);
-    const auto file_bytes = static_cast<double>(fs::file_size(trace));
-    const outcome analyze = best_of_three({PROFGATE_PROGRAM, "analyze", run_dir.string()}, folder);
-    const stats_outcome stats = run_stats(trace, folder, names, limit_s);
-    if (!analyze.ok) {
-      std::printf("profgate analyze failed: see %s\n", (folder / "log.txt").c_str());
-      return 1;
+struct options {
+  std::vector<std::int64_t> sizes;
+  std::vector<trace_kind> kinds;
+  unsigned limit_s = 120;
+  bool with_nsys = true;
+  bool check = false;
+};
+
+/// The slope of log(seconds) over log(kernels), by least squares: 1 is linear, 2 the square.
+double growth_exponent(const std::vector<std::pair<double, double>>& points) {
+  double x_mean = 0;
+  double y_mean = 0;
+  for (const auto& [kernels, seconds] : points) {
+    x_mean += std::log(kernels) / static_cast<double>(points.size());
+    y_mean += std::log(seconds) / static_cast<double>(points.size());
+  }
+  double covariance = 0;
+  double variance = 0;
+  for (const auto& [kernels, seconds] : points) {
+    covariance += (std::log(kernels) - x_mean) * (std::log(seconds) - y_mean);
+    variance += (std::log(kernels) - x_mean) * (std::log(kernels) - x_mean);
+  }
+  return covariance / variance;
+}
+
+class comparison {
+ public:
+  comparison(const fs::path& folder, const options& chosen) : m_folder(folder), m_options(chosen) {
+    if (chosen.with_nsys) m_names = probe_names(folder);
+  }
+
+  /// False: `profgate analyze` failed.
+  bool compare(trace_kind kind) {
+    std::vector<std::pair<double, double>> points;
+    for (const std::int64_t size : m_options.sizes) {
+      const fs::path run_dir = make_run(m_folder, kind);
+      const fs::path trace = run_dir / "nsys" / "run.sqlite";
+      const std::int64_t kernels = write_trace(trace, kind, size);
+      const outcome analyze = best_of_three({PROFGATE_PROGRAM, "analyze", run_dir.string()}, m_folder);
+      if (!analyze.ok) {
+        std::printf("profgate analyze failed: see %s\n", (m_folder / "log.txt").c_str());
+        return false;
+      }
+      const stats_outcome stats =
+          m_options.with_nsys ? run_stats(trace, m_folder, m_names, m_options.limit_s) : stats_outcome{};
+      const bool same =
+          stats.ok && ours(run_dir, stats.projected) == theirs(m_folder, m_names, stats.projected);
+      print_row(kind, kernels, static_cast<double>(fs::file_size(trace)), analyze, stats, same);
+      points.emplace_back(static_cast<double>(kernels), analyze.cpu_s);
     }
-    const double quotient = stats.seconds / analyze.seconds;
+    if (points.size() > 1) {
+      std::printf("analyze grows with kernels to the power of %.2f; seconds over those of the size before:",
+                  growth_exponent(points));
+      for (std::size_t i = 1; i < points.size(); ++i) {
+        std::printf(" %.2f (%.2f times the kernels)", points[i].second / points[i - 1].second,
+                    points[i].first / points[i - 1].first);
+      }
+      std::printf("\n");
+    }
+    return true;
+  }
+
+  bool promises_kept() const { return m_promises_kept; }
+
+  static void print_head() {
+    std::printf("%6s %9s %9s %10s %10s %9s %8s %9s %s\n", "trace", "kernels", "file, MB", "analyze, s",
+                "nsys, s", "quotient", "peak, MB", "peak/file", "figures");
+  }
+
+ private:
+  void print_row(trace_kind kind, std::int64_t kernels, double file_bytes, const outcome& analyze,
+                 const stats_outcome& stats, bool same) {
+    const double quotient = stats.cpu_s / analyze.cpu_s;
     const double memory_ratio = static_cast<double>(analyze.peak_bytes) / file_bytes;
-    const bool same = stats.ok && ours(run_dir, stats.projected) == theirs(folder, names, stats.projected);
-    std::printf("%10lld %9.1f %10.3f %s%9.2f %s%8.1f %8.1f %9.2f %s\n", static_cast<long long>(kernels),
-                file_bytes / 1e6, analyze.seconds, stats.projected ? " " : ">", stats.seconds,
-                stats.projected ? " " : ">", quotient, static_cast<double>(analyze.peak_bytes) / 1e6,
-                memory_ratio,
-                !stats.ok          ? "no nsys here"
+    const char* const at_least = stats.ok && !stats.projected ? ">" : " ";
+    std::printf("%6s %9lld %9.1f %10.3f %s%9.2f %s%8.1f %8.1f %9.2f %s\n",
+                kind == trace_kind::graph ? "graph" : "eager", static_cast<long long>(kernels),
+                file_bytes / 1e6, analyze.cpu_s, at_least, stats.cpu_s, at_least, quotient,
+                static_cast<double>(analyze.peak_bytes) / 1e6, memory_ratio,
+                !stats.ok          ? "not compared: no nsys"
                 : !same            ? "DIFFERENT"
                 : !stats.projected ? "equal, but for the projection: nsys was stopped"
                                    : "equal");
     std::fflush(stdout);
-    seconds_per_kernel.push_back(analyze.seconds / static_cast<double>(kernels));
     const bool is_large = kernels >= 400000;
-    if (stats.ok && (!same || (is_large && quotient < promised_quotient))) promises_kept = false;
-    if (is_large && memory_ratio > promised_memory_ratio) promises_kept = false;
+    if (stats.ok && (!same || (is_large && quotient < promised_quotient))) m_promises_kept = false;
+    if (is_large && memory_ratio > promised_memory_ratio) m_promises_kept = false;
   }
-  std::printf("time a kernel, last size over the first large one: %.2f (1 is linear)\n",
-              seconds_per_kernel.back() / seconds_per_kernel[seconds_per_kernel.size() > 2 ? 1 : 0]);
-  return check && !promises_kept ? 1 : 0;
+
+  fs::path m_folder;
+  options m_options;
+  report_names m_names;
+  bool m_promises_kept = true;
+};
+
+options parse(int argc, char** argv) {
+  options chosen;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--check") chosen.check = true;
+    if (word == "--no-nsys") chosen.with_nsys = false;
+    if (word == "--eager") chosen.kinds.push_back(trace_kind::eager);
+    if (word == "--graph") chosen.kinds.push_back(trace_kind::graph);
+    if (word.starts_with("--limit=")) chosen.limit_s = static_cast<unsigned>(std::atoi(argv[i] + 8));
+    if (std::atoll(argv[i]) > 0) chosen.sizes.push_back(std::atoll(argv[i]));
+  }
+  if (chosen.sizes.empty()) chosen.sizes = {100000, 200000, 400000, 800000};
+  if (chosen.kinds.empty()) chosen.kinds = {trace_kind::eager, trace_kind::graph};
+  return chosen;
 }
 
 }  // namespace
 }  // namespace profgate::bench
 
 int main(int argc, char** argv) {
-  namespace fs = std::filesystem;
-  bool check = false;
-  unsigned limit_s = 120;
-  std::vector<std::int64_t> sizes;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--check") == 0) check = true;
-    if (std::strncmp(argv[i], "--limit=", 8) == 0) limit_s = static_cast<unsigned>(std::atoi(argv[i] + 8));
-    if (std::atoll(argv[i]) > 0) sizes.push_back(std::atoll(argv[i]));
+  namespace bench = profgate::bench;
+  const bench::options chosen = bench::parse(argc, argv);
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("profgate-analysis-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  bench::comparison comparison(folder, chosen);
+  bench::comparison::print_head();
+  for (const bench::trace_kind kind : chosen.kinds) {
+    if (!comparison.compare(kind)) return 1;
   }
-  if (sizes.empty()) sizes = {5000, 100000, 200000, 400000};
-  const fs::path folder = fs::temp_directory_path() / ("profgate-analysis-" + std::to_string(getpid()));
-  fs::create_directories(folder);
-  const int result = profgate::bench::compare(folder, sizes, limit_s, check);
-  if (result == 0) fs::remove_all(folder);
-  return result;
+  std::filesystem::remove_all(folder);
+  return chosen.check && !comparison.promises_kept() ? 1 : 0;
 }

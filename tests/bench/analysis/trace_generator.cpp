@@ -63,7 +63,20 @@ constexpr operator_kind lm_head{
     264, 72000};
 constexpr operator_kind sample{"sample", "llm::cuda::tokens::choose_kernel(const float *, int, int)", 64,
                                70000};
-constexpr int kernels_per_step = layers * static_cast<int>(layer_operators.size()) + 3;
+constexpr int block_threads = 256;
+
+std::vector<operator_kind> step_operators() {
+  std::vector<operator_kind> kinds{embed};
+  for (int layer = 0; layer < layers; ++layer) {
+    kinds.insert(kinds.end(), layer_operators.begin(), layer_operators.end());
+  }
+  kinds.insert(kinds.end(), {lm_head, sample});
+  return kinds;
+}
+
+std::string mangled_name(const operator_kind& kind) {
+  return "_ZN" + std::string(kind.name) + "_kernel";
+}
 
 constexpr const char* schema =
     "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
@@ -158,57 +171,42 @@ class writer {
     return m_texts[value] = id;
   }
 
+  /// Each operator in its range, with a call of its own.
   void launch(const operator_kind& kind) {
     const std::int64_t opened = m_host_ns += 300;
     const std::int64_t called = m_host_ns += 400;
     m_host_ns += 3000 + random(1500);
     ++m_correlation;
     m_calls.row({called, m_host_ns, 0, thread, m_correlation, text("cudaLaunchKernelExC_v11060"), 0});
-    const std::int64_t started = std::max(m_device_ns + 900, called + 5000);
-    m_device_ns = started + kind.mean_ns + random(kind.mean_ns / 4);
-    const std::string function = std::string(kind.name) + "_kernel";
-    m_kernels.row({started,
-                   m_device_ns,
-                   0,
-                   1,
-                   0,
-                   13,
-                   m_correlation,
-                   process,
-                   text(kind.kernel),
-                   text(function),
-                   text("_ZN" + function),
-                   1,
-                   1,
-                   64,
-                   kind.blocks,
-                   1,
-                   1,
-                   256,
-                   1,
-                   1,
-                   1024,
-                   8192,
-                   0,
-                   0,
-                   m_correlation,
-                   32768,
-                   1});
+    run(kind, called + 5000, 0);
     m_host_ns += 300;
     m_ranges.row({opened, m_host_ns, 59, thread, text(kind.name), 1});
-    ++m_written;
   }
 
-  void step() {
-    const std::int64_t opened = m_host_ns += 500;
-    launch(embed);
-    for (int layer = 0; layer < layers; ++layer) {
-      for (const operator_kind& kind : layer_operators) launch(kind);
+  /// The whole step by one call: the host runs through no operator.
+  void replay(const std::vector<operator_kind>& kinds) {
+    const std::int64_t called = m_host_ns += 400;
+    m_host_ns += 20000 + random(1500);
+    ++m_correlation;
+    m_calls.row({called, m_host_ns, 0, thread, m_correlation, text("cudaGraphLaunch_v10000"), 0});
+    std::int64_t node = std::int64_t{2} << 32;  // as nsys numbers them
+    for (const operator_kind& kind : kinds) run(kind, called + 15000, ++node);
+  }
+
+  void stage(const char* name, std::int64_t steps, trace_kind how) {
+    const std::vector<operator_kind> kinds = step_operators();
+    const std::int64_t opened = m_host_ns += 100000;
+    for (std::int64_t i = 0; i < steps; ++i) {
+      const std::int64_t step_opened = m_host_ns += 500;
+      if (how == trace_kind::eager) {
+        for (const operator_kind& kind : kinds) launch(kind);
+      } else {
+        replay(kinds);
+      }
+      wait();
+      m_ranges.row({step_opened, m_host_ns += 200, 59, thread, text("decode_step"), 1});
     }
-    launch(lm_head);
-    launch(sample);
-    wait();
-    m_ranges.row({opened, m_host_ns += 200, 59, thread, text("decode_step"), 1});
+    m_ranges.row({opened, m_host_ns += 1000, 59, thread, text(name), 1});
   }
 
   void wait() {
@@ -217,18 +215,50 @@ class writer {
     m_calls.row({called, m_host_ns, 0, thread, ++m_correlation, text("cudaStreamSynchronize_v3020"), 0});
   }
 
-  void stage(const char* name, std::int64_t steps) {
-    const std::int64_t opened = m_host_ns += 100000;
-    for (std::int64_t i = 0; i < steps; ++i) step();
-    m_ranges.row({opened, m_host_ns += 1000, 59, thread, text(name), 1});
-  }
-
   std::int64_t finish() {
     m_database.run("COMMIT");
     return m_written;
   }
 
  private:
+  /// On the device, as soon as it is free; `node` 0: not from a graph.
+  void run(const operator_kind& kind, std::int64_t earliest_ns, std::int64_t node) {
+    const std::int64_t started = std::max(m_device_ns + 900, earliest_ns);
+    m_device_ns = started + kind.mean_ns + random(kind.mean_ns / 4);
+    const std::int64_t demangled = text(kind.kernel);
+    const std::int64_t function = text(std::string(kind.name) + "_kernel");
+    const std::int64_t mangled = text(mangled_name(kind));
+    m_kernels.row({started,
+                   m_device_ns,
+                   0,
+                   1,
+                   0,
+                   13,
+                   m_correlation,
+                   process,
+                   demangled,
+                   function,
+                   mangled,
+                   1,
+                   1,
+                   64,
+                   kind.blocks,
+                   1,
+                   1,
+                   block_threads,
+                   1,
+                   1,
+                   1024,
+                   8192,
+                   0,
+                   0,
+                   m_correlation,
+                   32768,
+                   node,
+                   1});
+    ++m_written;
+  }
+
   std::int64_t random(int below) {
     return static_cast<std::int64_t>(m_random() % static_cast<unsigned>(below + 1));
   }
@@ -256,11 +286,22 @@ class writer {
 
 }  // namespace
 
-std::int64_t write_trace(const std::filesystem::path& file, std::int64_t kernels) {
+std::int64_t write_trace(const std::filesystem::path& file, trace_kind kind, std::int64_t kernels) {
+  const auto per_step = static_cast<std::int64_t>(step_operators().size());
   writer trace(file);
-  trace.stage("prefill", 1);
-  trace.stage("decode_all", std::max<std::int64_t>(1, (kernels - 1) / kernels_per_step));
+  trace.stage("prefill", 1, trace_kind::eager);
+  trace.stage("decode_all", std::max<std::int64_t>(1, (kernels - 1) / per_step), kind);
   return trace.finish();
+}
+
+std::string graph_map_json() {
+  std::string nodes;
+  for (const operator_kind& kind : step_operators()) {
+    nodes += std::string(nodes.empty() ? "" : ",") + R"({"op":")" + kind.name + R"(","kernel":")" +
+             mangled_name(kind) + R"(","grid":[)" + std::to_string(kind.blocks) + R"(,1,1],"block":[)" +
+             std::to_string(block_threads) + ",1,1]}";
+  }
+  return R"([{"graph":"decode_step","nodes":[)" + nodes + "]}]";
 }
 
 }  // namespace profgate::bench

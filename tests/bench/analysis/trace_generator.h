@@ -2,12 +2,21 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace profgate::bench {
 
-/// Writes a database as nsys 2025.3 exports it (all columns of the tables that matter), of an eager decode by
-/// a model of 32 layers: a range around each step and each operator, one launch an operator, one
-/// synchronisation a step. `kernels` is rounded up to whole steps; what was written is returned.
-std::int64_t write_trace(const std::filesystem::path& file, std::int64_t kernels);
+enum class trace_kind {
+  eager,  ///< a range, a call and a kernel an operator
+  graph,  ///< a call a step: the kernels are a CUDA graph's nodes, and the file has little else
+};
+
+/// Writes a database as nsys 2025.3 exports it (all columns of the tables that matter), of a decode by a
+/// model of 32 layers: a range around each step, one synchronisation a step; the prefill is eager always.
+/// `kernels` is rounded to whole steps; what was written is returned.
+std::int64_t write_trace(const std::filesystem::path& file, trace_kind kind, std::int64_t kernels);
+
+/// What the workload says of its graph: the list "graph_maps" of its result.
+std::string graph_map_json();
 
 }  // namespace profgate::bench

@@ -8,6 +8,7 @@
 #include "analysis/kernel_names.h"
 #include "analysis/profile.h"
 #include "run_builder.h"
+#include "timeline_builder.h"
 
 namespace profgate::analysis {
 namespace {
@@ -145,10 +146,50 @@ TEST(counters, take_the_rates_of_the_roofline_set_where_there_are_no_sums) {
 }
 
 TEST(counters, know_the_place_of_a_launch) {
-  EXPECT_EQ(place_of_launch({"decode_all", "decode_step", "attn.core", "inner"}, stages).op, "attn.core");
+  EXPECT_EQ(place_of_launch({"decode_all", "decode_step", "attn", "attn.core"}, stages).op, "attn.core");
+  EXPECT_EQ(place_of_launch({"decode_all", "attn", "decode_step"}, stages).op, "attn");
   EXPECT_EQ(place_of_launch({"outer", "decode_all"}, stages).stage, "decode_all");
   EXPECT_EQ(place_of_launch({"outer", "decode_all"}, stages).op, "");
   EXPECT_EQ(place_of_launch({"outer"}, stages).stage, "");
+}
+
+TEST(counters, and_the_timeline_name_the_same_operator_of_nested_ones) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("request", 0, 1000)
+                                      .range("decode_all", 100, 900)
+                                      .range("decode_step", 110, 800)
+                                      .range("attn", 120, 500)
+                                      .range("attn.core", 130, 300)
+                                      .kernel("inner", 140, 200, 260)
+                                      .kernel("outer", 400, 410, 430)
+                                      .kernel("loose", 600, 610, 615)
+                                      .build();
+  const timeline_figures figures = analyze_one(timeline);
+  ASSERT_TRUE(figures.stages[1]);
+  const std::vector<core::kernel_group>& groups = figures.stages[1]->kernel_groups;
+  std::vector<core::kernel_counters> launches;
+  const auto count = [&](const std::string& name, std::vector<std::string> operators) {
+    core::kernel_counters one = launch(name, 1e4, 3e7, 1e6);
+    one.grid = one.block = {};  // as the timeline has them
+    one.ranges = {"request", "decode_all", "decode_step"};
+    one.ranges.insert(one.ranges.end(), operators.begin(), operators.end());
+    launches.push_back(one);
+  };
+  count("inner", {"attn", "attn.core"});
+  count("outer", {"attn"});
+  count("loose", {});
+  const auto counted = analyze(launches, groups);
+  ASSERT_TRUE(counted);
+  const auto operators_of = [](const auto& list, auto group_of) {
+    std::vector<std::string> found;
+    for (const auto& one : list) found.push_back(group_of(one).kernel_name + " in " + group_of(one).op);
+    return found;
+  };
+  const std::vector<std::string> expected{"inner in attn.core", "outer in attn", "loose in "};
+  EXPECT_EQ(operators_of(groups, [](const core::kernel_group& one) { return one; }), expected);
+  EXPECT_EQ(operators_of(counted->kernels, [](const counted_kernel& one) { return one.group; }), expected);
+  EXPECT_EQ(counted->unmatched_launches, 0);
+  EXPECT_EQ(find_operator(*figures.stages[1], "request"), nullptr) << "around the stage, not in it";
 }
 
 TEST(counters, become_takeaways) {

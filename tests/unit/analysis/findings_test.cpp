@@ -111,7 +111,8 @@ TEST(findings, call_an_idle_device_bound_by_launches) {
   run_facts facts = example_run();
   core::timeline& timeline = facts.captures[0].timeline;
   timeline.kernels_absent_reason.reset();
-  timeline.kernels.push_back({"k", 0, 0, 1, 1, 33990000, 34000000, 64000000});  // 30 of the bare 40 ms
+  timeline.kernels.push_back(
+      {timeline.shapes.keep({"k"}), 0, 0, 1, 1, 33990000, 34000000, 64000000});  // 30 of the bare 40 ms
   const std::optional<recommendation> launches = recommendation_with(find_in(facts), "Launch less");
   ASSERT_TRUE(launches);
   EXPECT_EQ(launches->evidence,
@@ -124,7 +125,7 @@ TEST(findings, name_what_an_idle_device_waits_for) {
   run_facts facts = example_run();
   core::timeline& timeline = facts.captures[0].timeline;
   timeline.kernels_absent_reason.reset();
-  timeline.kernels.push_back({"k", 0, 0, 1, 1, 33990000, 34000000, 64000000});
+  timeline.kernels.push_back({timeline.shapes.keep({"k"}), 0, 0, 1, 1, 33990000, 34000000, 64000000});
   timeline.calls.push_back({"cudaStreamSynchronize_v3020", 1, 1, 20000000, 33000000});
   EXPECT_TRUE(recommendation_with(find_in(facts), "Synchronise less"));
   timeline.calls.clear();

@@ -169,8 +169,7 @@ TEST(order_of_launches, is_that_of_the_device_inside_the_stage) {
                                 .kernel("outside", 5, 6, 7)
                                 .kernel("late", 22, 80, 90)
                                 .build();
-  timeline.kernels[0].mangled_name = "_Zlate";
-  timeline.kernels[0].grid = {2, 1, 1};
+  timeline.kernels[0].shape = timeline.shapes.keep({"late", "_Zlate", {2, 1, 1}});
   const launch_order order = order_of_launches({{"a", std::nullopt, timeline}}, "decode_all", "LLM");
   ASSERT_THAT(order.launches, SizeIs(3));
   EXPECT_EQ(order.shapes[order.launches[0]].kernel_name, "early");

@@ -28,8 +28,8 @@ class timeline_builder {
   }
   timeline_builder& kernel(const std::string& name, std::int64_t launched_ns, std::int64_t start_ns,
                            std::int64_t end_ns, std::uint32_t thread_id = 1, int device = 0) {
-    m_timeline.kernels.push_back(
-        {m_timeline.texts.keep(name), device, 0, 1, thread_id, launched_ns, start_ns, end_ns});
+    m_timeline.kernels.push_back({m_timeline.shapes.keep({m_timeline.texts.keep(name)}), device, 0, 1,
+                                  thread_id, launched_ns, start_ns, end_ns});
     return *this;
   }
   timeline_builder& no_kernels(const std::string& reason) {

@@ -23,7 +23,9 @@ TEST_F(status, comes_back_as_it_was_written) {
   written.state = core::step_state::failed;
   written.reason = "the workload exited with code 3";
   written.remedy = "read nsys/log.txt";
-  written.argv = {{"nsys", "profile", "-o", "a b"}, {"nsys", "stats"}};
+  written.commands = {{{"nsys", "profile", "-o", "a b"}, 1.125, 3},
+                      {{"nsys", "stats"}, 0.0625, std::nullopt, 9},
+                      {{"never started"}}};
   written.exit_code = 3;
   written.signal = 0;
   written.seconds = 1.25;
@@ -42,7 +44,7 @@ TEST_F(status, comes_back_as_it_was_written) {
   EXPECT_EQ(read->state, written.state);
   EXPECT_EQ(read->reason, written.reason);
   EXPECT_EQ(read->remedy, written.remedy);
-  EXPECT_EQ(read->argv, written.argv);
+  EXPECT_EQ(read->commands, written.commands);
   EXPECT_EQ(read->exit_code, written.exit_code);
   EXPECT_EQ(read->signal, written.signal);
   EXPECT_EQ(read->seconds, written.seconds);
@@ -111,11 +113,22 @@ TEST_F(status, holds_no_secret_and_takes_any_bytes) {
   step_status written;
   written.step = "stage1";
   written.state = core::step_state::ok;
-  written.argv = {{"bench", "--api-key", "hunter2", "--prompt-tokens", "32"}};
+  written.commands = {{{"bench", "--api-key", "hunter2", "--prompt-tokens", "32"}}};
   written.notes = {"not UTF-8: \xFF"};
   write_status(folder(), written);
   EXPECT_THAT(get(folder() / "stage1" / "status.json"), AllOf(HasSubstr("[redacted]"), HasSubstr("\"32\"")));
   EXPECT_EQ(get(folder() / "stage1" / "status.json").find("hunter2"), std::string::npos);
+}
+
+TEST_F(status, of_schema_1_0_has_commands_without_times) {
+  put(folder() / "nsys" / "status.json",
+      R"({"schema_version": "1.0", "step": "timeline", "state": "ok", "seconds": 2.5,)"
+      R"( "argv": [["nsys", "profile"], ["nsys", "stats"]]})");
+  const auto read = read_status(folder(), "timeline");
+  ASSERT_TRUE(read.has_value());
+  const std::vector<command_status> expected{{{"nsys", "profile"}}, {{"nsys", "stats"}}};
+  EXPECT_EQ(read->commands, expected);
+  EXPECT_EQ(read->seconds, 2.5);
 }
 
 }  // namespace

@@ -116,12 +116,20 @@ TEST(counter_plan, takes_filters_of_stages_only) {
 
 TEST(counter_plan, falls_back_to_demangled_names_and_leaves_out_what_no_command_can_hold) {
   analysis::run_facts facts = recorded_run();
-  for (core::kernel_execution& kernel : facts.captures[0].timeline.kernels) kernel.mangled_name = {};
+  core::timeline& timeline = facts.captures[0].timeline;
+  const auto rename = [&](auto change) {
+    for (core::kernel_execution& kernel : timeline.kernels) {
+      core::kernel_shape shape = *kernel.shape;
+      change(shape);
+      kernel.shape = timeline.shapes.keep(shape);
+    }
+  };
+  rename([](core::kernel_shape& shape) { shape.mangled_name = {}; });
   counter_plan plan = plan_counters(config_of(), facts, analysis::analyze_run(facts));
   EXPECT_EQ(plan.sessions[0].filter.base, profilers::kernel_name_base::demangled);
   EXPECT_THAT(plan.sessions[0].filter.kernel_names, Each(HasSubstr("profgate::llm::cuda::")));
   const std::string endless(200'000, 'k');
-  for (core::kernel_execution& kernel : facts.captures[0].timeline.kernels) kernel.name = endless;
+  rename([&](core::kernel_shape& shape) { shape.name = endless; });
   plan = plan_counters(config_of(), facts, analysis::analyze_run(facts));
   EXPECT_THAT(plan.notes, Contains(HasSubstr("too long for one command")));
 }

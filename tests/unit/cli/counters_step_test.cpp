@@ -103,7 +103,9 @@ TEST_F(counters_step, counts_what_the_timeline_chose_and_says_how_much_that_is) 
   const auto selection = nlohmann::json::parse(content_of(m_run_dir / "ncu/selection.json"));
   EXPECT_GE(selection["stages"][0]["share_ratio"].get<double>(), 0.9);
   bool was_profiled = false;
-  for (const std::vector<std::string>& argv : status.argv) {
+  for (const auto& [argv, seconds, exit_code, signal] : status.commands) {
+    EXPECT_GE(seconds.value_or(-1), 0) << argv.front();
+    EXPECT_TRUE(exit_code || signal) << argv.front();
     if (std::find(argv.begin(), argv.end(), "--export") == argv.end()) continue;
     was_profiled = true;
     EXPECT_THAT(argv, Contains((m_run_dir / "ncu/config.yaml").string()));

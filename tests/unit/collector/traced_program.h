@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,13 @@ class traced_program : public ::testing::Test {
   template <typename record>
   static std::vector<std::string> names_of(const std::vector<record>& records) {
     std::vector<std::string> result;
-    for (const record& one : records) result.emplace_back(one.name);
+    for (const record& one : records) {
+      if constexpr (std::is_same_v<record, core::kernel_execution>) {
+        result.emplace_back(one.shape->name);
+      } else {
+        result.emplace_back(one.name);
+      }
+    }
     return result;
   }
   static std::vector<std::string> names(const core::timeline& timeline) { return names_of(timeline.ranges); }

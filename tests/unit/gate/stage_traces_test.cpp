@@ -26,10 +26,11 @@ core::range_record of_other_process(core::range_record range) {
   return range;
 }
 
-core::kernel_execution kernel(std::string_view name, std::int64_t launched_ns, std::int64_t start_ns,
-                              std::int64_t end_ns, std::uint32_t correlation, std::uint64_t graph_node = 0) {
+core::kernel_execution kernel(core::timeline& timeline, std::string_view name, std::int64_t launched_ns,
+                              std::int64_t start_ns, std::int64_t end_ns, std::uint32_t correlation,
+                              std::uint64_t graph_node = 0) {
   core::kernel_execution one;
-  one.name = name;
+  one.shape = timeline.shapes.keep({name});
   one.process_id = process;
   one.thread_id = 1;
   one.launched_ns = launched_ns;
@@ -46,9 +47,10 @@ core::timeline two_stages() {
   timeline.ranges = {range("prefill", 0, 1000), range("decode_all", 2000, 5000),
                      range("attn", 2100, 2600), range("qkv", 2200, 2300),
                      range("norm", 2700, 2800), of_other_process(range("decode_all", 0, 9000))};
-  timeline.kernels = {kernel("p", 100, 200, 900, 1), kernel("gemv", 2250, 2400, 3000, 2),
-                      kernel("core", 2500, 3100, 3300, 3), kernel("norm", 2750, 3400, 3500, 4),
-                      kernel("loose", 2900, 3600, 3700, 5)};
+  timeline.kernels = {kernel(timeline, "p", 100, 200, 900, 1), kernel(timeline, "gemv", 2250, 2400, 3000, 2),
+                      kernel(timeline, "core", 2500, 3100, 3300, 3),
+                      kernel(timeline, "norm", 2750, 3400, 3500, 4),
+                      kernel(timeline, "loose", 2900, 3600, 3700, 5)};
   core::copy_execution copy;
   copy.kind = core::copy_kind::device_to_host;
   copy.process_id = process;
@@ -100,8 +102,8 @@ TEST(traces_of, feeds_the_attribution) {
 
 TEST(structure_of, counts_kernels_calls_and_nodes) {
   core::timeline timeline = two_stages();
-  timeline.kernels.push_back(kernel("gemv", 2950, 3800, 3900, 6, 11));
-  timeline.kernels.push_back(kernel("core", 2950, 3900, 3950, 6, 12));
+  timeline.kernels.push_back(kernel(timeline, "gemv", 2950, 3800, 3900, 6, 11));
+  timeline.kernels.push_back(kernel(timeline, "core", 2950, 3900, 3950, 6, 12));
   timeline.ranges.pop_back();  // the other process's
   const stage_structure structure = structure_of(timeline, "LLM", "decode_all", 16);
   EXPECT_THAT(*structure.kernels, ElementsAre("core", "gemv", "loose", "norm"));

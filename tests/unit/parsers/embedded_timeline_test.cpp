@@ -155,7 +155,7 @@ TEST_F(embedded_timeline, reads_kernels_whose_call_it_has_not) {
   EXPECT_EQ(timeline.kernels[0].start_ns, 12) << "in the order of their start";
   EXPECT_EQ(timeline.kernels[0].thread_id, 0U);
   EXPECT_EQ(timeline.kernels[0].launched_ns, 12);
-  EXPECT_EQ(timeline.kernels[0].name, "st\xEF\xBF\xBDp") << "a name that is not mangled stays";
+  EXPECT_EQ(timeline.kernels[0].shape->name, "st\xEF\xBF\xBDp") << "a name that is not mangled stays";
 }
 
 TEST_F(embedded_timeline, a_gated_recording_keeps_only_what_is_inside) {

@@ -28,6 +28,13 @@ class file_test : public ::testing::Test {
   temp_folder m_folder;
 };
 
+/// As a cell of a CSV file.
+inline std::string quoted(const std::string& cell) {
+  std::string text = "\"";
+  for (const char c : cell) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + "\"";
+}
+
 /// The words of the bad_input that `action` throws; empty if it throws none.
 template <typename callable>
 std::string words_of_bad_input(callable action) {

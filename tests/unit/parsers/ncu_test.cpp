@@ -15,12 +15,6 @@ const std::filesystem::path recorded =
     std::filesystem::path(PROFGATE_TEST_DATA) / "nsight" / "h200-2025.3.1" / "ncu";
 const std::string ranges_column = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg";
 
-std::string quoted(const std::string& cell) {
-  std::string text = "\"";
-  for (const char c : cell) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + "\"";
-}
-
 std::string row_of(const std::vector<std::string>& cells) {
   std::string row;
   for (const std::string& cell : cells) row += (row.empty() ? "" : ",") + quoted(cell);

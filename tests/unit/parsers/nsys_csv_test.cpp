@@ -1,5 +1,7 @@
 #include "parsers/nsys_csv.h"
 
+#include <algorithm>
+
 #include "file_fixture.h"
 
 namespace profgate::test {
@@ -65,17 +67,79 @@ TEST_F(nsys_csv, says_where_the_file_is_damaged) {
   const auto words = [&](const std::string& content) {
     return words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(content)); });
   };
-  EXPECT_THAT(words("Range,Instances\nLLM:x,1\n"), HasSubstr("input:1: no column 'Total Time (ns)'"));
+  EXPECT_THAT(words("Range,Instances\nLLM:x,1\n"), HasSubstr("input:1: has no column 'Total Time (ns)'"));
   EXPECT_THAT(words(header + "1.0,5,1,5.0,5.0,5,5,0.0,LLM:x\n1.0,5,1\n"),
-              HasSubstr("input:3: the row ends before"));
+              HasSubstr("input:3: has 3 columns where the header has 9: it ends before 'Avg (ns)'"));
   EXPECT_THAT(words(header + "1.0,1.275,1,5.0,5.0,5,5,0.0,x\n"),
-              HasSubstr("input:2: '1.275' in the column 'Total Time (ns)' is not a whole number"));
-  EXPECT_THAT(words(header + "1.0,-5,1,5.0,5.0,5,5,0.0,x\n"), HasSubstr("'-5' in the column"));
-  EXPECT_THAT(words(header + "1.0,5,1,nan,5.0,5,5,0.0,x\n"), HasSubstr("'nan' in the column 'Avg (ns)'"));
+              HasSubstr("input:2: column 'Total Time (ns)': '1.275' is not a whole number"));
+  EXPECT_THAT(words(header + "1.0,-5,1,5.0,5.0,5,5,0.0,x\n"), HasSubstr("column 'Total Time (ns)': '-5'"));
+  EXPECT_THAT(words(header + "1.0,5,1,nan,5.0,5,5,0.0,x\n"),
+              HasSubstr("column 'Avg (ns)': 'nan' is not a number"));
   EXPECT_THAT(words(header + "1.0,99999999999999999999,1,5,5,5,5,0,x\n"),
               HasSubstr("'99999999999999999999'"));
   EXPECT_THAT(words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(m_folder / "absent.csv"); }),
               HasSubstr("absent.csv: cannot be read: No such file"));
+}
+
+TEST_F(nsys_csv, refuses_numbers_of_other_locales) {
+  const auto words = [&](const std::string& row) {
+    return words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(header + row)); });
+  };
+  EXPECT_THAT(words("1.0,\"1,275,068\",1,5.0,5.0,5,5,0.0,x\n"),
+              HasSubstr("input:2: column 'Total Time (ns)': '1,275,068' is not a whole number"));
+  EXPECT_THAT(words("1.0,1.275.068,1,5.0,5.0,5,5,0.0,x\n"), HasSubstr("'1.275.068' is not a whole number"));
+  EXPECT_THAT(words("1.0,5,1,\"5,5\",5.0,5,5,0.0,x\n"),
+              HasSubstr("column 'Avg (ns)': '5,5' is not a number"));
+  // Every value would be a wrong one: the numbers stand one column further to the right.
+  EXPECT_THAT(
+      words("1,0,5,1,5,0,5,0,5,5,0,0,x\n"),
+      HasSubstr("input:2: has 13 columns where the header has 9: damaged, or written with decimal commas"));
+}
+
+TEST_F(nsys_csv, refuses_another_report) {
+  const std::filesystem::path kernels = samples / "h200-2025.3.1/full_cuda_gpu_kern_sum.csv";
+  const std::filesystem::path ranges = samples / "h200-2025.3.1/full_nvtx_pushpop_sum.csv";
+  const auto words = [](auto read, const std::filesystem::path& file) {
+    return words_of_bad_input([&] { read(file); });
+  };
+  EXPECT_THAT(words(parsers::read_nvtx_pushpop_csv, kernels),
+              HasSubstr(":1: has no column 'Range': it is another report"));
+  EXPECT_THAT(words(parsers::read_kernel_sum_csv, ranges), HasSubstr(":1: has no column 'Name'"));
+  EXPECT_THAT(words(parsers::read_nvtx_projection_csv, kernels), HasSubstr(":1: has no column 'Range'"));
+  EXPECT_THAT(words(parsers::read_nvtx_kernels_csv, ranges), HasSubstr(":1: has no column 'NVTX Range'"));
+  EXPECT_THAT(words(parsers::read_nvtx_kernels_csv, samples / "h200-2025.3.1/ncu/ncu_light_raw.csv"),
+              HasSubstr(":1: has no column 'NVTX Range'"));
+}
+
+TEST_F(nsys_csv, every_cut_of_a_real_file_is_refused_or_has_whole_rows) {
+  const std::string text = content_of(samples / "h200-2025.3.1/full_cuda_gpu_kern_sum.csv");
+  const auto whole = parsers::read_kernel_sum_csv(write(text));
+  std::size_t refused = 0;
+  for (std::size_t size = 1; size < text.size(); ++size) {
+    try {
+      const auto rows = parsers::read_kernel_sum_csv(write(text.substr(0, size)));
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        EXPECT_EQ(rows[i].kernel_name, whole[i].kernel_name);
+        EXPECT_EQ(rows[i].total_ns, whole[i].total_ns);
+      }
+    } catch (const core::bad_input&) {
+      refused += 1;
+    }
+  }
+  EXPECT_EQ(refused, text.size() - 1 - whole.size()) << "all but the cuts between rows";
+}
+
+TEST_F(nsys_csv, keeps_hostile_names_and_counts_lines_through_them) {
+  for (const std::string& name : std::vector<std::string>{"a,b", "a\"b", "a|b<c>&[d]", "line\nbreak",
+                                                          "tab\tand\x01", std::string(10000, 'x') + ",y"}) {
+    const std::string row = "1.0,5,1,5.0,5.0,5,5,0.0," + quoted("LLM:" + name) + "\n";
+    const auto rows = parsers::read_nvtx_pushpop_csv(write(header + row));
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].name, name);
+    const auto lines = 3 + std::count(name.begin(), name.end(), '\n');
+    EXPECT_THAT(words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(header + row + "1.0\n")); }),
+                HasSubstr("input:" + std::to_string(lines) + ": has 1 columns"));
+  }
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST_F(nsys_sqlite, joins_kernels_with_their_launch) {
   EXPECT_EQ(timeline.kernels_absent_reason, std::nullopt);
   ASSERT_EQ(timeline.kernels.size(), 2U);
   const core::kernel_execution& kernel = timeline.kernels[0];
-  EXPECT_EQ(kernel.name, "axpy(float *, int)");
+  EXPECT_EQ(kernel.shape->name, "axpy(float *, int)");
   EXPECT_EQ(kernel.device, 0);
   EXPECT_EQ(kernel.stream, 7U);
   EXPECT_EQ(kernel.process_id, 758U);

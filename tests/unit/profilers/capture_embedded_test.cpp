@@ -55,7 +55,7 @@ TEST_F(capture_embedded, records_the_gpu_inside_the_gates) {
   const core::timeline recorded = parsers::read_timelines(result.timeline_files);
   EXPECT_EQ(recorded.kernels_absent_reason, std::nullopt);
   ASSERT_EQ(recorded.kernels.size(), 3U);
-  EXPECT_EQ(recorded.kernels[0].name, "gemm()");
+  EXPECT_EQ(recorded.kernels[0].shape->name, "gemm()");
   EXPECT_TRUE(result.notes.empty());
 }
 

@@ -207,10 +207,9 @@ core::timeline gpu_timeline() {
   add_range(timeline, "copy", 60 * ms, 70 * ms, 1, range_style::start_end);
   const auto launch = [&](std::string_view name, std::int64_t launched_ns, std::int64_t start_ns,
                           std::int64_t duration_ns, int device = 0) {
-    timeline.kernels.push_back(
-        {timeline.texts.keep(name), device, 7, 100, 1, launched_ns, start_ns, start_ns + duration_ns});
-    timeline.kernels.back().grid = {132, 2, 1};
-    timeline.kernels.back().block = {256, 1, 1};
+    const core::kernel_shape* shape =
+        timeline.shapes.keep({timeline.texts.keep(name), {}, {132, 2, 1}, {256, 1, 1}});
+    timeline.kernels.push_back({shape, device, 7, 100, 1, launched_ns, start_ns, start_ns + duration_ns});
   };
   launch("void gemm<(int)32, (bool)1>(const T *, float[4])", 6 * ms, 7 * ms, 20 * ms + 1);
   launch("void a|b<x, \"q\">(`t`)\n![img](http://x) $y$ #h ~s~", 8 * ms, 28 * ms, 2 * ms);

@@ -58,7 +58,8 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
                                           const std::vector<core::kernel_group>& groups,
                                           const std::string& groups_absent_reason, const ceilings& roofs);
 
-/// The stage and operator around a launch, by the names of its ranges, outermost first; empty: none.
+/// The stage and the innermost operator around a launch, as in the timeline, by the names of its ranges,
+/// outermost first; empty: none.
 struct launch_place {
   std::string stage;
   std::string op;

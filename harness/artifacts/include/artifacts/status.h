@@ -12,13 +12,23 @@
 
 namespace profgate::artifacts {
 
+/// One program that a step ran. What does not apply (it never ended, a signal ended it) is nothing.
+struct command_status {
+  std::vector<std::string> argv;  ///< secrets are redacted on writing
+  std::optional<double> seconds{};
+  std::optional<int> exit_code{};
+  std::optional<int> signal{};
+
+  bool operator==(const command_status&) const = default;
+};
+
 /// What one step of a run leaves in <stage>/status.json. A field that does not apply is left out there.
 struct step_status {
   std::string step;                       ///< prepare, stage1, timeline, counters, report, gate, prune
   std::optional<core::step_state> state;  ///< nothing: it has not finished ("running")
   std::string reason;                     ///< one line; why it was skipped or failed
   std::string remedy;
-  std::vector<std::vector<std::string>> argv;  ///< every command, in order; secrets are redacted on writing
+  std::vector<command_status> commands;  ///< in their order
   std::optional<int> exit_code;
   std::optional<int> signal;
   std::optional<double> seconds;

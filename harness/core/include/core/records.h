@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/kernel_shapes.h"
 #include "core/text_pool.h"
 
 /// What the parsers make of the tools' files and what the analysis reads: plain data, no file format in it.
@@ -32,7 +33,7 @@ struct range_record {
 
 /// One kernel on the device, as the timeline saw it.
 struct kernel_execution {
-  std::string_view name{};  ///< demangled, whole
+  const kernel_shape* shape = &kernel_shape::unknown;  ///< in its timeline's shapes
   int device = 0;
   std::uint32_t stream = 0;
   std::uint32_t process_id = 0;
@@ -40,15 +41,11 @@ struct kernel_execution {
   std::int64_t launched_ns = 0;  ///< when the host called
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::string_view mangled_name{};       ///< empty where the tool does not tell it
-  std::array<std::uint32_t, 3> grid{};   ///< blocks; zero where the tool does not tell it
-  std::array<std::uint32_t, 3> block{};  ///< threads
-  std::uint32_t registers_per_thread = 0;
-  std::uint32_t shared_bytes = 0;  ///< a block's, static and dynamic
-  std::uint64_t graph_node = 0;    ///< 0: not launched from a graph
-  std::uint32_t correlation = 0;   ///< of the call that launched it, unique in its process
-  std::uint32_t call_ns = 0;       ///< how long that call took; 0: the tool does not tell it
+  std::uint64_t graph_node = 0;   ///< 0: not launched from a graph
+  std::uint32_t correlation = 0;  ///< of the call that launched it, unique in its process
+  std::uint32_t call_ns = 0;      ///< how long that call took; 0: the tool does not tell it
 };
+static_assert(sizeof(kernel_execution) == 64, "an export of nsys has some 85 bytes a kernel");
 
 enum class copy_kind : std::uint8_t { host_to_device, device_to_host, device_to_device, memset, other };
 
@@ -104,6 +101,7 @@ struct timeline {
   std::vector<opaque_graph> opaque_graphs{};
   std::vector<std::string> doubts{};  ///< what the tool itself says it may have missed
   text_pool texts{};                  ///< what the records' texts point into
+  kernel_shapes shapes{};             ///< what the kernels' shapes point into
 };
 
 /// A kernel's sum over one stage (R12).

@@ -7,6 +7,8 @@
 
 #include "core/records.h"
 
+/// The reports of `nsys stats -f csv`, by the names of their columns. A file that is truncated, of another
+/// encoding or locale, or of another report is a bad_input with line and column.
 namespace profgate::parsers {
 
 /// One row of nsys's push/pop summary.

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace profgate::core {
+
+/// What was launched, apart from when and where it ran: a trace of half a million kernels has a few dozen.
+struct kernel_shape {
+  std::string_view name{};               ///< demangled, whole
+  std::string_view mangled_name{};       ///< empty where the tool does not tell it
+  std::array<std::uint32_t, 3> grid{};   ///< blocks; zero where the tool does not tell it
+  std::array<std::uint32_t, 3> block{};  ///< threads
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t shared_bytes = 0;  ///< a block's, static and dynamic
+
+  bool operator==(const kernel_shape&) const = default;
+  static const kernel_shape unknown;
+};
+inline const kernel_shape kernel_shape::unknown{};
+
+/// Keeps each shape once; what it returns stays valid as long as it or a copy of it lives. Names must come
+/// from one text pool: the same text in two places makes two shapes.
+class kernel_shapes {
+ public:
+  const kernel_shape* keep(const kernel_shape& shape);
+
+  /// The other's shapes live on with this one's.
+  void adopt(const kernel_shapes& other);
+
+ private:
+  struct shape_hash {
+    std::size_t operator()(const kernel_shape& shape) const;
+  };
+  using shape_set = std::unordered_set<kernel_shape, shape_hash>;  // its nodes never move
+  std::shared_ptr<shape_set> m_shapes = std::make_shared<shape_set>();
+  std::vector<std::shared_ptr<shape_set>> m_adopted;
+};
+
+}  // namespace profgate::core
