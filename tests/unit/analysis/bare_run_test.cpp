@@ -99,6 +99,9 @@ TEST(analyze_bare, says_why_a_figure_is_missing) {
   EXPECT_EQ(figures.stages[1].use.flops.reason(),
             "the workload does not say what work stage 'decode_all' does");
   EXPECT_EQ(figures.ceiling_flops_per_s.reason(), "the workload measured no ceiling");
+  facts.bench->ceilings_reason = "stage1.ceilings is false";
+  EXPECT_EQ(analyze_bare(facts).stages[0].use.mfu_over_measured_ratio.reason(),
+            "the workload measured no ceiling: stage1.ceilings is false");
   EXPECT_EQ(figures.tokens_per_s.reason(), "the workload does not say how many tokens it decoded");
   EXPECT_EQ(figures.memory_peak_bytes.reason(), "neither the workload nor the process runner reported it");
 }
