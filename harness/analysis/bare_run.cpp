@@ -42,12 +42,12 @@ measured<double> vendor_bandwidth(const bare_facts& facts) {
 void set_ceilings(const bare_facts& facts, bare_figures& result) {
   result.vendor_flops_per_s = vendor_peak(facts);
   result.vendor_bytes_per_s = vendor_bandwidth(facts);
+  const std::string reason = ceilings_absent_reason(facts);
   if (!facts.bench) {
-    result.ceiling_flops_per_s = measured<double>::absent(facts.bench_absent_reason);
-    result.ceiling_bytes_per_s = measured<double>::absent(facts.bench_absent_reason);
+    result.ceiling_flops_per_s = measured<double>::absent(reason);
+    result.ceiling_bytes_per_s = measured<double>::absent(reason);
     return;
   }
-  const std::string reason = "the workload measured no ceiling";
   result.ceiling_flops_per_s = or_absent(facts.bench->ceiling_flops_per_s, reason);
   result.ceiling_bytes_per_s = or_absent(facts.bench->ceiling_bytes_per_s, reason);
 }
@@ -183,6 +183,13 @@ void set_energy(const bare_facts& facts, bare_figures& result) {
 }
 
 }  // namespace
+
+std::string ceilings_absent_reason(const bare_facts& facts) {
+  if (!facts.bench) return facts.bench_absent_reason;
+  const std::string measured_none = "the workload measured no ceiling";
+  const std::string& reason = facts.bench->ceilings_reason;
+  return reason.empty() ? measured_none : measured_none + ": " + reason;
+}
 
 bare_figures analyze_bare(const bare_facts& facts) {
   bare_figures result;

@@ -131,7 +131,7 @@ json ceilings_json(const run_facts& facts, const bare_figures& figures) {
   object.put("measured_flops_per_s", figures.ceiling_flops_per_s);
   object.put("measured_bytes_per_s", figures.ceiling_bytes_per_s);
   object.put_text("measured_method", facts.bare.bench ? facts.bare.bench->ceiling_method : "",
-                  "the workload measured no ceiling");
+                  ceilings_absent_reason(facts.bare));
   object.put("vendor_flops_per_s", figures.vendor_flops_per_s);
   object.put("vendor_bytes_per_s", figures.vendor_bytes_per_s);
   object.put_text("vendor_source", facts.bare.peaks ? facts.bare.peaks->source : "",

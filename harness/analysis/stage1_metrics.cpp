@@ -121,7 +121,7 @@ void put_ceilings(const bare_facts& facts, const bare_figures& figures, json_obj
   document.put("measured_ceiling_tflops", quotient(figures.ceiling_flops_per_s, flops_per_tflop));
   document.put("measured_ceiling_bytes_per_s", figures.ceiling_bytes_per_s);
   document.put_text("measured_ceiling_method", facts.bench ? facts.bench->ceiling_method : "",
-                    facts.bench ? "the workload measured no ceiling" : facts.bench_absent_reason);
+                    ceilings_absent_reason(facts));
 }
 
 void put_telemetry(const bare_figures& figures, json_object& document) {

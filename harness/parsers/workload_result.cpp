@@ -69,6 +69,7 @@ void read_work(const json_cursor& root, core::workload_result& result) {
     read_quantity(*ceilings, "memory_bytes_per_s", result.ceiling_bytes_per_s);
     read_text(*ceilings, "method", result.ceiling_method);
   }
+  read_text(root, "ceilings_reason", result.ceilings_reason);
 }
 
 void read_correctness(const json_cursor& root, core::workload_result& result) {

@@ -13,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "../unit/collector/temp_folder.h"
 #include "../unit/profilers/fork_runner.h"
@@ -42,7 +43,8 @@ class collector_on_gpu : public ::testing::Test {
   std::vector<std::string> workload(bool with_graphs) {
     const std::filesystem::path config = m_folder / "config.yaml";
     std::ofstream(config) << "workload: {device: cuda, prompt_tokens: 64, decode_tokens: 32, cuda_graphs: "
-                          << (with_graphs ? "true" : "false") << "}\nstage1: {repetitions: 3, warmup: 1}\n"
+                          << (with_graphs ? "true" : "false") << ", planted_delay_ns: " << m_planted_delay_ns
+                          << "}\nstage1: {repetitions: 3, warmup: 1}\n"
                           << model_yaml();
     return {PROFGATE_LLM, "--config", config.string(),       "--mode",
             "profile",    "--result", result_file().string()};
@@ -158,6 +160,33 @@ class collector_on_gpu : public ::testing::Test {
     }
   }
 
+  /// The planted kernels of the decode, one a step: alone on the GPU, and as long as the config says.
+  void expect_planted_in_every_step(const core::timeline& timeline) const {
+    // CUPTI's clock and the kernel's own need not agree better.
+    constexpr std::int64_t clock_error_ns = 1000;
+    std::int64_t planted_count = 0;
+    const std::vector<kernel_execution> decode = kernels_in(timeline, "decode_all");
+    for (const kernel_execution& planted : decode) {
+      if (!is_planted(planted.mangled_name)) continue;
+      ++planted_count;
+      EXPECT_GE(planted.end_ns - planted.start_ns, m_planted_delay_ns - clock_error_ns);
+      for (const kernel_execution& other : decode) {
+        EXPECT_TRUE(&other == &planted || other.end_ns <= planted.start_ns + clock_error_ns ||
+                    other.start_ns >= planted.end_ns - clock_error_ns)
+            << other.name << " runs beside it";
+      }
+    }
+    EXPECT_EQ(planted_count, result().tokens.at("decode"));
+    for (const kernel_execution& kernel : kernels_in(timeline, "prefill")) {
+      EXPECT_FALSE(is_planted(kernel.mangled_name)) << "none in the prefill";
+    }
+  }
+
+  static bool is_planted(std::string_view kernel) {
+    return kernel.find("planted_delay_kernel") != std::string_view::npos;
+  }
+
+  std::int64_t m_planted_delay_ns = 0;
   temp_folder m_folder;
   std::string m_model = std::getenv("PROFGATE_COLLECTOR_MODEL") == nullptr
                             ? "llama-tiny"
@@ -180,6 +209,7 @@ TEST_F(collector_on_gpu, sees_each_kernel_of_a_replayed_graph) {
               decode.size(), nodes.size(), static_cast<long long>(steps));
   EXPECT_GT(prefill.size(), 0U);
   EXPECT_EQ(decode.size(), nodes.size() * static_cast<std::size_t>(steps));
+  for (const core::graph_map::node& node : nodes) EXPECT_NE(node.op, "planted") << "none was asked for";
   EXPECT_EQ(timeline.kernels.size(), prefill.size() + decode.size()) << "every kernel has a stage";
 
   std::map<std::string, std::int64_t> expected;
@@ -204,6 +234,25 @@ TEST_F(collector_on_gpu, sees_the_same_with_and_without_a_gate) {
   EXPECT_GT(ungated.kernels.size(), gated.kernels.size()) << "the warm-up has kernels, too";
   for (const char* stage : {"prefill", "decode_all"}) {
     EXPECT_EQ(counts_by_name(kernels_in(gated, stage)), counts_by_name(kernels_in(ungated, stage))) << stage;
+  }
+}
+
+TEST_F(collector_on_gpu, sees_a_planted_delay_once_in_every_decode_step) {
+  m_planted_delay_ns = 50'000;
+  for (const bool with_graphs : {true, false}) {
+    SCOPED_TRACE(with_graphs ? "graphs" : "eager");
+    run_bare(with_graphs);
+    if (!m_skip_reason.empty()) GTEST_SKIP() << m_skip_reason;
+    expect_planted_in_every_step(capture(with_graphs, true));
+    if (!with_graphs) continue;
+    const core::workload_result told = result();
+    ASSERT_EQ(told.graph_maps.size(), 1U);
+    const auto& nodes = told.graph_maps[0].nodes;
+    ASSERT_FALSE(nodes.empty());
+    EXPECT_EQ(nodes.front().op, "planted") << "first in the step";
+    EXPECT_TRUE(is_planted(nodes.front().kernel)) << nodes.front().kernel;
+    EXPECT_EQ(
+        std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.op == "planted"; }), 1);
   }
 }
 

@@ -35,7 +35,7 @@ class cpu_backend : public backend {
               const stage_ranges& ranges)
       : m_pool(config.threads > 0 ? config.threads : std::max(1U, std::thread::hardware_concurrency())),
         m_weights(load_weights(shape, open_source(config, shape, m_pool))),
-        m_engine(shape, m_weights, capacity, m_pool, ranges),
+        m_engine(shape, m_weights, capacity, m_pool, ranges, config.planted_delay_ns),
         m_memory{.weight_bytes = weight_bytes(shape),
                  .kv_cache_bytes = 2 * shape.num_hidden_layers * capacity.positions *
                                    shape.key_value_width() * static_cast<std::int64_t>(sizeof(float)),

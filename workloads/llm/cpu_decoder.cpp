@@ -21,8 +21,13 @@ token_id argmax(std::span<const float> logits) {
 }
 
 cpu_decoder::cpu_decoder(const model_shape& shape, const decoder_weights& weights, decoder_capacity capacity,
-                         thread_pool& pool, const stage_ranges& ranges)
-    : m_shape(shape), m_weights(weights), m_capacity(capacity), m_pool(pool), m_ranges(ranges) {
+                         thread_pool& pool, const stage_ranges& ranges, std::int64_t planted_delay_ns)
+    : m_shape(shape),
+      m_weights(weights),
+      m_capacity(capacity),
+      m_pool(pool),
+      m_ranges(ranges),
+      m_planted_delay_ns(planted_delay_ns) {
   const auto take = [&](std::int64_t rows, std::int64_t width) {
     return m_arena.take(count_of(rows * width));
   };
@@ -62,8 +67,16 @@ void cpu_decoder::prefill(std::span<const token_id> prompts) {
 
 void cpu_decoder::decode_step() {
   if (m_choices.empty()) throw bad_input("a decode step without a token", "prefill or choose first");
+  if (m_planted_delay_ns > 0) delay();
   const token_id last = m_choices.back();
   forward({&last, 1});
+}
+
+void cpu_decoder::delay() const {
+  const auto range = m_ranges.open(range_name::planted);
+  const stopwatch watch;
+  while (watch.elapsed_ns() < m_planted_delay_ns) {
+  }
 }
 
 void cpu_decoder::choose(std::span<const token_id> tokens) {

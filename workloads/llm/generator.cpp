@@ -17,8 +17,11 @@ std::int64_t generator::prefill() {
     m_engine.finish();
   }
   m_greedy = m_engine.choices();
-  m_logits_hash = fnv1a_64(std::as_bytes(m_engine.logits()));
   return m_engine.elapsed_ns(0, 1);
+}
+
+std::uint64_t generator::hash_logits() {
+  return fnv1a_64(std::as_bytes(m_engine.logits()));
 }
 
 std::int64_t generator::decode_all() {

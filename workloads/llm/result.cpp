@@ -94,6 +94,7 @@ void write_result(const std::string& path, const workload_config& config, const 
                       {"decode_all", work_json(decode_work(shape, size))}};
   document["work_assumptions"] = work_assumptions(shape, size);
   document["ceilings"] = ceilings_json(result.attainable);
+  if (!result.attainable) document["ceilings_reason"] = result.ceilings_reason;
   document["memory"] = {{"weight_bytes", result.memory.weight_bytes},
                         {"kv_cache_bytes", result.memory.kv_cache_bytes},
                         {"scratch_bytes", result.memory.scratch_bytes}};

@@ -62,6 +62,12 @@ double median_s(std::vector<std::int64_t> samples_ns) {
   return static_cast<double>(samples_ns[samples_ns.size() / 2]) * 1e-9;
 }
 
+void print_times(const workload_config& config, const run_result& result) {
+  std::printf("decode: %.3f ms a step\nprefill: %.2f ms\n",
+              median_s(result.decode_all_ns) * 1e3 / static_cast<double>(config.decode_tokens),
+              median_s(result.prefill_ns) * 1e3);
+}
+
 void print_against_ceilings(const workload_config& config, const model_shape& shape,
                             const run_result& result) {
   const double decode_s = median_s(result.decode_all_ns);
@@ -92,7 +98,9 @@ void run_profile(generator& rounds, stage_ranges& ranges, run_result& result) {
 
 void run_workload(const command_line& command) {
   workload_config config = read_workload_config(command.config_path);
-  config.measure_ceilings = command.mode == run_mode::bench;
+  const bool bench = command.mode == run_mode::bench;
+  const bool ceilings_wanted = config.measure_ceilings;
+  config.measure_ceilings = bench && ceilings_wanted;
   const model_shape shape = shape_of(config);
   std::optional<reference> expected;
   if (config.reference) expected = read_reference(config.reference_file, *config.reference, shape.vocab_size);
@@ -100,7 +108,7 @@ void run_workload(const command_line& command) {
   stage_ranges ranges(config.nvtx_domain);
   const auto device = make_backend(config, shape, capacity_for(config, expected), ranges);
   run_result result;
-  result.mode = command.mode == run_mode::bench ? "bench" : "profile";
+  result.mode = bench ? "bench" : "profile";
   result.device = device->device();
   if (expected) {
     result.reference =
@@ -113,12 +121,12 @@ void run_workload(const command_line& command) {
   generator rounds(device->engine(), ranges, prompts_for(config, shape),
                    {config.decode_tokens, config.decode_step_ranges});
   rounds.prefill();
+  result.logits_hash = rounds.hash_logits();
   rounds.decode_all();
-  result.logits_hash = rounds.logits_hash();
   result.greedy = rounds.greedy();
   std::printf("logits: %s\n", hash_text(result.logits_hash).c_str());
 
-  if (command.mode == run_mode::bench) {
+  if (bench) {
     const auto beside_result = std::filesystem::path(command.result_path).parent_path() / "benchmark.json";
     telemetry gpu(result.device.pci_bus_id);
     run_bench(rounds, config, beside_result.string(), gpu, result);
@@ -128,9 +136,13 @@ void run_workload(const command_line& command) {
   }
   result.memory = device->memory();
   result.graph_maps = device->graph_maps();
-  if (command.mode == run_mode::bench) {
+  if (config.measure_ceilings) {
     result.attainable = device->measure_ceilings();  // last: its buffers must not count as the model's
     print_against_ceilings(config, shape, result);
+  } else {
+    result.ceilings_reason =
+        ceilings_wanted ? "they are measured only in --mode bench" : "stage1.ceilings is false";
+    if (bench) print_times(config, result);
   }
   write_result(command.result_path, config, shape, result);
 }

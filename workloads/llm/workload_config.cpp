@@ -14,6 +14,7 @@ namespace profgate::llm {
 namespace {
 
 constexpr std::int64_t largest_cuda_batch = 64;
+constexpr std::int64_t longest_planted_delay_ns = 1'000'000'000;
 
 /// One group of the document ("workload", "model.shape"); it knows its path for messages.
 class group {
@@ -48,8 +49,9 @@ class group {
     return has(key) ? required<Value>(key) : otherwise;
   }
 
-  std::int64_t at_least(const char* key, std::int64_t least) const {
-    constexpr std::int64_t most = 1'000'000;
+  std::int64_t at_least(const char* key, std::int64_t least) const { return between(key, least, 1'000'000); }
+
+  std::int64_t between(const char* key, std::int64_t least, std::int64_t most) const {
     const auto value = required<std::int64_t>(key);
     if (value < least || value > most)
       throw bad_input(where(m_node[key]) + key_path(key) + " is " + std::to_string(value) + ", not between " +
@@ -170,10 +172,13 @@ workload_config read_workload_config(const std::string& path) {
   config.threads = workload.has("threads") ? static_cast<unsigned>(workload.at_least("threads", 0)) : 0;
   config.nvtx_domain = workload.value_or<std::string>("nvtx_domain", "LLM");
   config.decode_step_ranges = workload.value_or("decode_step_ranges", true);
+  if (workload.has("planted_delay_ns"))
+    config.planted_delay_ns = workload.between("planted_delay_ns", 0, longest_planted_delay_ns);
 
   const group stage1 = root.child("stage1");
   config.repetitions = static_cast<int>(stage1.at_least("repetitions", 1));
   config.warmup = static_cast<int>(stage1.at_least("warmup", 0));
+  config.measure_ceilings = stage1.value_or("ceilings", true);
 
   config.cuda_graphs = workload.value_or("cuda_graphs", true);
   if (config.device != "cpu" && config.device != "cuda")

@@ -87,6 +87,18 @@ TEST(analyze_bare, keeps_vision_out_of_the_stages) {
   EXPECT_DOUBLE_EQ(figures.vision_ns->mean, 3e6);
 }
 
+TEST(analyze_bare, passes_on_why_no_ceiling_was_measured) {
+  bare_facts facts = two_stages();
+  facts.bench->ceiling_flops_per_s.reset();
+  facts.bench->ceiling_bytes_per_s.reset();
+  facts.bench->ceilings_reason = "stage1.ceilings is false";
+  const utilisation use = analyze_bare(facts).stages[1].use;
+  const std::string reason = "the workload measured no ceiling: stage1.ceilings is false";
+  EXPECT_EQ(use.mfu_over_measured_ratio.reason(), reason);
+  EXPECT_EQ(use.mbu_over_measured_ratio.reason(), reason);
+  EXPECT_EQ(use.roof.reason(), reason);
+}
+
 TEST(analyze_bare, says_why_a_figure_is_missing) {
   bare_facts facts = two_stages();
   facts.bench->samples_ns.erase("prefill");

@@ -26,9 +26,9 @@ class program : public ::testing::Test {
  protected:
   std::string config(const std::string& model, const std::string& device = "cpu") const {
     return m_directory.write("config.yaml", "workload: {device: " + device +
-                                                ", prompt_tokens: 5, decode_tokens: 3, threads: 2}\n"
-                                                "stage1: {repetitions: 2, warmup: 1}\nmodel: " +
-                                                model + "\n");
+                                                ", prompt_tokens: 5, decode_tokens: 3, threads: 2" +
+                                                m_workload + "}\nstage1: {repetitions: 2, warmup: 1" +
+                                                m_stage1 + "}\nmodel: " + model + "\n");
   }
 
   static std::string checkpoint_model(const std::string& reference_file) {
@@ -59,6 +59,8 @@ class program : public ::testing::Test {
   std::string result_path() const { return m_directory.file("result.json"); }
 
   temporary_directory m_directory;
+  std::string m_workload;  ///< more keys of these groups: ", key: value"
+  std::string m_stage1;
   std::string m_reference = reference_dir() + "/checkpoints/llama/reference.json";
 };
 
@@ -117,8 +119,45 @@ TEST_F(program, profile_opens_each_stage_once_and_every_operator_inside) {
   EXPECT_EQ(result.at("samples_ns").at("prefill").size(), 1U);
   EXPECT_EQ(result.at("decode_step_ns").size(), std::size_t{decode_tokens});
   EXPECT_TRUE(result.at("ceilings").is_null());
+  EXPECT_EQ(result.at("ceilings_reason"), "they are measured only in --mode bench");
   EXPECT_TRUE(result.at("telemetry").is_null());
   EXPECT_EQ(result.at("telemetry_reason"), "it is recorded only in --mode bench");
+}
+
+TEST_F(program, a_planted_delay_lengthens_every_decode_step_and_changes_no_result) {
+  constexpr std::int64_t delay_ns = 20'000'000;  // many times a step of this model
+  m_stage1 = ", ceilings: false";
+  const std::string model = checkpoint_model(m_reference);
+  ASSERT_EQ(run(config(model), "bench").exit_code, 0);
+  const auto without = read_json_file(result_path());
+  m_workload = ", planted_delay_ns: " + std::to_string(delay_ns);
+  ASSERT_EQ(run(config(model), "bench").exit_code, 0);
+  const auto with = read_json_file(result_path());
+  for (const char* unchanged : {"logits_hash", "greedy", "work"})
+    EXPECT_EQ(with.at(unchanged), without.at(unchanged)) << unchanged;
+  ASSERT_EQ(with.at("decode_step_ns").size(), 2U * decode_tokens);
+  for (const auto& step_ns : with.at("decode_step_ns")) EXPECT_GE(step_ns, delay_ns);
+  for (const auto& sample_ns : with.at("samples_ns").at("decode_all"))
+    EXPECT_GE(sample_ns, decode_tokens * delay_ns);
+}
+
+TEST_F(program, a_planted_delay_has_a_range_in_decode_steps_only) {
+  m_workload = ", planted_delay_ns: 1000";
+  const auto opened = opened_ranges(checkpoint_model(m_reference));
+  EXPECT_EQ(opened.count("1 LLM:planted"), 0U) << "none in the prefill";
+  ASSERT_EQ(opened.count("2 LLM:planted"), 1U);
+  EXPECT_EQ(opened.at("2 LLM:planted"), decode_tokens);
+}
+
+TEST_F(program, ceilings_that_are_not_wanted_are_null_with_the_reason) {
+  m_stage1 = ", ceilings: false";
+  const auto finished = run(config(checkpoint_model(m_reference)), "bench");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("ms a step"));
+  const auto result = read_json_file(result_path());
+  EXPECT_TRUE(result.at("ceilings").is_null());
+  EXPECT_EQ(result.at("ceilings_reason"), "stage1.ceilings is false");
+  EXPECT_EQ(result.at("samples_ns").at("decode_all").size(), 2U);
 }
 
 TEST_F(program, layers_with_experts_open_ranges_of_their_own) {

@@ -64,11 +64,23 @@ TEST(workload_config, reads_every_key) {
   EXPECT_FALSE(config.decode_step_ranges);
   EXPECT_EQ(config.repetitions, 5);
   EXPECT_EQ(config.warmup, 1);
+  EXPECT_TRUE(config.measure_ceilings);
+  EXPECT_EQ(config.planted_delay_ns, 0);
   EXPECT_FALSE(config.checkpoint);
   EXPECT_FALSE(config.reference);
   ASSERT_TRUE(config.shape);
   EXPECT_EQ(config.shape->intermediate_size, 176);
   EXPECT_EQ(config.shape->rms_norm_eps, 1e-5);
+}
+
+TEST(workload_config, reads_what_a_gate_process_asks_for) {
+  const auto config =
+      read(with("decode_step_ranges: false\nstage1: {repetitions: 5, warmup: 1}",
+                "planted_delay_ns: 1000000000\nstage1: {repetitions: 23, warmup: 0, ceilings: false}"));
+  EXPECT_EQ(config.planted_delay_ns, 1'000'000'000);
+  EXPECT_FALSE(config.measure_ceilings);
+  expect_refused("workload.planted_delay_ns is -1", "threads: 0", "planted_delay_ns: -1");
+  expect_refused("workload.planted_delay_ns is 1000000001", "threads: 0", "planted_delay_ns: 1000000001");
 }
 
 TEST(workload_config, reads_experts_and_a_rope_scaling) {

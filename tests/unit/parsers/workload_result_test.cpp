@@ -133,10 +133,13 @@ TEST_F(workload_result, names_the_field_of_a_part_that_is_wrong) {
 
 TEST_F(workload_result, needs_only_version_and_samples) {
   const core::workload_result result =
-      parsers::parse_workload_result(R"({"schema_version":1,"samples_ns":{"s":[7]},"ceilings":null})", "r");
+      parsers::parse_workload_result(R"({"schema_version":1,"samples_ns":{"s":[7]},"ceilings":null,
+                                         "ceilings_reason":"not asked for"})",
+                                     "r");
   EXPECT_EQ(result.samples_ns.at("s"), std::vector<std::int64_t>{7});
   EXPECT_EQ(result.memory_peak_bytes, std::nullopt);
   EXPECT_EQ(result.ceiling_flops_per_s, std::nullopt);
+  EXPECT_EQ(result.ceilings_reason, "not asked for");
 }
 
 TEST_F(workload_result, names_the_place_of_what_is_wrong) {

@@ -109,9 +109,10 @@ class cuda_backend : public backend {
     memory_layout scratch_at(m_scratch_memory.bytes());
     m_weights = place_weights<T>(shape, weights_at);
     bring_weights(config, shape);
-    m_engine = std::make_unique<cuda_decoder<T>>(
-        shape, m_weights, plan, place_cache<T>(shape, plan, cache_at),
-        place_buffers<T>(shape, plan, scratch_at), m_gpu.to, ranges, config.cuda_graphs);
+    m_engine =
+        std::make_unique<cuda_decoder<T>>(shape, m_weights, plan, place_cache<T>(shape, plan, cache_at),
+                                          place_buffers<T>(shape, plan, scratch_at), m_gpu.to, ranges,
+                                          config.cuda_graphs, config.planted_delay_ns);
   }
 
   device_description device() const override {

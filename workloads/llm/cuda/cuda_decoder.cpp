@@ -25,7 +25,7 @@ template <typename T>
 cuda_decoder<T>::cuda_decoder(const model_shape& shape, const device_weights<T>& weights,
                               const decoder_plan& plan, const kv_cache<T>& cache,
                               const decoder_buffers<T>& buffers, const queue& to, const stage_ranges& ranges,
-                              bool graphs)
+                              bool graphs, std::int64_t planted_delay_ns)
     : m_shape(shape),
       m_weights(weights),
       m_plan(plan),
@@ -34,6 +34,7 @@ cuda_decoder<T>::cuda_decoder(const model_shape& shape, const device_weights<T>&
       m_queue(to),
       m_ranges(ranges),
       m_graphs(graphs),
+      m_planted_delay_ns(planted_delay_ns),
       m_experts{.experts = static_cast<int>(shape.num_experts),
                 .top_k = static_cast<int>(shape.num_experts_per_tok),
                 .hidden = static_cast<int>(shape.hidden_size),

@@ -15,13 +15,14 @@
 namespace profgate::llm::cuda {
 
 /// The decoder on a GPU, in T = float or bfloat16 with float32 sums. Decode steps are replayed from a CUDA
-/// graph where `graphs` is set. The weights and ranges must outlive it.
+/// graph where `graphs` is set; each has a kernel of planted_delay_ns where that is not 0. The weights and
+/// ranges must outlive it.
 template <typename T>
 class cuda_decoder : public decoder {
  public:
   cuda_decoder(const model_shape& shape, const device_weights<T>& weights, const decoder_plan& plan,
                const kv_cache<T>& cache, const decoder_buffers<T>& buffers, const queue& to,
-               const stage_ranges& ranges, bool graphs);
+               const stage_ranges& ranges, bool graphs, std::int64_t planted_delay_ns = 0);
   ~cuda_decoder() override;
 
   std::int64_t batch() const override { return m_plan.batch; }
@@ -85,6 +86,7 @@ class cuda_decoder : public decoder {
   queue m_queue;
   const stage_ranges& m_ranges;
   bool m_graphs;
+  std::int64_t m_planted_delay_ns;
   expert_shape m_experts;
   gemm_library m_gemm;
 

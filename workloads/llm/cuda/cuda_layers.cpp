@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cuda_decoder.h"
+#include "planted_delay.h"
 
 namespace profgate::llm::cuda {
 
@@ -96,6 +97,7 @@ void cuda_decoder<T>::prefill_chunk(std::span<const token_id> tokens, int sequen
 
 template <typename T>
 void cuda_decoder<T>::step() {
+  if (m_planted_delay_ns > 0) as(planted, [&] { plant_delay(m_queue, m_planted_delay_ns); });
   as(embed, [&] {
     embed_tokens(m_queue, m_weights.embedding, m_at.state.next_token, m_plan.batch, m_experts.hidden,
                  m_at.hidden,

@@ -58,6 +58,9 @@ struct bare_figures {
 
 bare_figures analyze_bare(const bare_facts& facts);
 
+/// Why there is no ceiling that the workload measured, where there is none.
+std::string ceilings_absent_reason(const bare_facts& facts);
+
 /// stage1/metrics.json (R17), pretty printed.
 std::string stage1_metrics_json(const bare_facts& facts);
 

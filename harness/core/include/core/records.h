@@ -207,6 +207,7 @@ struct workload_result {
   std::optional<double> ceiling_flops_per_s;
   std::optional<double> ceiling_bytes_per_s;
   std::string ceiling_method;
+  std::string ceilings_reason;                 ///< why there are none
   std::map<std::string, std::int64_t> tokens;  ///< prompt, decode, batch
   std::string model_name;
   std::string model_architecture;

@@ -47,7 +47,8 @@ class backend {
   virtual memory_use memory() const = 0;
   /// Of the graphs that the engine has captured so far.
   virtual std::vector<graph_map> graph_maps() const { return {}; }
-  /// What the device can do. Asked last: on the CPU it is measured then, and its buffer is not the model's.
+  /// What the device can do; only where the config asked for it. Asked last: on the CPU it is measured then,
+  /// and its buffer is not the model's.
   virtual ceilings measure_ceilings() = 0;
 };
 

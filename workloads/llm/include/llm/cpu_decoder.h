@@ -19,8 +19,9 @@ namespace profgate::llm {
 /// Float32 on the CPU, one sequence. The references must outlive the decoder.
 class cpu_decoder : public decoder {
  public:
+  /// Every decode step takes planted_delay_ns longer.
   cpu_decoder(const model_shape& shape, const decoder_weights& weights, decoder_capacity capacity,
-              thread_pool& pool, const stage_ranges& ranges);
+              thread_pool& pool, const stage_ranges& ranges, std::int64_t planted_delay_ns = 0);
 
   std::int64_t batch() const override { return 1; }
   void reset() override;
@@ -34,6 +35,7 @@ class cpu_decoder : public decoder {
   std::vector<token_id> choices() override { return m_choices; }
 
  private:
+  void delay() const;
   void forward(std::span<const token_id> tokens);
   void embed(std::span<const token_id> tokens);
   void attention(std::size_t layer, std::size_t tokens);
@@ -48,6 +50,7 @@ class cpu_decoder : public decoder {
   decoder_capacity m_capacity;
   thread_pool& m_pool;
   const stage_ranges& m_ranges;
+  std::int64_t m_planted_delay_ns;
 
   std::size_t m_position = 0;  ///< first free position of the KV cache
   std::vector<token_id> m_choices;

@@ -24,14 +24,15 @@ class generator {
   /// Forgets the last round, runs the prompts and chooses the first tokens. Returns nanoseconds.
   std::int64_t prefill();
 
+  /// FNV-1a of the bits of the prefill's logits; to be asked for before decode_all().
+  std::uint64_t hash_logits();
+
   /// decode_tokens steps after a prefill. Returns nanoseconds; decode_step_ns() has one value a step.
   std::int64_t decode_all();
 
   /// The tokens of the prefill, then of each decode step: [1 + steps, batch].
   const std::vector<token_id>& greedy() const { return m_greedy; }
   const std::vector<std::int64_t>& decode_step_ns() const { return m_decode_step_ns; }
-  /// FNV-1a of the bits of the prefill's logits.
-  std::uint64_t logits_hash() const { return m_logits_hash; }
 
  private:
   decoder& m_engine;
@@ -40,7 +41,6 @@ class generator {
   options m_options;
   std::vector<token_id> m_greedy;
   std::vector<std::int64_t> m_decode_step_ns;
-  std::uint64_t m_logits_hash = 0;
 };
 
 }  // namespace profgate::llm

@@ -22,7 +22,8 @@ struct run_result {
   std::vector<std::int64_t> prefill_ns;      ///< one a repetition
   std::vector<std::int64_t> decode_all_ns;   ///< one a repetition
   std::vector<std::int64_t> decode_step_ns;  ///< every step of every repetition, in order
-  std::optional<ceilings> attainable;        ///< not measured under a profiler
+  std::optional<ceilings> attainable;
+  std::string ceilings_reason;  ///< why there are none
   memory_use memory;
   std::uint64_t logits_hash = 0;
   std::vector<token_id> greedy;

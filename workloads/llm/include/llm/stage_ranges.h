@@ -29,6 +29,7 @@ enum class range_name : std::size_t {
   moe_shared,
   lm_head,
   sample,
+  planted,
   count
 };
 

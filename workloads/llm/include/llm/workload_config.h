@@ -19,7 +19,8 @@ struct workload_config {
   std::string nvtx_domain;
   bool decode_step_ranges = true;
   bool cuda_graphs = true;
-  bool measure_ceilings = false;  ///< set by --mode bench
+  std::int64_t planted_delay_ns = 0;  ///< added to every decode step; 0: nothing
+  bool measure_ceilings = true;       ///< in --mode bench
 
   int repetitions = 1;
   int warmup = 0;
