@@ -20,14 +20,14 @@ ab::surroundings surroundings_of(const pair_manifest& manifest, const config::re
                                  progress& display);
 
 struct comparison_options {
-  std::string baseline;  ///< a build folder or a git ref
-  std::vector<std::string> baseline_overrides{};
-  std::vector<std::string> candidate_overrides{};
+  std::string baseline;                ///< a build folder or a git ref
+  config::resolved baseline_settings;  ///< as a rule the same for both: the candidate's
+  config::resolved candidate_settings;
   std::optional<std::filesystem::path> out{};
 };
 
-/// Finds or builds the baseline. Both arms get the candidate's settings, apart from the overrides of each.
-ab::request comparison_request(const pair_manifest& candidate, const std::vector<std::string>& overrides,
-                               const comparison_options& options, progress& display);
+/// Finds or builds the baseline. `display` must outlive the request.
+ab::request comparison_request(const pair_manifest& candidate, const comparison_options& options,
+                               progress& display);
 
 }  // namespace profgate::cli

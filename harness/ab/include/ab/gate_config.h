@@ -5,6 +5,7 @@
 
 #include "ab/next_step.h"
 #include "ab/request.h"
+#include "analysis/kernel_patterns.h"
 #include "config/config.h"
 #include "gate/exact_gates.h"
 #include "gate/rules.h"
@@ -29,6 +30,9 @@ gate::decision_rules decision_rules_of(const config::resolved& config);
 gate::stored_rules stored_rules_of(const config::resolved& config);
 gate::exact_rules exact_rules_of(const config::resolved& config);
 gate::reduction_rules reduction_rules_of(bool times_itself);
+
+/// categories.kernels and categories.operators.
+analysis::category_rules category_rules_of(const config::resolved& config);
 
 comparison_settings settings_of(const arm_build& candidate);
 

@@ -35,8 +35,8 @@ struct comparison_settings {
   gate::decision_rules rules{};
   gate::reduction_rules reduction{};
   std::uint64_t seed = 1;
-  std::size_t traced_processes = 3;  ///< of each arm, after a regression; 0: none can be traced
-  bool compares_structure = false;   ///< one traced process of each arm even where nothing regressed
+  std::size_t traced_processes = 3;   ///< of each arm, after a regression; 0: none can be traced
+  bool compares_structure = false;    ///< one traced process of each arm even where nothing regressed
   std::size_t most_repetitions = 10;  ///< of spoiled runs, in all; then what survived is judged
 };
 
@@ -62,6 +62,11 @@ next_step next_action(const comparison_settings& settings, const comparison_stat
 
 /// What the rules say of each of settings.stages, in their order.
 std::vector<gate::stage_step> stage_steps(const comparison_settings& settings, const comparison_state& state);
+
+/// A warm-up, then `count` processes of one build (the arm `candidate`), then a traced one where it is asked
+/// for. Spoiled and crashed runs are repeated as in a comparison.
+next_step next_of_one_arm(const comparison_settings& settings, std::size_t count, bool is_traced,
+                          const comparison_state& state);
 
 /// How many of the runs survive a pause: up to the end of the last whole block, and the traced ones after
 /// it. A block that was torn apart would no longer cancel drift.

@@ -31,7 +31,7 @@ struct surroundings {
   std::filesystem::path folder{};  ///< <stage2_dir>/ab/<pair>: each comparison makes a folder in it
   std::filesystem::path collector_library{};
   std::string profgate_version{};
-  std::function<void(const std::string& line)> say{};        ///< one line an event; may be empty
+  std::function<void(const std::string& line)> say{};          ///< one line an event; may be empty
   std::function<void(const std::string& what)> now_running{};  ///< what goes on right now; may be empty
   std::function<void()> refresh{};  ///< called a few times a second while something runs; may be empty
 };
