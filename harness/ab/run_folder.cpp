@@ -28,32 +28,34 @@ void tell(const std::function<void(const std::string&)>& say, const std::string&
                            "make the folder writable, or choose another with --out");
 }
 
-/// Held as long as this process works on the comparison; the kernel drops it with the process.
-int lock(const fs::path& file) {
-  const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail_on(file, std::strerror(errno));
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+fs::path lock_file(const fs::path& parent, const std::string& id) {
+  fs::create_directories(parent);
+  return parent / ("." + id + ".lock");
+}
+
+}  // namespace
+
+held_lock::held_lock(const fs::path& file)
+    : m_descriptor(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (m_descriptor < 0) fail_on(file, std::strerror(errno));
+  if (flock(m_descriptor, LOCK_EX | LOCK_NB) == 0) return;
   const int reason = errno;
-  close(descriptor);
+  close(m_descriptor);
   if (reason != EWOULDBLOCK) fail_on(file, std::strerror(reason));
   throw core::bad_input(fmt::format("another profgate runs this comparison ({})", file.string()),
                         "wait until it is done: two at once would disturb each other");
 }
 
-}  // namespace
+held_lock::~held_lock() {
+  close(m_descriptor);
+}
 
 run_folder::run_folder(const fs::path& parent, const plan_record& plan,
                        const std::function<void(const std::string&)>& say) try
-    : m_parent(parent), m_path(parent / plan.id), m_id(plan.id) {
-  fs::create_directories(parent);
-  m_lock = lock(parent / ("." + plan.id + ".lock"));
+    : m_parent(parent), m_path(parent / plan.id), m_id(plan.id), m_lock(lock_file(parent, plan.id)) {
   take_up(plan, say);
 } catch (const fs::filesystem_error& problem) {
   fail_on(parent, problem.code().message());
-}
-
-run_folder::~run_folder() {
-  if (m_lock >= 0) close(m_lock);
 }
 
 void run_folder::take_up(const plan_record& plan, const std::function<void(const std::string&)>& say) {

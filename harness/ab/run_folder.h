@@ -10,6 +10,19 @@
 
 namespace profgate::ab {
 
+/// A file that is locked as long as this object lives; the kernel drops the lock with the process as well.
+class held_lock {
+ public:
+  /// bad_input where somebody else holds it.
+  explicit held_lock(const std::filesystem::path& file);
+  ~held_lock();
+  held_lock(const held_lock&) = delete;
+  held_lock& operator=(const held_lock&) = delete;
+
+ private:
+  int m_descriptor;
+};
+
 /// A comparison on disk: <folder>/<id>/ with plan.json, runs/NNN-<arm>.json, logs/ and traces/. One process
 /// at a time holds it; a finished one is renamed, so that the next comparison of the same builds starts anew.
 class run_folder {
@@ -18,9 +31,6 @@ class run_folder {
   /// with the runs before. bad_input where another process is at work on it, or a file is damaged.
   run_folder(const std::filesystem::path& parent, const plan_record& plan,
              const std::function<void(const std::string&)>& say);
-  ~run_folder();
-  run_folder(const run_folder&) = delete;
-  run_folder& operator=(const run_folder&) = delete;
 
   const comparison_state& state() const { return m_state; }
   const std::filesystem::path& path() const { return m_path; }
@@ -44,7 +54,7 @@ class run_folder {
   std::filesystem::path m_path;
   std::string m_id;
   comparison_state m_state;
-  int m_lock = -1;
+  held_lock m_lock;
 };
 
 }  // namespace profgate::ab

@@ -49,7 +49,7 @@ ab::surroundings surroundings_of(const pair_manifest& manifest, const config::re
   where.collector_library = find_installation().collector_library;
   where.profgate_version = PROFGATE_VERSION;
   where.say = [&display](const std::string& line) { display.note(line); };
-  where.now_running = [&display](const std::string& what) { display.now_running(what); };
+  where.now_running = [&display](const std::string& what) { display.show(what); };
   where.refresh = [&display] { display.refresh(); };
   return where;
 }
