@@ -89,6 +89,7 @@ function(_profgate_add_pair_tests pair config device manifest)
     endif()
   endforeach()
   # One measurement at a time on a machine, and one nsys: two that start together break each other.
-  set_tests_properties("stage2.${pair}.stage1" "stage2.${pair}.counters" PROPERTIES RESOURCE_LOCK profgate-measure)
+  set_tests_properties("stage2.${pair}.stage1" "stage2.${pair}.counters" "stage2.${pair}.gate"
+    PROPERTIES RESOURCE_LOCK profgate-measure)
   set_tests_properties("stage2.${pair}.timeline" PROPERTIES RESOURCE_LOCK "profgate-measure;nsys")
 endfunction()

@@ -1,4 +1,4 @@
-#include "graph_replays.h"
+#include "analysis/graph_replays.h"
 
 #include <fmt/format.h>
 

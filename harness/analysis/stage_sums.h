@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/graph_replays.h"
 #include "analysis/timeline_analysis.h"
 #include "device_activity.h"
-#include "graph_replays.h"
 #include "kernel_sums.h"
 #include "range_sweep.h"
 

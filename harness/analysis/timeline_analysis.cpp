@@ -6,8 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "analysis/graph_replays.h"
 #include "device_activity.h"
-#include "graph_replays.h"
 #include "own_times.h"
 #include "range_sweep.h"
 #include "stage_sums.h"

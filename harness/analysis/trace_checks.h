@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/graph_replays.h"
 #include "analysis/timeline_analysis.h"
-#include "graph_replays.h"
 #include "range_sweep.h"
 
 /// Whether a trace can be trusted.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "pair_manifest.h"
 
 /// One function a command; main.cpp fills the options from the command line.
 namespace profgate::cli {
@@ -28,8 +29,18 @@ struct pair_options {
   std::optional<std::filesystem::path> build_dir;
   std::vector<std::string> overrides;
 };
+pair_manifest manifest_of(const pair_options& options);
 core::exit_code show_config(const pair_options& options);
 core::exit_code run(const pair_options& options);
+
+struct ab_options {
+  pair_options pair;
+  std::string baseline;
+  std::vector<std::string> baseline_overrides;
+  std::vector<std::string> candidate_overrides;
+  std::optional<std::filesystem::path> out;
+};
+core::exit_code compare_builds(const ab_options& options);
 
 struct step_options {
   std::string step;

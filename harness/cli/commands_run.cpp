@@ -8,11 +8,6 @@
 namespace profgate::cli {
 namespace {
 
-pair_manifest manifest_of(const pair_options& options) {
-  if (options.manifest) return read_pair_manifest(*options.manifest);
-  return find_pair(find_build_dir(options.build_dir), options.pair);
-}
-
 /// The worse of two results: a failure over a skip over good.
 core::exit_code worse(core::exit_code a, core::exit_code b) {
   const auto rank = [](core::exit_code code) {
@@ -22,6 +17,11 @@ core::exit_code worse(core::exit_code a, core::exit_code b) {
 }
 
 }  // namespace
+
+pair_manifest manifest_of(const pair_options& options) {
+  if (options.manifest) return read_pair_manifest(*options.manifest);
+  return find_pair(find_build_dir(options.build_dir), options.pair);
+}
 
 core::exit_code show_config(const pair_options& options) {
   fmt::print("{}", compose_for(manifest_of(options), options.overrides).to_yaml_with_origins());

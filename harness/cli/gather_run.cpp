@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ab/gate_config.h"
 #include "artifacts/atomic_file.h"
 #include "artifacts/run_list.h"
 #include "artifacts/status.h"
@@ -76,14 +77,6 @@ void gather_captures(const fs::path& run_dir, const config::resolved& config, an
   if (facts.captures.empty()) facts.captures_absent_reason = reason_of(run_dir, "timeline");
   for (const fs::path& result : profiled_results(run_dir))
     facts.profiled.push_back(parsers::parse_workload_result(artifacts::read_file(result), result.string()));
-}
-
-std::vector<analysis::category_rule> rules_of(const config::resolved& config, const std::string& key) {
-  std::vector<analysis::category_rule> rules;
-  for (const std::string& text : config.list(key)) {
-    rules.push_back(analysis::parse_category_rule(text, fmt::format("{} ({})", key, config.origin(key))));
-  }
-  return rules;
 }
 
 std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
@@ -172,8 +165,7 @@ analysis::run_facts gather_run(const fs::path& run_dir) {
   facts.config_hash = config.hash();
   facts.nvtx_domain = config.text("workload.nvtx_domain");
   facts.top_n_kernels = static_cast<std::size_t>(config.integer("run.top_n_kernels"));
-  facts.kernel_categories = {rules_of(config, "categories.kernels"),
-                             rules_of(config, "categories.operators")};
+  facts.kernel_categories = ab::category_rules_of(config);
   facts.region_kernels = {config.list("regions.include_kernels"), config.list("regions.exclude_kernels")};
   facts.bare = gather_bare(run_dir, config);
   gather_captures(run_dir, config, facts);

@@ -34,10 +34,9 @@ void add_list(CLI::App& app, action& chosen) {
   command->callback([&chosen, options] { chosen = [options] { return cli::list(*options); }; });
 }
 
-void add_pair_command(CLI::App& app, action& chosen, const std::string& name, const std::string& description,
-                      exit_code (*run)(const cli::pair_options&)) {
-  auto options = std::make_shared<cli::pair_options>();
-  CLI::App* command = app.add_subcommand(name, description);
+/// The words that name a pair; `finish` is called once they are known to be complete.
+void add_pair_words(CLI::App* command, const std::shared_ptr<cli::pair_options>& options,
+                    const std::function<void()>& finish) {
   CLI::Option* pair =
       command->add_option("pair", options->pair, "<model>.<config>, as `profgate list` shows it");
   command->add_option("overrides", options->overrides, "group=choice or a.b=value");
@@ -45,15 +44,41 @@ void add_pair_command(CLI::App& app, action& chosen, const std::string& name, co
                       "Build folder of the project that registers the pair");
   CLI::Option* manifest =
       command->add_option("--manifest", options->manifest, "The pair's manifest file instead of its name");
-  command->callback([&chosen, options, pair, manifest, run] {
+  command->callback([options, pair, manifest, finish] {
     // With a manifest the first word is an override already.
     if (manifest->count() > 0 && pair->count() > 0) {
       options->overrides.insert(options->overrides.begin(), options->pair);
     } else if (manifest->count() == 0 && pair->count() == 0) {
       throw CLI::RequiredError("pair");
     }
-    chosen = [options, run] { return run(*options); };
+    finish();
   });
+}
+
+void add_pair_command(CLI::App& app, action& chosen, const std::string& name, const std::string& description,
+                      exit_code (*run)(const cli::pair_options&)) {
+  auto options = std::make_shared<cli::pair_options>();
+  add_pair_words(app.add_subcommand(name, description), options,
+                 [&chosen, options, run] { chosen = [options, run] { return run(*options); }; });
+}
+
+void add_ab(CLI::App& app, action& chosen) {
+  auto pair = std::make_shared<cli::pair_options>();
+  auto options = std::make_shared<cli::ab_options>();
+  CLI::App* command = app.add_subcommand(
+      "ab", "Run a pair's build and a baseline's in turns and tell whether it got slower, and why");
+  add_pair_words(command, pair, [&chosen, options, pair] {
+    options->pair = *pair;
+    chosen = [options] { return cli::compare_builds(*options); };
+  });
+  command->add_option("--baseline", options->baseline, "A commit, branch or tag to build, or a build folder")
+      ->required();
+  command->add_option("--baseline-override", options->baseline_overrides, "A setting of the baseline only")
+      ->take_all();
+  command->add_option("--candidate-override", options->candidate_overrides, "A setting of the candidate only")
+      ->take_all();
+  command->add_option("--out", options->out,
+                      "Folder for runs, logs and traces; default <artifacts.stage2_dir>/ab/<pair>");
 }
 
 void add_step(CLI::App& app, action& chosen) {
@@ -123,6 +148,7 @@ int main(int argc, char** argv) {
   add_pair_command(app, chosen, "config",
                    "Print a pair's resolved configuration and where each value came from", cli::show_config);
   add_pair_command(app, chosen, "run", "Run all steps of a pair", cli::run);
+  add_ab(app, chosen);
   add_step(app, chosen);
   add_session(app, chosen);
   add_analyze_and_render(app, chosen);

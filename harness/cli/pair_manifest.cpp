@@ -52,7 +52,9 @@ pair_manifest from_json(const nlohmann::json& json) {
 pair_manifest read_pair_manifest(const fs::path& file) {
   const std::string text = artifacts::read_file(file, max_manifest_bytes);
   try {
-    return from_json(nlohmann::json::parse(text));
+    pair_manifest manifest = from_json(nlohmann::json::parse(text));
+    manifest.file = fs::absolute(file);
+    return manifest;
   } catch (const nlohmann::json::exception& failed) {
     throw core::bad_input(file.string(), 0, fmt::format("not a pair's manifest: {}", failed.what()),
                           "configure the project again: cmake <build folder>");
@@ -89,6 +91,10 @@ fs::path find_build_dir(const std::optional<fs::path>& given) {
   throw core::bad_input(
       fmt::format("several build folders have registered pairs: {}", fmt::join(names, ", ")),
       "pass --build-dir with the one you mean");
+}
+
+fs::path build_dir_of(const pair_manifest& manifest) {
+  return manifest.file.parent_path().parent_path().parent_path();  // <build>/profgate/pairs/<pair>.json
 }
 
 std::vector<pair_manifest> registered_pairs(const fs::path& build_dir) {

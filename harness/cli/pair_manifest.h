@@ -17,7 +17,8 @@ struct build_facts {
 
 /// One registered pair, as profgate_add_workload() wrote it to <build>/profgate/pairs/<pair>.json.
 struct pair_manifest {
-  std::string pair;  ///< "<model>.<config>"
+  std::filesystem::path file;  ///< it was read from
+  std::string pair;            ///< "<model>.<config>"
   std::string model;
   std::string config;
   std::string device;                       ///< "cpu" or "cuda"
@@ -38,6 +39,9 @@ pair_manifest read_pair_manifest(const std::filesystem::path& file);
 /// The build folder a person means: `given`, else the one this program lies in, else the only one below the
 /// current folder that has registered pairs.
 std::filesystem::path find_build_dir(const std::optional<std::filesystem::path>& given);
+
+/// The build folder that a manifest lies in.
+std::filesystem::path build_dir_of(const pair_manifest& manifest);
 
 /// All pairs registered in a build folder, sorted by name.
 std::vector<pair_manifest> registered_pairs(const std::filesystem::path& build_dir);

@@ -47,6 +47,10 @@ void progress::now_running(std::string what) {
   }
 }
 
+void progress::show(std::string what) {
+  if (m_on_terminal) now_running(std::move(what));
+}
+
 void progress::saw_line(std::string_view line) {
   if (!line.empty()) m_last_line = printable(line);
 }

@@ -16,6 +16,7 @@ class progress {
   progress& operator=(const progress&) = delete;
 
   void now_running(std::string what);
+  void show(std::string what);  ///< the same on a terminal; elsewhere nothing: somebody says how it ended
   void saw_line(std::string_view line);
   void refresh();  ///< call a few times a second
   void note(std::string_view line);

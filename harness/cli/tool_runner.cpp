@@ -3,26 +3,12 @@
 #include <chrono>
 #include <filesystem>
 
+#include "ab/child_ends.h"
 #include "process/runner.h"
 #include "steps/run_command.h"
 
 namespace profgate::cli {
 namespace {
-
-profilers::tool_run as_tool_run(const process::outcome& outcome) {
-  profilers::tool_run run;
-  run.started = outcome.how != process::ending::not_started;
-  run.exit_code = outcome.exit_code;
-  run.signal = outcome.signal;
-  run.timed_out = outcome.how == process::ending::timed_out;
-  run.interrupted = outcome.how == process::ending::interrupted;
-  run.stopped = outcome.how == process::ending::stopped;
-  run.tail = outcome.tail;
-  run.captured_stdout = outcome.captured;
-  run.description = run.started ? process::describe(outcome) : outcome.start_error;
-  run.wall_ns = outcome.wall_ns;
-  return run;
-}
 
 /// "nsys profile", "nsys export": the program and its verb.
 std::string short_name(const std::vector<std::string>& argv) {
@@ -42,7 +28,7 @@ profilers::command_runner step_tool_runner(step_context& context) {
     wanted.what = short_name(tool.argv);
     wanted.log_file = tool.log_file;
     wanted.capture_stdout = tool.capture_stdout;
-    return as_tool_run(run_command(context, wanted));
+    return ab::as_tool_run(run_command(context, wanted));
   };
 }
 
@@ -51,7 +37,8 @@ profilers::command_runner plain_tool_runner() {
     process::run_options options;
     options.capture_stdout = tool.capture_stdout;
     options.deadline = std::chrono::milliseconds(tool.deadline_ms > 0 ? tool.deadline_ms : 60000);
-    return as_tool_run(process::run({tool.argv, tool.set_environment, tool.unset_environment, {}}, options));
+    return ab::as_tool_run(
+        process::run({tool.argv, tool.set_environment, tool.unset_environment, {}}, options));
   };
 }
 

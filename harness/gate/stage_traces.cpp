@@ -101,9 +101,8 @@ void add_kernels(core::timeline& timeline, const window& window, std::map<std::u
                    [](const auto* a, const auto* b) { return a->launched_ns < b->launched_ns; });
   for (const core::kernel_execution* kernel : kernels) {
     std::string_view path;
-    if (path_of) {
-      path = path_of(*kernel);
-    } else if (const auto open = ranges.find(kernel->thread_id); open != ranges.end()) {
+    if (path_of) path = path_of(*kernel);
+    if (const auto open = ranges.find(kernel->thread_id); path.empty() && open != ranges.end()) {
       path = timeline.texts.keep(open->second.path_at(kernel->launched_ns));
     }
     trace.operations.push_back({kernel->shape->name,

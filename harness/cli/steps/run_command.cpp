@@ -4,42 +4,13 @@
 
 #include <chrono>
 
+#include "ab/child_ends.h"
 #include "artifacts/disk.h"
 #include "core/units.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
-
-std::string replace_all(std::string text, std::string_view from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-/// What a program said last: why it failed and, where it keeps our form, what to do.
-struct last_words {
-  std::string reason;
-  std::string remedy;
-};
-
-/// Takes the last line that says something off `text`.
-std::string pop_line(std::string& text) {
-  text.erase(text.find_last_not_of(" \t\r\n") + 1);
-  const std::size_t start = text.find_last_of("\r\n");
-  const std::string line = start == std::string::npos ? text : text.substr(start + 1);
-  text.erase(start == std::string::npos ? 0 : start);
-  return line;
-}
-
-last_words read_last_words(std::string tail) {
-  static constexpr std::string_view remedy_mark = "  to fix it: ";
-  last_words words{pop_line(tail), ""};
-  if (words.reason.starts_with(remedy_mark))
-    words = {pop_line(tail), words.reason.substr(remedy_mark.size())};
-  return words;
-}
 
 artifacts::command_status as_command_status(const std::vector<std::string>& argv,
                                             const process::outcome& outcome) {
@@ -98,40 +69,8 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
 std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,
                                        const fs::path& result, const fs::path& config) {
   const fs::path config_file = config.empty() ? context.run_dir / "config.yaml" : config;
-  std::vector<std::string> argv = context.manifest.command;
-  if (!context.manifest.command_has_placeholders) return argv;
-  for (std::string& word : argv) {
-    word = replace_all(word, "{config}", config_file.string());
-    word = replace_all(word, "{mode}", mode);
-    word = replace_all(word, "{result}", result.string());
-  }
-  return argv;
-}
-
-void require_good_end(const process::outcome& outcome, const fs::path& log_file) {
-  if (outcome.how == process::ending::exited && outcome.exit_code == 0) return;
-  if (outcome.how == process::ending::not_started) {
-    throw core::step_failure(outcome.start_error,
-                             "build the workload, or correct its COMMAND in profgate_add_workload()");
-  }
-  const last_words said = read_last_words(outcome.tail);
-  const bool exited = outcome.how == process::ending::exited;
-  const std::string all_it_said = fmt::format("all it said is in {}", log_file.string());
-  const std::string remedy =
-      said.remedy.empty() ? all_it_said : fmt::format("{} ({})", said.remedy, all_it_said);
-  if (exited && outcome.exit_code == static_cast<int>(core::exit_code::not_possible)) {
-    throw core::not_possible(said.reason.empty() ? "the workload cannot run on this machine" : said.reason,
-                             remedy);
-  }
-  const std::string reason = fmt::format("the workload {}{}{}", process::describe(outcome),
-                                         said.reason.empty() ? "" : ": ", said.reason);
-  if (exited && outcome.exit_code == static_cast<int>(core::exit_code::bad_input))
-    throw core::bad_input(reason, remedy);
-  if (outcome.how == process::ending::timed_out) {
-    throw core::step_failure(
-        reason, fmt::format("raise run.step_timeout_s, or find out where it hangs ({})", all_it_said));
-  }
-  throw core::step_failure(reason, remedy);
+  if (!context.manifest.command_has_placeholders) return context.manifest.command;
+  return ab::fill_placeholders(context.manifest.command, config_file, mode, result);
 }
 
 std::optional<std::string> output_of(const std::vector<std::string>& argv) {

@@ -26,10 +26,6 @@ std::vector<std::string> workload_argv(const step_context& context, const std::s
                                        const std::filesystem::path& result,
                                        const std::filesystem::path& config = {});
 
-/// Throws where the workload did not end well: its exit code 77 is a skip and 2 bad input, by the contract;
-/// everything else failed.
-void require_good_end(const process::outcome& outcome, const std::filesystem::path& log_file);
-
 /// The standard output of a short helper such as git; nothing where it fails.
 std::optional<std::string> output_of(const std::vector<std::string>& argv);
 

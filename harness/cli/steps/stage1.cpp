@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ab/child_ends.h"
 #include "analysis/bare_run.h"
 #include "artifacts/atomic_file.h"
 #include "gather_run.h"
@@ -23,7 +24,7 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   bare.command.working_directory = context.manifest.working_directory;
   bare.what = "the bare workload";
   bare.log_file = log_file;
-  require_good_end(run_command(context, bare), log_file);
+  ab::require_good_end(run_command(context, bare), log_file);
   if (!fs::exists(result_file)) {
     throw core::step_failure(
         fmt::format("the workload ended well but wrote no {}", result_file.string()),
@@ -51,7 +52,7 @@ void measure_whole_process(step_context& context, const fs::path& folder) {
     bare.what = fmt::format("the bare program, {} of {}", i + 1, warmup + repetitions);
     bare.log_file = log_file;
     const process::outcome outcome = run_command(context, bare);
-    require_good_end(outcome, log_file);
+    ab::require_good_end(outcome, log_file);
     if (i >= warmup) wall_ns.push_back(outcome.wall_ns);
   }
   write_process_samples(folder / "process_samples.json", wall_ns);

@@ -1,0 +1,220 @@
+#include "ab/baseline_build.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "artifacts/atomic_file.h"
+#include "artifacts/sha256.h"
+#include "cmake_cache.h"
+#include "core/error.h"
+#include "process/runner.h"
+#include "profilers/machine_lock.h"
+
+namespace profgate::ab {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t max_cache_bytes = std::uint64_t{16} << 20;
+constexpr std::int64_t longest_wait_ms = std::int64_t{4} * 3600 * 1000;
+
+std::string trimmed(std::string text) {
+  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  return text;
+}
+
+/// git's answer; nothing where it refuses.
+std::optional<std::string> ask_git(const fs::path& dir, std::vector<std::string> words) {
+  process::command git;
+  git.argv = {"git", "-C", dir.string()};
+  git.argv.insert(git.argv.end(), words.begin(), words.end());
+  process::run_options options;
+  options.capture_stdout = true;
+  options.deadline = std::chrono::minutes(10);
+  const process::outcome outcome = process::run(git, options);
+  if (outcome.how == process::ending::interrupted) throw core::interrupted("interrupted while git ran");
+  if (outcome.how == process::ending::not_started)
+    throw core::bad_input(outcome.start_error, "install git, or name a build folder as the baseline");
+  if (outcome.how != process::ending::exited || outcome.exit_code != 0) return std::nullopt;
+  return trimmed(outcome.captured);
+}
+
+class builder {
+ public:
+  explicit builder(const baseline_request& wanted) : m_wanted(wanted) {}
+
+  baseline_build provide() {
+    find_commit();
+    fs::create_directories(m_home);
+    const profilers::machine_lock only_one(m_home / ".lock", longest_wait_ms, [&](const std::string& holder) {
+      say("waits for " + holder + ", which builds the same baseline");
+    });
+    check_out();
+    read_settings();
+    const fs::path marker = m_build / "profgate-built.txt";
+    const std::string done = fmt::format("{} {}\n", m_wanted.pair, m_commit);
+    const bool is_built = fs::exists(marker) && artifacts::read_file(marker).find(done) != std::string::npos;
+    if (!is_built) {
+      say(fmt::format("builds the baseline {} in {}", m_commit.substr(0, 12), m_build.string()));
+      build();
+      const std::string before = fs::exists(marker) ? artifacts::read_file(marker) : "";
+      artifacts::write_file_atomically(marker, before + done);
+    }
+    return {m_commit, m_build};
+  }
+
+ private:
+  void say(const std::string& line) const {
+    if (m_wanted.say) m_wanted.say(line);
+  }
+
+  void find_commit() {
+    const auto top = ask_git(m_wanted.project_dir, {"rev-parse", "--show-toplevel"});
+    if (!top) {
+      throw core::bad_input(fmt::format("'{}' is no build folder, and {} is not in a git repository",
+                                        m_wanted.ref, m_wanted.project_dir.string()),
+                            "name a build folder that has profgate/pairs/, or put the project under git");
+    }
+    m_top = *top;
+    const auto commit = ask_git(m_wanted.project_dir, {"rev-parse", "--verify", "--quiet", "--end-of-options",
+                                                       m_wanted.ref + "^{commit}"});
+    if (!commit) {
+      throw core::bad_input(
+          fmt::format("'{}' is neither a build folder nor a commit of {}", m_wanted.ref, m_top.string()),
+          "name a commit, branch or tag (`git log`), or a build folder of the pair's project");
+    }
+    m_commit = *commit;
+    const fs::path cache =
+        m_wanted.cache_dir.empty() ? m_wanted.project_dir / "tmp" / "baselines" : m_wanted.cache_dir;
+    m_home = fs::absolute(cache) / m_commit;
+    m_source = m_home / "source";
+  }
+
+  void check_out() {
+    const bool is_there = fs::exists(m_source / ".git") &&
+                          ask_git(m_source, {"rev-parse", "HEAD"}) == m_commit &&
+                          ask_git(m_source, {"status", "--porcelain", "--untracked-files=no"}) == "";
+    if (is_there) return;
+    // A checkout that was cut off: git forgets worktrees whose folder is gone.
+    fs::remove_all(m_source);
+    ask_git(m_top, {"worktree", "prune"});
+    run({"git", "-C", m_top.string(), "worktree", "add", "--force", "--detach", m_source.string(), m_commit},
+        "checkout", "checks out the baseline");
+  }
+
+  void read_settings() {
+    const fs::path cache = m_wanted.build_dir / "CMakeCache.txt";
+    if (!fs::exists(cache)) {
+      throw core::bad_input(
+          fmt::format("{} was not configured by CMake, so a baseline cannot be built like it",
+                      m_wanted.build_dir.string()),
+          "name a build folder as the baseline, or the candidate's with --build-dir");
+    }
+    m_settings = read_cmake_cache(artifacts::read_file(cache, max_cache_bytes), m_wanted.build_dir);
+    const fs::path sources = m_source / fs::proximate(m_settings.source_dir, m_top);
+    m_script = initial_cache_script(m_settings, sources.lexically_normal());
+    m_project = sources.lexically_normal();
+    // Folders of their own for other settings: both stay.
+    m_build =
+        m_home / ("build-" + artifacts::sha256_hex(m_settings.generator + "\n" + m_script).substr(0, 8));
+  }
+
+  void build() {
+    fs::create_directories(m_build);
+    const fs::path script = m_build / "profgate-initial-cache.cmake";
+    artifacts::write_file_atomically(script, m_script);
+    std::vector<std::string> configure = {
+        "cmake", "-C", script.string(), "-S", m_project.string(), "-B", m_build.string()};
+    if (!m_settings.generator.empty()) configure.insert(configure.end(), {"-G", m_settings.generator});
+    run(configure, "configure", "configures the baseline");
+    const fs::path manifest = m_build / "profgate" / "pairs" / (m_wanted.pair + ".json");
+    if (!fs::exists(manifest)) {
+      throw core::bad_input(
+          fmt::format("commit {} does not register the pair {}", m_commit.substr(0, 12), m_wanted.pair),
+          "choose a newer baseline");
+    }
+    std::vector<std::string> make = {"cmake", "--build", m_build.string(), "--parallel", parallel_jobs()};
+    const std::optional<std::string> target = program_in(artifacts::read_file(manifest));
+    if (target && try_run(with_target(make, *target), "build", "builds the baseline's " + *target)) return;
+    run(make, "build", "builds the baseline");
+  }
+
+  static std::vector<std::string> with_target(std::vector<std::string> make, const std::string& target) {
+    make.insert(make.end(), {"--target", target});
+    return make;
+  }
+
+  /// The name of the pair's program where it lies in the build folder: most often that of its target.
+  std::optional<std::string> program_in(const std::string& manifest) const {
+    const std::string inside = "\"" + m_build.string() + "/";
+    const std::size_t command = manifest.find("\"command\"");
+    if (command == std::string::npos) return std::nullopt;
+    const std::size_t open = manifest.find('[', command);
+    const std::size_t start = manifest.find('"', std::min(open, manifest.size()));
+    if (start == std::string::npos || manifest.compare(start, inside.size(), inside) != 0)
+      return std::nullopt;
+    const std::size_t end = manifest.find('"', start + 1);
+    if (end == std::string::npos) return std::nullopt;
+    return fs::path(manifest.substr(start + 1, end - start - 1)).filename().string();
+  }
+
+  static std::string parallel_jobs() {
+    const char* wanted = std::getenv("CMAKE_BUILD_PARALLEL_LEVEL");
+    if (wanted != nullptr && *wanted != '\0') return wanted;
+    return std::to_string(std::max(1U, std::thread::hardware_concurrency()));
+  }
+
+  bool try_run(const std::vector<std::string>& argv, const std::string& step, const std::string& what) {
+    if (m_wanted.now_running) m_wanted.now_running(what);
+    process::run_options options;
+    options.log_file = log_of(step);
+    options.stop_request = [this]() -> std::optional<std::string> {
+      if (m_wanted.refresh) m_wanted.refresh();
+      return std::nullopt;
+    };
+    m_last = process::run({argv, {}, {}, {}}, options);
+    if (m_last.how == process::ending::interrupted)
+      throw core::interrupted("interrupted while the baseline was built; the same command finishes it");
+    if (m_last.how == process::ending::not_started)
+      throw core::step_failure(m_last.start_error, "put it on PATH, or name a build folder as the baseline");
+    return m_last.how == process::ending::exited && m_last.exit_code == 0;
+  }
+
+  void run(const std::vector<std::string>& argv, const std::string& step, const std::string& what) {
+    if (try_run(argv, step, what)) return;
+    throw core::step_failure(
+        fmt::format("the baseline {} cannot be built: {} {}", m_commit.substr(0, 12),
+                    process::quote_for_display({argv[0], argv[1]}), process::describe(m_last)),
+        fmt::format("its log is {}", log_of(step).string()));
+  }
+
+  fs::path log_of(const std::string& step) const { return m_home / (step + ".log"); }
+
+  const baseline_request& m_wanted;
+  fs::path m_top;
+  std::string m_commit;
+  fs::path m_home;
+  fs::path m_source;
+  fs::path m_project;
+  fs::path m_build;
+  build_settings m_settings;
+  std::string m_script;
+  process::outcome m_last;
+};
+
+}  // namespace
+
+baseline_build provide_baseline(const baseline_request& wanted) {
+  try {
+    return builder(wanted).provide();
+  } catch (const fs::filesystem_error& problem) {
+    throw core::step_failure(fmt::format("the baseline's folder cannot be used: {}", problem.what()),
+                             "make <project>/tmp writable");
+  }
+}
+
+}  // namespace profgate::ab

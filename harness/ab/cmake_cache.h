@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace profgate::ab {
+
+struct cache_entry {
+  std::string name{};
+  std::string type{};  ///< "BOOL", "STRING", "FILEPATH", …
+  std::string value{};
+};
+
+/// What a build folder was configured with.
+struct build_settings {
+  std::string generator{};
+  std::string make_program{};            ///< empty: CMake finds it
+  std::filesystem::path source_dir{};    ///< of the top project
+  std::vector<cache_entry> variables{};  ///< those that another build of the project shall share
+};
+
+/// Reads the text of a CMakeCache.txt. Shared are options and texts, the compilers, the toolchain and the
+/// places to search; not what CMake found or made for that folder itself.
+build_settings read_cmake_cache(std::string_view text, const std::filesystem::path& build_dir);
+
+/// A script for `cmake -C` that sets them, for sources that lie in `source_dir` instead.
+std::string initial_cache_script(const build_settings& settings, const std::filesystem::path& source_dir);
+
+}  // namespace profgate::ab

@@ -1,0 +1,125 @@
+#include "ab/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ab/gate_config.h"
+#include "artifacts/gpu_facts.h"
+#include "artifacts/sha256.h"
+#include "artifacts/utc_time.h"
+#include "core/error.h"
+#include "drive.h"
+#include "gpu_watch.h"
+#include "identity.h"
+#include "judge.h"
+#include "run_folder.h"
+#include "traced_runs.h"
+#include "workload_runs.h"
+
+namespace profgate::ab {
+namespace {
+
+/// The GPU that is measured; nothing for a CPU pair.
+std::optional<artifacts::gpu_device> measured_gpu(const arm_build& build) {
+  if (build.config.text("workload.device") != "cuda") return std::nullopt;
+  std::optional<artifacts::gpu_device> gpu = look_at_gpu();
+  if (!gpu) {
+    throw core::not_possible(
+        "no GPU to compare the builds on",
+        "run it on a machine with an NVIDIA GPU; `profgate doctor` tells what is missing");
+  }
+  return gpu;
+}
+
+void require_known_stages(const comparison_settings& settings, const config::resolved& config) {
+  const std::vector<std::string> known = config.list("workload.stages");
+  for (const std::string& stage : settings.stages) {
+    if (stage == whole_process_stage || std::find(known.begin(), known.end(), stage) != known.end()) continue;
+    throw core::bad_input(fmt::format("gate.stages names '{}', which is no stage of the workload", stage),
+                          "choose from workload.stages, or leave gate.stages empty for all of them");
+  }
+}
+
+plan_record plan_of(const surroundings& where, const arm_build& baseline, const arm_build& candidate,
+                    const std::optional<artifacts::gpu_device>& gpu, const std::string& purpose) {
+  plan_record plan;
+  plan.pair = where.pair;
+  plan.baseline_name = baseline.name;
+  plan.candidate_name = candidate.name;
+  plan.baseline_identity = build_fingerprint(baseline);
+  plan.candidate_identity = build_fingerprint(candidate);
+  plan.config_sha256 = config_sha256(gate_config(candidate.config));
+  plan.seed = static_cast<std::uint64_t>(candidate.config.integer("gate.seed"));
+  plan.boot_id = boot_id();
+  if (gpu) plan.gpu_uuid = gpu->uuid.value().value_or("");
+  plan.created_utc = artifacts::utc_timestamp();
+  const std::string settings =
+      gate_config(baseline.config).hash() + "\n" + gate_config(candidate.config).hash();
+  plan.id =
+      artifacts::sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}", purpose, plan.pair, plan.baseline_identity,
+                                        plan.candidate_identity, settings, plan.seed))
+          .substr(0, 12);
+  return plan;
+}
+
+void add_driver(const std::optional<artifacts::gpu_device>& gpu, gate::build_identity& identity) {
+  if (!gpu) return;
+  const artifacts::gpu_facts facts = artifacts::gather_gpu_facts();
+  if (facts.driver_version.value()) identity.versions["driver"] = *facts.driver_version.value();
+  if (facts.cuda_driver_version.value())
+    identity.versions["cuda_driver"] = *facts.cuda_driver_version.value();
+}
+
+}  // namespace
+
+comparison_result run_comparison(const request& wanted) {
+  const comparison_settings settings = settings_of(wanted.candidate);
+  require_known_stages(settings, wanted.candidate.config);
+  const std::optional<artifacts::gpu_device> gpu = measured_gpu(wanted.candidate);
+  run_folder folder(wanted.where.folder,
+                    plan_of(wanted.where, wanted.baseline, wanted.candidate, gpu, "comparison"),
+                    wanted.where.say);
+  workload_runs runs(wanted.where, wanted.baseline, wanted.candidate, settings, folder.path());
+  drive(settings, folder, runs);
+
+  comparison_result result;
+  traced_arm baseline(wanted.baseline, folder.path(), folder.state().runs, gate::arm::baseline);
+  traced_arm candidate(wanted.candidate, folder.path(), folder.state().runs, gate::arm::candidate);
+  result.judged = judge(wanted, settings, folder.state(), baseline, candidate);
+  const auto set_of = [&](gate::arm which, const arm_build& build, traced_arm& traced) {
+    gate::build_identity identity =
+        identity_of(wanted.where, build, gate_config(build.config), gpu, runs.device_name());
+    add_driver(gpu, identity);
+    return run_set_of(settings, folder.state(), which, std::move(identity), traced);
+  };
+  result.baseline = set_of(gate::arm::baseline, wanted.baseline, baseline);
+  result.candidate = set_of(gate::arm::candidate, wanted.candidate, candidate);
+  result.judged.device_name = result.candidate.identity.device_name;
+  result.folder = folder.archive();
+  return result;
+}
+
+gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std::size_t count,
+                          traced_too traced) {
+  const comparison_settings settings = settings_of(build);
+  require_known_stages(settings, build.config);
+  const std::optional<artifacts::gpu_device> gpu = measured_gpu(build);
+  run_folder folder(where.folder, plan_of(where, build, build, gpu, fmt::format("{} runs of one", count)),
+                    where.say);
+  workload_runs runs(where, build, build, settings, folder.path());
+  const bool is_traced = traced == traced_too::yes && build.command_has_placeholders;
+  const auto next_of = [&](const comparison_state& state) {
+    return next_of_one_arm(settings, count, is_traced, state);
+  };
+  drive(settings, next_of, folder, runs);
+  traced_arm traces(build, folder.path(), folder.state().runs, gate::arm::candidate);
+  gate::build_identity identity =
+      identity_of(where, build, gate_config(build.config), gpu, runs.device_name());
+  add_driver(gpu, identity);
+  gate::run_set set = run_set_of(settings, folder.state(), gate::arm::candidate, std::move(identity), traces);
+  folder.archive();
+  return set;
+}
+
+}  // namespace profgate::ab

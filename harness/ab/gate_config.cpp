@@ -1,0 +1,124 @@
+#include "ab/gate_config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "artifacts/sha256.h"
+#include "config/schema.h"
+
+namespace profgate::ab {
+namespace {
+
+std::string value_text(const config::resolved& config, const config::schema_row& row) {
+  if (config.is_null(row.key)) return "null";
+  switch (row.kind) {
+    case config::value_kind::integer:
+      return std::to_string(config.integer(row.key));
+    case config::value_kind::number:
+      return fmt::format("{}", config.number(row.key));
+    case config::value_kind::boolean:
+      return config.boolean(row.key) ? "true" : "false";
+    case config::value_kind::text_list:
+      return fmt::format("{}", fmt::join(config.list(row.key), "\n"));
+    case config::value_kind::input_path:
+    case config::value_kind::output_path:
+      return std::filesystem::path(config.text(row.key)).filename().string();
+    case config::value_kind::text:
+      break;
+  }
+  return config.text(row.key);
+}
+
+bool decides_what_is_measured(const std::string& key) {
+  if (key == "workload.planted_delay_ns") return false;
+  return key.starts_with("workload.") || key.starts_with("model.") || key.starts_with("stage1.");
+}
+
+}  // namespace
+
+config::resolved gate_config(const config::resolved& own) {
+  const std::string origin = "the gate";
+  config::resolved config = own.with("stage1.repetitions", own.integer("gate.iterations"), origin)
+                                .with("stage1.ceilings", false, origin);
+  if (own.is_null("workload.decode_tokens") || own.is_null("gate.decode_tokens")) return config;
+  const std::int64_t tokens =
+      std::min(own.integer("workload.decode_tokens"), own.integer("gate.decode_tokens"));
+  return config.with("workload.decode_tokens", tokens, origin);
+}
+
+std::string config_sha256(const config::resolved& of_gate) {
+  artifacts::sha256 hash;
+  for (const config::schema_row& row : config::schema()) {
+    if (!decides_what_is_measured(row.key)) continue;
+    hash.update(fmt::format("{}={}\n", row.key, value_text(of_gate, row)));
+  }
+  return hash.hex_digest();
+}
+
+std::vector<std::string> gated_stages(const config::resolved& config, bool times_itself) {
+  if (!times_itself) return {whole_process_stage};
+  const std::vector<std::string> chosen = config.list("gate.stages");
+  return chosen.empty() ? config.list("workload.stages") : chosen;
+}
+
+gate::decision_rules decision_rules_of(const config::resolved& config) {
+  gate::decision_rules rules;
+  rules.screen_ratio = config.number("gate.screen_ratio");
+  rules.confirm_ratio = config.number("gate.confirm_ratio");
+  rules.improved_ratio = config.number("gate.improved_ratio");
+  rules.unchanged_ratio = config.number("gate.unchanged_ratio");
+  rules.ignored_difference_ns = 1000.0 * static_cast<double>(config.integer("gate.ignored_difference_us"));
+  return rules;
+}
+
+gate::stored_rules stored_rules_of(const config::resolved& config) {
+  gate::stored_rules rules;
+  rules.ratio = config.number("gate.stored_ratio");
+  rules.ignored_difference_ns = 1000.0 * static_cast<double>(config.integer("gate.ignored_difference_us"));
+  return rules;
+}
+
+gate::exact_rules exact_rules_of(const config::resolved& config) {
+  return {config.text("gate.kernels") == "fail", config.text("gate.launches") == "fail",
+          config.text("gate.graph_nodes") == "fail"};
+}
+
+gate::reduction_rules reduction_rules_of(bool times_itself) {
+  gate::reduction_rules rules;
+  if (!times_itself) {
+    // One sample a process: the whole of it.
+    rules.discarded_iterations = 0;
+    rules.min_iterations = 1;
+  }
+  return rules;
+}
+
+analysis::category_rules category_rules_of(const config::resolved& config) {
+  const auto parsed = [&](const std::string& key) {
+    std::vector<analysis::category_rule> rules;
+    for (const std::string& text : config.list(key))
+      rules.push_back(analysis::parse_category_rule(text, fmt::format("{} ({})", key, config.origin(key))));
+    return rules;
+  };
+  return {parsed("categories.kernels"), parsed("categories.operators")};
+}
+
+comparison_settings settings_of(const arm_build& candidate) {
+  const config::resolved& config = candidate.config;
+  const bool times_itself = candidate.command_has_placeholders;
+  comparison_settings settings;
+  settings.stages = gated_stages(config, times_itself);
+  settings.rules = decision_rules_of(config);
+  settings.reduction = reduction_rules_of(times_itself);
+  settings.seed = static_cast<std::uint64_t>(config.integer("gate.seed"));
+  settings.traced_processes =
+      times_itself ? static_cast<std::size_t>(config.integer("gate.traced_processes")) : 0;
+  const gate::exact_rules exact = exact_rules_of(config);
+  settings.compares_structure = exact.kernels_fail || exact.launches_fail || exact.graph_nodes_fail;
+  return settings;
+}
+
+}  // namespace profgate::ab

@@ -1,0 +1,53 @@
+#include "identity.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "ab/gate_config.h"
+#include "artifacts/host_facts.h"
+#include "artifacts/inputs.h"
+#include "artifacts/owner.h"
+
+namespace profgate::ab {
+namespace fs = std::filesystem;
+
+std::string boot_id() {
+  return artifacts::owner_of(getpid()).boot_id;
+}
+
+std::string build_fingerprint(const arm_build& build) {
+  const fs::path program = build.command.front();
+  const std::string hash =
+      fs::is_regular_file(program) ? artifacts::describe_input(program, true).sha256 : "on PATH";
+  return fmt::format("{}{} {} {}", build.commit.empty() ? "no commit" : build.commit,
+                     build.is_dirty ? " with changes" : "", hash, fmt::join(build.command, " "));
+}
+
+gate::build_identity identity_of(const surroundings& where, const arm_build& build,
+                                 const config::resolved& of_gate,
+                                 const std::optional<artifacts::gpu_device>& gpu,
+                                 const std::string& device_name) {
+  const artifacts::host_facts host = artifacts::gather_host_facts();
+  gate::build_identity identity;
+  identity.pair = where.pair;
+  identity.model = where.model;
+  identity.config_sha256 = config_sha256(of_gate);
+  if (gpu) {
+    identity.device_name = gpu->name.value().value_or("a GPU without a name");
+    identity.multiprocessors = gpu->multiprocessor_count.value().value_or(0);
+    identity.device_uuid = gpu->uuid.value().value_or("");
+  } else {
+    identity.device_name = device_name.empty() ? host.cpu_model.value().value_or("CPU") : device_name;
+    identity.multiprocessors = host.cpus_usable_count.value().value_or(0);
+  }
+  identity.commit = build.commit;
+  identity.is_dirty = build.is_dirty;
+  identity.profgate_version = where.profgate_version;
+  identity.versions = build.versions;
+  identity.host = host.host_name.value().value_or("");
+  identity.boot_id = boot_id();
+  return identity;
+}
+
+}  // namespace profgate::ab

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+/// Builds of other commits, made on demand and kept.
+namespace profgate::ab {
+
+struct baseline_request {
+  std::filesystem::path project_dir;  ///< of the pair, inside a git repository
+  std::filesystem::path build_dir;    ///< of the candidate: its generator and settings are taken over
+  std::string ref;                    ///< a commit, branch or tag
+  std::string pair;
+  std::filesystem::path cache_dir;  ///< empty: <project>/tmp/baselines
+  std::function<void(const std::string& line)> say{};
+  std::function<void(const std::string& what)> now_running{};
+  std::function<void()> refresh{};
+};
+
+struct baseline_build {
+  std::string commit;               ///< whole
+  std::filesystem::path build_dir;  ///< has profgate/pairs/<pair>.json
+};
+
+/// A worktree of the commit under the cache folder, configured like `build_dir`, with the pair's program
+/// built. One that is there already is used; a half-built one is finished. bad_input for an unknown ref, a
+/// folder without git or a commit that does not register the pair; step_failure, with the log, where it does
+/// not build.
+baseline_build provide_baseline(const baseline_request& wanted);
+
+}  // namespace profgate::ab

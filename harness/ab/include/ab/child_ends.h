@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "process/runner.h"
+#include "profilers/tool_command.h"
+
+/// How a workload is called and what its end means (the contract is in workloads/README.md).
+namespace profgate::ab {
+
+/// The words of a command with {config}, {mode} and {result} filled in.
+std::vector<std::string> fill_placeholders(std::vector<std::string> words,
+                                           const std::filesystem::path& config, const std::string& mode,
+                                           const std::filesystem::path& result);
+
+/// Throws where the workload did not end well: its exit code 77 is a skip and 2 bad input, by the contract;
+/// everything else failed. `timeout_key`: the setting that ended it where it took too long.
+void require_good_end(const process::outcome& outcome, const std::filesystem::path& log_file,
+                      const std::string& timeout_key = "run.step_timeout_s");
+
+/// What the profilers ask about a command that they had run.
+profilers::tool_run as_tool_run(const process::outcome& outcome);
+
+}  // namespace profgate::ab

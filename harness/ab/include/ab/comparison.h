@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+
+#include "ab/request.h"
+#include "gate/judgement.h"
+#include "gate/run_set.h"
+
+/// Runs fresh processes of two builds in turns until the gate can say something.
+namespace profgate::ab {
+
+struct comparison_result {
+  gate::judgement judged{};
+  gate::run_set baseline{};
+  gate::run_set candidate{};
+  std::filesystem::path folder{};  ///< of the finished comparison: runs, logs, traces
+};
+
+/// Goes on where an earlier call of the same request was cut off. step_failure where a workload fails twice
+/// in a row, interrupted by Ctrl-C, not_possible where the workload says so (exit code 77).
+comparison_result run_comparison(const request& wanted);
+
+enum class traced_too { no, yes };
+
+/// `count` bare processes of one build that count, after one that is dropped (it is the first of the set, as
+/// gate::reduction_rules have it). With `traced_too` one traced process follows, for the structure and the
+/// kernels. Spoiled processes are repeated and stay in the set, marked.
+gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std::size_t count,
+                          traced_too traced = traced_too::no);
+
+}  // namespace profgate::ab

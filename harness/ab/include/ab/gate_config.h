@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ab/next_step.h"
+#include "ab/request.h"
+#include "analysis/kernel_patterns.h"
+#include "config/config.h"
+#include "gate/exact_gates.h"
+#include "gate/rules.h"
+
+/// From gate.* in the configuration to what is run and by which rules it is judged.
+namespace profgate::ab {
+
+/// The only stage of a program that does not time itself.
+inline constexpr const char* whole_process_stage = "process";
+
+/// What a process of the gate gets: gate.iterations rounds of at most gate.decode_tokens tokens, without the
+/// measuring of ceilings.
+config::resolved gate_config(const config::resolved& own);
+
+/// SHA-256 over the settings that decide what is computed and measured: of a gate_config(), those of the
+/// workload, the model and the bare run. Of a path its last part counts. A planted delay does not: it stands
+/// for a slower build.
+std::string config_sha256(const config::resolved& of_gate);
+
+std::vector<std::string> gated_stages(const config::resolved& config, bool times_itself);
+gate::decision_rules decision_rules_of(const config::resolved& config);
+gate::stored_rules stored_rules_of(const config::resolved& config);
+gate::exact_rules exact_rules_of(const config::resolved& config);
+gate::reduction_rules reduction_rules_of(bool times_itself);
+
+/// categories.kernels and categories.operators.
+analysis::category_rules category_rules_of(const config::resolved& config);
+
+comparison_settings settings_of(const arm_build& candidate);
+
+}  // namespace profgate::ab

@@ -1,0 +1,133 @@
+#include "run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "artifacts/atomic_file.h"
+#include "artifacts/utc_time.h"
+#include "core/error.h"
+
+namespace profgate::ab {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t max_run_bytes = std::uint64_t{64} << 20;
+
+void tell(const std::function<void(const std::string&)>& say, const std::string& line) {
+  if (say) say(line);
+}
+
+[[noreturn]] void fail_on(const fs::path& path, const std::string& what) {
+  throw core::step_failure(fmt::format("{}: {}", path.string(), what),
+                           "make the folder writable, or choose another with --out");
+}
+
+fs::path lock_file(const fs::path& parent, const std::string& id) {
+  fs::create_directories(parent);
+  return parent / ("." + id + ".lock");
+}
+
+}  // namespace
+
+held_lock::held_lock(const fs::path& file)
+    : m_descriptor(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (m_descriptor < 0) fail_on(file, std::strerror(errno));
+  if (flock(m_descriptor, LOCK_EX | LOCK_NB) == 0) return;
+  const int reason = errno;
+  close(m_descriptor);
+  if (reason != EWOULDBLOCK) fail_on(file, std::strerror(reason));
+  throw core::bad_input(fmt::format("another profgate runs this comparison ({})", file.string()),
+                        "wait until it is done: two at once would disturb each other");
+}
+
+held_lock::~held_lock() {
+  close(m_descriptor);
+}
+
+run_folder::run_folder(const fs::path& parent, const plan_record& plan,
+                       const std::function<void(const std::string&)>& say) try
+    : m_parent(parent), m_path(parent / plan.id), m_id(plan.id), m_lock(lock_file(parent, plan.id)) {
+  take_up(plan, say);
+} catch (const fs::filesystem_error& problem) {
+  fail_on(parent, problem.code().message());
+}
+
+void run_folder::take_up(const plan_record& plan, const std::function<void(const std::string&)>& say) {
+  const fs::path plan_file = m_path / "plan.json";
+  if (fs::exists(plan_file)) {
+    const plan_record before = parse_plan(artifacts::read_file(plan_file, max_run_bytes), plan_file.string());
+    const bool same_boot = before.boot_id == plan.boot_id;
+    if (same_boot && before.gpu_uuid == plan.gpu_uuid) {
+      read_runs();
+      if (!m_state.runs.empty()) {
+        tell(say, fmt::format("goes on after {} runs of {}", m_state.runs.size(), before.created_utc));
+      }
+    } else {
+      const fs::path moved = rename_to("-abandoned");
+      tell(say,
+           fmt::format("starts afresh: the runs of {} were made {}; they are in {}", before.created_utc,
+                       same_boot ? "on another GPU" : "before the machine was started anew", moved.string()));
+    }
+  }
+  for (const char* part : {"runs", "logs", "traces"}) fs::create_directories(m_path / part);
+  if (!fs::exists(plan_file)) artifacts::write_file_atomically(plan_file, plan_json(plan));
+}
+
+void run_folder::read_runs() {
+  std::vector<fs::path> files;
+  if (fs::exists(m_path / "runs")) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(m_path / "runs")) {
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  std::size_t sessions = 0;
+  std::vector<finished_run> runs;
+  for (const fs::path& file : files) {
+    runs.push_back(parse_run(artifacts::read_file(file, max_run_bytes), file.string()));
+    if (runs.back().record.slot != runs.size() - 1 ||
+        file.stem() != stem(runs.back().record.slot, runs.back().arm)) {
+      throw core::bad_input(file.string(), 0, "the runs before it are not all there",
+                            "remove its folder: the comparison then starts afresh");
+    }
+    sessions = std::max(sessions, runs.back().session + 1);
+  }
+  const std::size_t keep = runs_to_keep(runs);
+  for (std::size_t i = files.size(); i > keep; --i) fs::remove(files[i - 1]);
+  runs.resize(keep);
+  m_state = {sessions, std::move(runs)};
+}
+
+std::string run_folder::stem(std::size_t slot, gate::arm which) {
+  return fmt::format("{:03}-{}", slot, arm_name(which));
+}
+
+void run_folder::add(finished_run run) {
+  run.record.slot = m_state.runs.size();
+  run.session = m_state.session;
+  artifacts::write_file_atomically(m_path / "runs" / (stem(run.record.slot, run.arm) + ".json"),
+                                   run_json(run));
+  m_state.runs.push_back(std::move(run));
+}
+
+fs::path run_folder::rename_to(const std::string& ending) {
+  const std::string name = artifacts::utc_compact(artifacts::utc_clock::now()) + "-" + m_id + ending;
+  fs::path target = m_parent / name;
+  for (int ordinal = 2; fs::exists(target); ++ordinal)
+    target = m_parent / fmt::format("{}-{}", name, ordinal);
+  fs::rename(m_path, target);
+  return target;
+}
+
+fs::path run_folder::archive() {
+  m_path = rename_to("");
+  return m_path;
+}
+
+}  // namespace profgate::ab

@@ -1,0 +1,177 @@
+#include "workload_runs.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "ab/child_ends.h"
+#include "ab/gate_config.h"
+#include "artifacts/atomic_file.h"
+#include "artifacts/utc_time.h"
+#include "core/error.h"
+#include "gpu_watch.h"
+#include "parsers/workload_result.h"
+#include "profilers/capture.h"
+
+namespace profgate::ab {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* timeout_key = "gate.process_timeout_s";
+
+fs::path write_config(const arm_build& build, const fs::path& file) {
+  artifacts::write_file_atomically(file, gate_config(build.config).to_yaml());
+  return file;
+}
+
+process::run_options options_of(const surroundings& where, const arm_build& build, const fs::path& log_file) {
+  process::run_options options;
+  options.log_file = log_file;
+  options.deadline = std::chrono::seconds(build.config.integer(timeout_key));
+  options.grace = std::chrono::seconds(build.config.integer("run.interrupt_grace_s"));
+  options.stop_request = [&where]() -> std::optional<std::string> {
+    if (where.refresh) where.refresh();
+    return std::nullopt;
+  };
+  return options;
+}
+
+bool has_processes(const std::optional<artifacts::gpu_device>& gpu) {
+  return gpu && gpu->processes.value() && !gpu->processes.value()->empty();
+}
+
+/// The driver may list a process for a moment after its end: who is still there later is somebody else.
+std::optional<artifacts::gpu_device> look_at_gpu_after_end() {
+  constexpr int most_looks = 5;
+  std::optional<artifacts::gpu_device> gpu = look_at_gpu();
+  for (int look = 1; look < most_looks && has_processes(gpu); ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    gpu = look_at_gpu();
+  }
+  return gpu;
+}
+
+[[noreturn]] void throw_interrupted(const std::string& signal) {
+  throw core::interrupted(
+      fmt::format("interrupted by {}; the same command goes on after the last whole block of runs", signal));
+}
+
+}  // namespace
+
+workload_runs::workload_runs(const surroundings& where, const arm_build& baseline, const arm_build& candidate,
+                             const comparison_settings& settings, fs::path folder)
+    : m_where(where),
+      m_settings(settings),
+      m_folder(std::move(folder)),
+      m_is_on_gpu(candidate.config.text("workload.device") == "cuda"),
+      m_baseline{baseline, write_config(baseline, m_folder / "baseline.yaml")},
+      m_candidate{candidate, write_config(candidate, m_folder / "candidate.yaml")} {}
+
+void workload_runs::say(const std::string& line) {
+  if (m_where.say) m_where.say(line);
+}
+
+void workload_runs::now_running(const std::string& what) {
+  if (m_where.now_running) m_where.now_running(what);
+}
+
+finished_run workload_runs::run(gate::arm which, run_kind kind, const std::string& stem) {
+  const prepared_arm& arm = which == gate::arm::baseline ? m_baseline : m_candidate;
+  const auto started = std::chrono::steady_clock::now();
+  const std::string started_utc = artifacts::utc_timestamp();
+  const auto before = m_is_on_gpu ? look_at_gpu() : std::nullopt;
+  finished_run run = kind == run_kind::traced ? run_traced(arm, stem) : run_bare(arm, arm_name(which), stem);
+  const auto after = m_is_on_gpu ? look_at_gpu_after_end() : std::nullopt;
+  const gate::run_conditions watched = conditions_of(before, after, m_telemetry);
+  run.record.conditions = watched;
+  if (kind != run_kind::warm_up && !run.crash) run.record.spoiled_by = what_spoiled(watched);
+  run.record.started_utc = started_utc;
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  return run;
+}
+
+finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string& name,
+                                     const std::string& stem) {
+  const fs::path result_file = m_folder / "logs" / (stem + ".result.json");
+  const fs::path log_file = m_folder / "logs" / (stem + ".log");
+  const bool times_itself = arm.build.command_has_placeholders;
+  process::command command;
+  command.argv = times_itself ? fill_placeholders(arm.build.command, arm.config_file, "bench", result_file)
+                              : arm.build.command;
+  command.working_directory = arm.build.working_directory;
+  fs::remove(result_file);
+  finished_run run;
+  m_telemetry.clear();
+  const process::outcome outcome = process::run(command, options_of(m_where, arm.build, log_file));
+  if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
+  try {
+    require_good_end(outcome, log_file, timeout_key);
+    if (times_itself) {
+      take_result(result_file, run);
+    } else {
+      run.record.samples_ns[whole_process_stage] = {outcome.wall_ns};
+    }
+  } catch (const core::step_failure& failed) {
+    run.crash = failed.what();
+  } catch (const core::error& hopeless) {
+    throw core::error(hopeless.code(), fmt::format("the {}: {}", name, hopeless.what()), hopeless.remedy());
+  }
+  return run;
+}
+
+void workload_runs::take_result(const fs::path& file, finished_run& run) {
+  if (!fs::exists(file)) {
+    throw core::step_failure("the workload ended well but wrote no result",
+                             "let it write its result JSON to the path given as {result}");
+  }
+  core::workload_result result = parsers::read_workload_result(file);
+  for (const std::string& stage : m_settings.stages) {
+    const auto samples = result.samples_ns.find(stage);
+    if (samples == result.samples_ns.end()) continue;
+    const std::size_t needed =
+        m_settings.reduction.discarded_iterations + m_settings.reduction.min_iterations;
+    if (samples->second.size() >= needed) continue;
+    throw core::bad_input(
+        fmt::format("the workload timed stage '{}' {} times in one process, the gate needs {} at least",
+                    stage, samples->second.size(), needed),
+        "let it time as many rounds as stage1.repetitions of its configuration says");
+  }
+  run.record.samples_ns = std::move(result.samples_ns);
+  m_telemetry = std::move(result.telemetry);
+  m_device_name = result.device_name;
+  fs::remove(file);  // what counts of it is in the record
+}
+
+finished_run workload_runs::run_traced(const prepared_arm& arm, const std::string& stem) {
+  const fs::path folder = m_folder / "traces" / stem;
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  profilers::capture_request request;
+  request.workload = fill_placeholders(arm.build.command, arm.config_file, "profile", folder / "result.json");
+  request.output_folder = folder;
+  request.log_file = m_folder / "logs" / (stem + ".log");
+  for (const std::string& stage : m_settings.stages)
+    request.ranges.push_back({stage, arm.build.config.text("workload.nvtx_domain")});
+  request.collector_library = m_where.collector_library;
+  const auto run_tool = [&](const profilers::tool_command& tool) {
+    process::run_options options = options_of(m_where, arm.build, tool.log_file);
+    options.capture_stdout = tool.capture_stdout;
+    const process::outcome outcome = process::run(
+        {tool.argv, tool.set_environment, tool.unset_environment, arm.build.working_directory}, options);
+    if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
+    return as_tool_run(outcome);
+  };
+  finished_run run;
+  m_telemetry.clear();
+  try {
+    profilers::capture_embedded(request, run_tool);
+  } catch (const core::interrupted&) {
+    throw;
+  } catch (const core::error& failed) {
+    run.crash = failed.what();  // the verdict stands without the cause
+  }
+  return run;
+}
+
+}  // namespace profgate::ab

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "ab/request.h"
+#include "core/records.h"
+#include "drive.h"
+
+namespace profgate::ab {
+
+/// One build as it is run in a comparison.
+struct prepared_arm {
+  const arm_build& build;
+  std::filesystem::path config_file;  ///< its gate_config(), written once
+};
+
+/// Starts the real workloads.
+class workload_runs : public run_effects {
+ public:
+  /// Writes the settings of both builds to `folder`.
+  workload_runs(const surroundings& where, const arm_build& baseline, const arm_build& candidate,
+                const comparison_settings& settings, std::filesystem::path folder);
+
+  finished_run run(gate::arm which, run_kind kind, const std::string& stem) override;
+  void say(const std::string& line) override;
+  void now_running(const std::string& what) override;
+
+  /// What the last workload called its device; empty: it did not say.
+  const std::string& device_name() const { return m_device_name; }
+
+ private:
+  finished_run run_bare(const prepared_arm& arm, const std::string& name, const std::string& stem);
+  finished_run run_traced(const prepared_arm& arm, const std::string& stem);
+  void take_result(const std::filesystem::path& file, finished_run& run);
+
+  const surroundings& m_where;
+  const comparison_settings& m_settings;
+  std::filesystem::path m_folder;
+  bool m_is_on_gpu;
+  prepared_arm m_baseline;
+  prepared_arm m_candidate;
+  std::string m_device_name;
+  std::map<std::string, core::stage_telemetry> m_telemetry;  ///< of the process that ran last
+};
+
+}  // namespace profgate::ab

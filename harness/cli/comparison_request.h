@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ab/request.h"
+#include "config/config.h"
+#include "pair_manifest.h"
+#include "progress.h"
+
+/// From pairs and build folders to what harness/ab runs.
+namespace profgate::cli {
+
+/// The pair as it is built now, with the settings given: the candidate, or the one arm of a baseline to save.
+ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name);
+
+/// <stage2_dir>/ab/<pair>, this installation's collector, and lines on `display`.
+ab::surroundings surroundings_of(const pair_manifest& manifest, const config::resolved& config,
+                                 progress& display);
+
+struct comparison_options {
+  std::string baseline;                ///< a build folder or a git ref
+  config::resolved baseline_settings;  ///< as a rule the same for both: the candidate's
+  config::resolved candidate_settings;
+  std::optional<std::filesystem::path> out{};
+};
+
+/// Finds or builds the baseline. `display` must outlive the request.
+ab::request comparison_request(const pair_manifest& candidate, const comparison_options& options,
+                               progress& display);
+
+}  // namespace profgate::cli

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <fstream>
+
+#include "pair_fixture.h"
+
+/// The whole A/B comparison on the CPU, with differences so large that no noise hides them. Where nothing
+/// differs noise may leave it undecided (77), but it never is a regression.
+namespace profgate::integration {
+namespace {
+
+namespace fs = std::filesystem;
+using core::step_state;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+class ab : public pair_fixture {
+ protected:
+  /// A build folder with one registered pair; returns the manifest in it.
+  fs::path build_of(const fs::path& manifest, const std::string& folder, const std::string& pair) {
+    const fs::path target = m_project / folder / "profgate/pairs" / (pair + ".json");
+    fs::create_directories(target.parent_path());
+    fs::rename(manifest, target);
+    return target;
+  }
+  fs::path probe_build(const std::string& folder, const std::string& spin_iterations,
+                       const std::vector<std::string>& words = {}) {
+    std::vector<std::string> all = {"--repetitions",     "23",           "--steps", "2",
+                                    "--spin-iterations", spin_iterations};
+    all.insert(all.end(), words.begin(), words.end());
+    return build_of(register_probe(all), folder, "probe.probe");
+  }
+
+  command_result compare(const fs::path& candidate, const std::string& baseline,
+                         const std::vector<std::string>& words = {},
+                         const std::function<std::optional<std::string>()>& stop_request = {}) {
+    std::vector<std::string> all = {"ab", "--manifest", candidate.string(), "--baseline", baseline};
+    all.insert(all.end(), words.begin(), words.end());
+    return profgate(all, stop_request);
+  }
+
+  /// All files called so below tmp/stage2/ab.
+  std::vector<fs::path> files_ending(const std::string& ending) const {
+    std::vector<fs::path> found;
+    std::error_code gone;
+    for (fs::recursive_directory_iterator it(stage2_dir() / "ab", gone), end; !gone && it != end;
+         it.increment(gone)) {
+      if (it->path().string().ends_with(ending)) found.push_back(it->path());
+    }
+    return found;
+  }
+};
+
+TEST_F(ab, the_same_build_twice_is_no_regression) {
+  const fs::path manifest = build_of(register_llm("llm/llama-tiny", "smoke"), "new", "llama-tiny.smoke");
+  const command_result result = compare(manifest, "new");
+  EXPECT_THAT(result.exit_code, AnyOf(0, 77)) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("decode_all: "));
+  EXPECT_EQ(files_ending("plan.json").size(), 1U);
+  EXPECT_GE(files_ending("-candidate.json").size(), 7U);
+}
+
+TEST_F(ab, a_slower_candidate_fails_and_its_operators_are_named) {
+  probe_build("old", "20000");
+  const command_result result = compare(probe_build("new", "60000"), "old");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("decode_all: regressed"));
+  EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
+  EXPECT_EQ(files_ending("embedded.timeline").size(), 6U);
+}
+
+TEST_F(ab, a_program_that_does_not_time_itself_is_compared_as_a_whole) {
+  const fs::path manifest = build_of(register_command({"/bin/true"}), "new", "command.probe");
+  const command_result result = compare(manifest, "new");
+  EXPECT_THAT(result.exit_code, AnyOf(0, 77)) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("process: "));
+}
+
+TEST_F(ab, a_candidate_that_crashes_is_tried_again_and_then_named) {
+  probe_build("old", "1000");
+  const command_result result = compare(probe_build("new", "1000", {"--fault", "exit-3"}), "old");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output,
+              HasSubstr("the candidate failed twice in a row: the workload exited with code 3"));
+  EXPECT_THAT(result.output, HasSubstr("002-candidate.log"));
+}
+
+TEST_F(ab, a_workload_with_too_few_rounds_is_refused) {
+  const fs::path manifest = build_of(register_probe({"--repetitions", "4"}), "new", "probe.probe");
+  const command_result result = compare(manifest, "new");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("stage1.repetitions"));
+}
+
+TEST_F(ab, ctrl_c_and_the_same_command_again_goes_on) {
+  const fs::path manifest = probe_build("new", "20000");
+  compare(manifest, "new", {}, [this]() -> std::optional<std::string> {
+    const bool is_under_way =
+        !files_ending("runs/007-baseline.json").empty() || !files_ending("runs/007-candidate.json").empty();
+    return is_under_way ? std::optional<std::string>("far enough") : std::nullopt;
+  });
+  ASSERT_EQ(files_ending("plan.json").size(), 1U);
+  const command_result rest = compare(manifest, "new");
+  EXPECT_THAT(rest.exit_code, AnyOf(0, 77)) << rest.output;
+  EXPECT_THAT(rest.output, HasSubstr("goes on after "));
+  EXPECT_EQ(files_ending("plan.json").size(), 1U);
+  const command_result anew = compare(manifest, "new");
+  EXPECT_THAT(anew.output, ::testing::Not(HasSubstr("goes on after ")));
+  EXPECT_EQ(files_ending("plan.json").size(), 2U);
+}
+
+TEST_F(ab, neither_a_build_folder_nor_a_commit_is_bad_input) {
+  const command_result result = compare(probe_build("new", "1000"), "no-such-thing");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("'no-such-thing' is n"));
+}
+
+TEST_F(ab, the_gate_step_compares_with_the_build_that_the_environment_names) {
+  probe_build("old", "20000");
+  m_environment["PROFGATE_BASELINE"] = (m_project / "old").string();
+  const command_result result = run_pair(probe_build("new", "60000"));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(status_of("gate").state, step_state::failed);
+  EXPECT_THAT(status_of("gate").reason, HasSubstr("regressed"));
+}
+
+}  // namespace
+}  // namespace profgate::integration

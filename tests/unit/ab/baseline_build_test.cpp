@@ -1,0 +1,151 @@
+#include "ab/baseline_build.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "core/error.h"
+#include "process/runner.h"
+
+/// With the real git and cmake, on a project that compiles nothing: its program is a copied file.
+namespace profgate::ab {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+void write_text(const fs::path& file, const std::string& text) {
+  fs::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+std::string read_text(const fs::path& file) {
+  std::ifstream stream(file);
+  return (std::ostringstream() << stream.rdbuf()).str();
+}
+
+class baseline_build_test : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    m_project = fs::path(::testing::TempDir()) /
+                (std::string("profgate-baseline-") + test->name() + std::to_string(getpid()));
+    write_project("one");
+    git({"init", "--quiet", "--initial-branch=main"});
+    commit("first");
+    ASSERT_EQ(
+        run({"cmake", "-S", m_project.string(), "-B", (m_project / "build").string(), "-DFLAVOUR=plum"}), 0);
+  }
+  void TearDown() override { fs::remove_all(m_project); }
+
+  void write_project(const std::string& word) {
+    write_text(m_project / ".gitignore", "/build/\n/tmp/\n");
+    write_text(m_project / "word.txt", word + "\n");
+    write_text(m_project / "CMakeLists.txt", R"(cmake_minimum_required(VERSION 3.25)
+project(tiny LANGUAGES NONE)
+set(FLAVOUR none CACHE STRING "")
+configure_file(word.txt prog.in COPYONLY)
+add_custom_target(prog COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/word.txt ${CMAKE_BINARY_DIR}/prog)
+add_custom_target(other ALL COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/other)
+file(WRITE ${CMAKE_BINARY_DIR}/flavour.txt "${FLAVOUR}")
+file(WRITE ${CMAKE_BINARY_DIR}/profgate/pairs/tiny.smoke.json "{\"command\": [\"${CMAKE_BINARY_DIR}/prog\"]}")
+)");
+  }
+
+  static int run(const std::vector<std::string>& argv) { return process::run({argv, {}, {}, {}}).exit_code; }
+  void git(std::vector<std::string> words) const {
+    std::vector<std::string> argv = {
+        "git", "-C", m_project.string(), "-c", "user.name=test", "-c", "user.email=test@example.org"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    ASSERT_EQ(run(argv), 0);
+  }
+  void commit(const std::string& message) const {
+    git({"add", "--all"});
+    git({"commit", "--quiet", "--message", message});
+  }
+
+  baseline_build provide(const std::string& ref) {
+    m_lines.clear();
+    baseline_request wanted;
+    wanted.project_dir = m_project;
+    wanted.build_dir = m_project / "build";
+    wanted.ref = ref;
+    wanted.pair = "tiny.smoke";
+    wanted.say = [this](const std::string& line) { m_lines.push_back(line); };
+    return provide_baseline(wanted);
+  }
+
+  fs::path m_project;
+  std::vector<std::string> m_lines;
+};
+
+TEST_F(baseline_build_test, builds_another_commit_like_the_candidate_and_keeps_it) {
+  write_project("two");
+  commit("second");
+  const baseline_build built = provide("HEAD~1");
+  EXPECT_EQ(built.commit.size(), 40U);
+  EXPECT_EQ(read_text(built.build_dir / "prog"), "one\n");
+  EXPECT_EQ(read_text(built.build_dir / "flavour.txt"), "plum");
+  EXPECT_FALSE(fs::exists(built.build_dir / "other")) << "only the pair's program is needed";
+  EXPECT_THAT(m_lines, Contains(HasSubstr("builds the baseline")));
+
+  const baseline_build again = provide("HEAD~1");
+  EXPECT_EQ(again.build_dir, built.build_dir);
+  EXPECT_TRUE(m_lines.empty()) << "a finished one is used as it is";
+  EXPECT_EQ(read_text(provide("HEAD").build_dir / "prog"), "two\n");
+}
+
+TEST_F(baseline_build_test, a_half_built_one_is_finished) {
+  const baseline_build built = provide("main");
+  fs::remove(built.build_dir / "profgate-built.txt");
+  fs::remove(built.build_dir / "prog");
+  EXPECT_EQ(read_text(provide("main").build_dir / "prog"), "one\n");
+  // a checkout that was cut off
+  fs::remove(built.build_dir / "profgate-built.txt");
+  fs::remove(built.build_dir.parent_path() / "source" / ".git");
+  fs::remove(built.build_dir.parent_path() / "source" / "word.txt");
+  fs::remove(built.build_dir / "prog");
+  EXPECT_EQ(read_text(provide("main").build_dir / "prog"), "one\n");
+}
+
+TEST_F(baseline_build_test, an_unknown_ref_is_bad_input) {
+  for (const std::string ref : {"no-such-branch", "--help", ""}) {
+    try {
+      provide(ref);
+      FAIL() << ref;
+    } catch (const core::bad_input& refused) {
+      EXPECT_THAT(refused.what(), HasSubstr("neither a build folder nor a commit"));
+    }
+  }
+}
+
+TEST_F(baseline_build_test, a_failing_build_says_where_its_log_is) {
+  write_text(m_project / "CMakeLists.txt", "message(FATAL_ERROR \"the sky fell\")\n");
+  commit("broken");
+  try {
+    provide("HEAD");
+    FAIL();
+  } catch (const core::step_failure& failed) {
+    const std::string remedy = failed.remedy();
+    ASSERT_THAT(remedy, HasSubstr("its log is "));
+    EXPECT_THAT(read_text(remedy.substr(remedy.find('/'))), HasSubstr("the sky fell"));
+  }
+}
+
+TEST_F(baseline_build_test, a_commit_without_the_pair_is_bad_input) {
+  write_text(m_project / "CMakeLists.txt",
+             "cmake_minimum_required(VERSION 3.25)\nproject(tiny LANGUAGES NONE)\n");
+  commit("without");
+  try {
+    provide("HEAD");
+    FAIL();
+  } catch (const core::bad_input& refused) {
+    EXPECT_THAT(refused.what(), HasSubstr("does not register the pair tiny.smoke"));
+  }
+}
+
+}  // namespace
+}  // namespace profgate::ab
