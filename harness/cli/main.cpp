@@ -6,6 +6,7 @@
 #include <functional>
 #include <new>
 
+#include "add_baseline_commands.h"
 #include "commands.h"
 #include "process/interrupt.h"
 
@@ -127,6 +128,7 @@ int main(int argc, char** argv) {
   add_session(app, chosen);
   add_analyze_and_render(app, chosen);
   add_clean(app, chosen);
+  cli::add_baseline_commands(app, chosen);
   try {
     app.parse(argc, argv);
     const profgate::process::interrupt_guard guard;
