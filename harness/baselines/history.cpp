@@ -53,6 +53,12 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
   return is_new;
 }
 
+void require_appendable(const fs::path& file) {
+  // An empty file is one that somebody else is making right now.
+  if (!fs::exists(file) || fs::is_empty(file)) return;
+  const sqlite_file database(file, sqlite_file::access::read, history_application_id, schema);
+}
+
 std::vector<history_entry> read_history(const fs::path& file, const std::string& pair) {
   const sqlite_file database(file, sqlite_file::access::read, history_application_id, schema);
   sqlite_statement rows(

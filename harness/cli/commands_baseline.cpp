@@ -100,8 +100,9 @@ core::exit_code baseline_accept(const baseline_accept_options& options) {
   request.reason = options.reason;
   request.author = git_author();
   request.replaces_sha256 = options.replaces;
-  const baselines::accepted_baseline accepted =
-      baselines::accept_baseline(run_set_of(options.source), request);
+  const baselines::stored_run_set candidate = run_set_of(options.source);
+  baselines::require_appendable(options.history_file);  // what cannot be recorded is not accepted
+  const baselines::accepted_baseline accepted = baselines::accept_baseline(candidate, request);
   fmt::print("{}\n", accepted.file.string());
   print_stages(accepted.stored.runs);
   fmt::print("commit this file: it is the baseline of {} from now on\n", accepted.stored.runs.identity.pair);

@@ -32,6 +32,9 @@ struct history_entry {
 /// becomes an accepted one.
 bool append_history(const std::filesystem::path& file, const stored_run_set& stored, history_kind kind);
 
+/// bad_input where the file is there and is no history, or a damaged one. Makes nothing.
+void require_appendable(const std::filesystem::path& file);
+
 /// Of one pair, in the order in which they were measured. bad_input where the file is no history.
 std::vector<history_entry> read_history(const std::filesystem::path& file, const std::string& pair);
 
