@@ -105,6 +105,7 @@ struct clean_options {
   std::optional<std::string> pair;
   std::optional<int> keep;
   std::optional<int> older_than_days;
+  std::filesystem::path baselines_dir = default_baselines_dir;  ///< runs that these come from stay
   bool everything = false;
   bool yes = false;
 };

@@ -100,6 +100,10 @@ void add_clean(CLI::App& app, action& chosen) {
   command->add_option("--older-than", options->older_than_days, "Only runs older than this many days")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--all", options->everything, "Every run");
+  command
+      ->add_option("--baselines-dir", options->baselines_dir,
+                   "Folder of the baselines: runs that they come from stay")
+      ->capture_default_str();
   command->add_flag("--yes", options->yes, "Remove them");
   command->callback([&chosen, options] { chosen = [options] { return cli::clean(*options); }; });
 }

@@ -80,6 +80,18 @@ TEST_F(baseline_commands, a_folder_without_run_sets_says_what_to_run) {
   EXPECT_THAT(baseline_text(), HasSubstr("\"run_id\": \"some-run\""));
 }
 
+TEST_F(baseline_commands, the_run_that_a_baseline_comes_from_is_not_cleaned_away) {
+  ASSERT_EQ(run_pair(register_probe({})).exit_code, 0);
+  fs::create_directories(latest_run() / "gate");
+  fs::copy_file(runs_of("stored-same-build"), latest_run() / "gate/candidate.runs.json");
+  ASSERT_EQ(accept(latest_run(), "first").exit_code, 0);
+  const fs::path kept = latest_run();
+  ASSERT_EQ(run_pair(register_probe({})).exit_code, 0);
+  const command_result cleaned = profgate({"clean", "--all", "--yes"});
+  EXPECT_EQ(cleaned.exit_code, 0);
+  EXPECT_THAT(runs(), ::testing::ElementsAre(kept)) << cleaned.output;
+}
+
 TEST_F(baseline_commands, save_writes_what_can_be_read_again_and_replaces_nothing_unasked) {
   const fs::path copy = m_project / "copies/one.json";
   const std::vector<std::string> words = {"baseline", "save", runs_of("same-build").string(), "--out",
