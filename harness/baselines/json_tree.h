@@ -16,8 +16,8 @@ struct json_node {
   json_kind kind = json_kind::null;
   int line = 1;
   std::string text{};  ///< of a text, decoded; of a number or a truth value, as it was written
-  std::vector<json_node> items{};
-  std::vector<json_member> members{};
+  std::vector<json_node> items;
+  std::vector<json_member> members;
 };
 
 struct json_member {

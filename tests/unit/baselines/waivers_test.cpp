@@ -33,6 +33,7 @@ TEST(waivers, a_waived_regression_stays_one_and_does_not_fail) {
   EXPECT_THAT(*judged.stages[0].waived_by,
               AllOf(HasSubstr("ada"), HasSubstr("2026-12-01"), HasSubstr("sampler")));
   EXPECT_EQ(judged.code, core::exit_code::good);
+  EXPECT_THAT(judged.reason, AllOf(HasSubstr("decode_all"), HasSubstr("waived by ada")));
 }
 
 TEST(waivers, more_than_was_waived_fails_and_says_so) {
