@@ -58,11 +58,65 @@ core::exit_code analyze(const std::filesystem::path& run);
 core::exit_code render(const std::filesystem::path& run,
                        const std::optional<std::filesystem::path>& templates_dir);
 
+struct baseline_save_options {
+  std::filesystem::path source;  ///< a run directory, a comparison's folder or a run set's file
+  std::filesystem::path out;
+  bool force = false;
+};
+core::exit_code baseline_save(const baseline_save_options& options);
+
+inline constexpr const char* default_baselines_dir = "conf/baselines";
+inline constexpr const char* default_history_file = "tmp/history.sqlite";
+
+core::exit_code baseline_list(const std::filesystem::path& baselines_dir);
+
+struct baseline_show_options {
+  std::string name;  ///< as `baseline list` shows it, a pair, or a path
+  std::filesystem::path baselines_dir = default_baselines_dir;
+};
+core::exit_code baseline_show(const baseline_show_options& options);
+
+struct baseline_accept_options {
+  std::filesystem::path source;
+  std::string reason;
+  std::optional<std::string> replaces;  ///< content_sha256 of the baseline it is to replace; "": none
+  std::filesystem::path baselines_dir = default_baselines_dir;
+  std::filesystem::path history_file = default_history_file;
+};
+core::exit_code baseline_accept(const baseline_accept_options& options);
+
+/// Judges two run sets that were recorded, without running anything.
+struct judge_files_options {
+  std::filesystem::path baseline;
+  std::filesystem::path candidate;
+  std::optional<std::filesystem::path> config;  ///< a run's config.yaml; nothing: the default rules
+  bool as_stored = false;                       ///< even where they are two arms of one comparison
+  bool inconclusive_fails = false;
+  std::filesystem::path baselines_dir = default_baselines_dir;  ///< has the waivers
+};
+core::exit_code judge_files(const judge_files_options& options);
+
+struct history_append_options {
+  std::filesystem::path source;
+  std::filesystem::path history_file = default_history_file;
+};
+core::exit_code history_append(const history_append_options& options);
+
+struct history_show_options {
+  std::string pair;
+  std::optional<std::string> stage;
+  std::optional<std::string> anchor;
+  std::optional<std::filesystem::path> out;
+  std::filesystem::path history_file = default_history_file;
+};
+core::exit_code history_show(const history_show_options& options);
+
 struct clean_options {
   std::filesystem::path runs_dir = "tmp/stage2";
   std::optional<std::string> pair;
   std::optional<int> keep;
   std::optional<int> older_than_days;
+  std::filesystem::path baselines_dir = default_baselines_dir;  ///< runs that these come from stay
   bool everything = false;
   bool yes = false;
 };

@@ -2,6 +2,7 @@
 
 #include "artifacts/clean.h"
 #include "artifacts/gpu_facts.h"
+#include "baselines/baseline_store.h"
 #include "commands.h"
 #include "core/units.h"
 #include "gather_run.h"
@@ -48,6 +49,7 @@ core::exit_code clean(const clean_options& options) {
   artifacts::clean_request request;
   request.pair = options.pair;
   request.all = options.everything;
+  request.protected_run_ids = baselines::run_ids_of_baselines(options.baselines_dir);
   if (options.keep) request.keep = static_cast<std::size_t>(*options.keep);
   if (options.older_than_days) request.older_than = std::chrono::hours(24) * *options.older_than_days;
   const artifacts::clean_plan plan = artifacts::plan_clean(options.runs_dir, request);

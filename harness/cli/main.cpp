@@ -6,6 +6,7 @@
 #include <functional>
 #include <new>
 
+#include "add_baseline_commands.h"
 #include "commands.h"
 #include "process/interrupt.h"
 
@@ -124,6 +125,10 @@ void add_clean(CLI::App& app, action& chosen) {
   command->add_option("--older-than", options->older_than_days, "Only runs older than this many days")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--all", options->everything, "Every run");
+  command
+      ->add_option("--baselines-dir", options->baselines_dir,
+                   "Folder of the baselines: runs that they come from stay")
+      ->capture_default_str();
   command->add_flag("--yes", options->yes, "Remove them");
   command->callback([&chosen, options] { chosen = [options] { return cli::clean(*options); }; });
 }
@@ -153,6 +158,7 @@ int main(int argc, char** argv) {
   add_session(app, chosen);
   add_analyze_and_render(app, chosen);
   add_clean(app, chosen);
+  cli::add_baseline_commands(app, chosen);
   try {
     app.parse(argc, argv);
     const profgate::process::interrupt_guard guard;

@@ -4,7 +4,7 @@
 
 namespace profgate::cli {
 
-/// A few plain lines on standard output; the verdict comes last.
+/// What a person reads of a judgement, on standard output; its last line is the verdict with the reason.
 void print_judgement(const gate::judgement& judged);
 
 }  // namespace profgate::cli

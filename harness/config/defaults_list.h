@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "config/yaml_tree.h"
 #include "groups.h"
 #include "overrides.h"
-#include "yaml_tree.h"
 
 namespace profgate::config {
 

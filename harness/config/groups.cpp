@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "config/config.h"
+#include "config/text_guard.h"
 #include "core/error.h"
 #include "core/nearest.h"
-#include "text_guard.h"
 
 namespace profgate::config {
 namespace fs = std::filesystem;

@@ -7,8 +7,8 @@
 
 #include "config/config.h"
 #include "config/schema.h"
-#include "text_guard.h"
-#include "yaml_tree.h"
+#include "config/text_guard.h"
+#include "config/yaml_tree.h"
 
 namespace profgate::config {
 

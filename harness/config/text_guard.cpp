@@ -1,4 +1,4 @@
-#include "text_guard.h"
+#include "config/text_guard.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "yaml_tree.h"
+#include "config/yaml_tree.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>

@@ -24,6 +24,7 @@ void conclude(judgement& whole, bool inconclusive_fails) {
     for (const stage_judgement& stage : whole.stages) {
       if (counted(stage) != whole.overall) continue;
       whole.reason = fmt::format("{}: {}", stage.stage, stage.reason);
+      if (stage.waived_by) whole.reason += fmt::format("; waived by {}", *stage.waived_by);
       break;
     }
   }

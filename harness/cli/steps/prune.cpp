@@ -4,7 +4,9 @@
 #include "artifacts/clean.h"
 #include "artifacts/retention.h"
 #include "artifacts/run_list.h"
+#include "baselines/baseline_store.h"
 #include "core/units.h"
+#include "gate_stored.h"
 #include "make_reports.h"
 #include "steps/step.h"
 
@@ -46,7 +48,9 @@ void run_prune(step_context& context) {
   if (!was_skipped_at_once(context.run_dir)) report_what_is_there(context);
   remove_earlier_skipped_runs(context);
   const auto keep_runs = static_cast<std::size_t>(context.config.integer("artifacts.keep_runs"));
-  const auto plan = artifacts::plan_retention(context.stage2_dir, context.manifest.pair, keep_runs, {});
+  const auto plan = artifacts::plan_retention(
+      context.stage2_dir, context.manifest.pair, keep_runs,
+      baselines::run_ids_of_baselines(baselines_dir_of(context.manifest, context.config)));
   if (!plan.empty()) {
     const artifacts::retention_result result = artifacts::apply_retention(context.stage2_dir, plan);
     context.status.notes.push_back(fmt::format("compressed {} older runs: {} became {}", plan.size(),

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text_guard.h"
+#include "config/text_guard.h"
 
 namespace profgate::config {
 

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include "artifacts/folder_lock.h"
+#include "artifacts/utc_time.h"
+#include "baselines/baseline_store.h"
+#include "baselines/comparability.h"
+#include "baselines/judge.h"
+#include "core/error.h"
+
+namespace profgate::baselines {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t max_reason_bytes = 2000;
+
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+void check_request(const accept_request& request) {
+  if (is_blank(request.reason)) {
+    throw core::bad_input("a new baseline needs a reason",
+                          "say why these times are right from now on: --reason \"…\"");
+  }
+  if (request.reason.size() > max_reason_bytes) {
+    throw core::bad_input(
+        fmt::format("the reason has {} bytes, at most {} are kept", request.reason.size(), max_reason_bytes),
+        "shorten it and point to where the rest is written");
+  }
+  if (is_blank(request.author)) {
+    throw core::bad_input("git does not know who accepts the baseline",
+                          "git config user.name \"…\" and git config user.email \"…\"");
+  }
+}
+
+void check_fitness(const gate::run_set& runs, std::size_t min_runs) {
+  const std::string remedy = "measure a committed build again, on a device that nobody else uses";
+  if (runs.identity.is_dirty) {
+    throw core::bad_input("the run set is of uncommitted code: nobody could build its baseline again",
+                          "commit, measure again and accept that");
+  }
+  if (runs.identity.is_profiled) {
+    throw core::bad_input("the times of the run set were taken under a profiler", remedy);
+  }
+  const std::vector<std::string> disturbed = disturbances(runs);
+  if (!disturbed.empty()) throw core::bad_input("the run set was disturbed: " + disturbed.front(), remedy);
+  const std::vector<std::string> stages = stages_of(runs);
+  if (stages.empty()) throw core::bad_input("the run set has no samples of any stage", remedy);
+  for (const std::string& stage : stages) {
+    const std::size_t count = stage_medians_ns(runs, stage, reduction_for(runs)).size();
+    if (count >= min_runs) continue;
+    throw core::bad_input(
+        fmt::format("the run set has {} processes of {} that count, a baseline needs {}", count, stage,
+                    min_runs),
+        fmt::format("measure at least {} processes: the first does not count", min_runs + 1));
+  }
+}
+
+[[noreturn]] void tell_who_was_first(const fs::path& file, const std::optional<stored_run_set>& theirs) {
+  const std::string remedy = fmt::format(
+      "look at it (profgate baseline show {}), then accept again if yours still is right", file.string());
+  if (!theirs || theirs->accepted.empty()) {
+    throw core::step_failure(fmt::format("{} changed meanwhile; nothing was written", file.string()), remedy);
+  }
+  const acceptance& last = theirs->accepted.back();
+  throw core::step_failure(
+      fmt::format("{} is not the baseline that yours was to replace: {} accepted one on {} ({}); nothing was "
+                  "written",
+                  file.string(), last.author, last.accepted_utc, last.reason),
+      remedy);
+}
+
+}  // namespace
+
+std::string current_checksum(const fs::path& baselines_dir, const gate::build_identity& identity) {
+  const std::optional<stored_run_set> stored = find_baseline(baselines_dir, identity);
+  return stored ? stored->content_sha256 : std::string();
+}
+
+accepted_baseline accept_baseline(stored_run_set candidate, const accept_request& request) {
+  check_request(request);
+  check_fitness(candidate.runs, request.min_runs);
+  const gate::build_identity& identity = candidate.runs.identity;
+  const std::string expected =
+      request.replaces_sha256 ? *request.replaces_sha256 : current_checksum(request.baselines_dir, identity);
+
+  std::error_code failed;
+  fs::create_directories(request.baselines_dir, failed);  // the lock names what is wrong with it
+  const artifacts::folder_lock lock(request.baselines_dir);
+  const fs::path file = request.baselines_dir / baseline_name(identity);
+  const std::optional<stored_run_set> previous = find_baseline(request.baselines_dir, identity);
+  const std::string found = previous ? previous->content_sha256 : std::string();
+  if (found != expected) tell_who_was_first(file, previous);
+
+  candidate.accepted = previous ? previous->accepted : std::vector<acceptance>();
+  candidate.accepted.push_back(
+      {artifacts::utc_timestamp(), request.author, request.reason, identity.commit, found});
+  candidate.content_sha256 = write_run_set(file, candidate);
+  return {file, std::move(candidate)};
+}
+
+}  // namespace profgate::baselines

@@ -1,0 +1,162 @@
+#include "baselines/comparability.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace profgate::baselines {
+namespace {
+
+constexpr double most_clock_difference_ratio = 0.01;
+
+void compare_keys(const gate::build_identity& baseline, const gate::build_identity& candidate,
+                  comparability& result) {
+  const auto differ = [&](const char* what, const std::string& before, const std::string& now) {
+    if (before == now) return;
+    result.obstacles.push_back(fmt::format("the baseline is of another {}: {}, this is {}", what,
+                                           before.empty() ? "none" : before, now.empty() ? "none" : now));
+  };
+  differ("pair", baseline.pair, candidate.pair);
+  differ("model", baseline.model, candidate.model);
+  differ("configuration", baseline.config_sha256.substr(0, 12), candidate.config_sha256.substr(0, 12));
+  differ("device", device_text(baseline), device_text(candidate));
+  if (baseline.is_profiled != candidate.is_profiled) {
+    result.obstacles.push_back(fmt::format("the times of the {} were taken under a profiler, the others bare",
+                                           baseline.is_profiled ? "baseline" : "candidate"));
+  }
+}
+
+void compare_versions(const gate::build_identity& baseline, const gate::build_identity& candidate,
+                      comparability& result) {
+  std::set<std::string> names;
+  for (const auto& [name, version] : baseline.versions) names.insert(name);
+  for (const auto& [name, version] : candidate.versions) names.insert(name);
+  const auto version_of = [](const gate::build_identity& identity, const std::string& name) {
+    const auto found = identity.versions.find(name);
+    return found == identity.versions.end() ? std::string("unknown") : found->second;
+  };
+  for (const std::string& name : names) {
+    const std::string before = version_of(baseline, name);
+    const std::string now = version_of(candidate, name);
+    if (before == now) continue;
+    result.warnings.push_back(fmt::format("{} was {} in the baseline and is {} now", name, before, now));
+  }
+}
+
+/// Of the processes that count; nothing where no clock was seen.
+std::optional<double> mean_clock_mhz(const gate::run_set& runs) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const gate::process_record& process : runs.processes) {
+    if (process.spoiled_by || !process.conditions.sm_clock_mhz) continue;
+    sum += *process.conditions.sm_clock_mhz;
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
+void compare_clocks(const gate::run_set& baseline, const gate::run_set& candidate, comparability& result) {
+  const std::optional<double> before = mean_clock_mhz(baseline);
+  const std::optional<double> now = mean_clock_mhz(candidate);
+  if (!before || !now || *before <= 0) return;
+  if (std::abs(*now / *before - 1) <= most_clock_difference_ratio) return;
+  result.warnings.push_back(
+      fmt::format("the mean clock was {:.0f} MHz in the baseline and is {:.0f} MHz now", *before, *now));
+}
+
+void add_disturbances(const gate::run_set& runs, const char* whose, comparability& result) {
+  for (const std::string& disturbance : disturbances(runs)) {
+    result.obstacles.push_back(fmt::format("the {}: {}", whose, disturbance));
+  }
+}
+
+bool is_hardware_slowdown(const std::string& reason) {
+  return reason.starts_with("hardware_");
+}
+
+}  // namespace
+
+std::string device_text(const gate::build_identity& identity) {
+  return fmt::format("{}×{}", identity.device_name, identity.multiprocessors);
+}
+
+std::vector<std::string> disturbances(const gate::run_set& runs) {
+  std::map<std::string, std::size_t> slowdowns;
+  std::set<std::string> foreign;
+  std::size_t shared = 0;
+  for (const gate::process_record& process : runs.processes) {
+    if (process.spoiled_by) continue;
+    for (const std::string& reason : process.conditions.throttle_reasons) {
+      if (is_hardware_slowdown(reason)) ++slowdowns[reason];
+    }
+    const auto& others = process.conditions.foreign_processes;
+    foreign.insert(others.begin(), others.end());
+    shared += others.empty() ? 0 : 1;
+  }
+  std::vector<std::string> found;
+  for (const auto& [reason, count] : slowdowns) {
+    found.push_back(fmt::format("{} in {} of its {} processes", reason, count, runs.processes.size()));
+  }
+  if (shared > 0) {
+    found.push_back(fmt::format("{} of its {} processes shared the device with {}", shared,
+                                runs.processes.size(), fmt::join(foreign, ", ")));
+  }
+  return found;
+}
+
+comparability compare_arms(const gate::run_set& baseline, const gate::run_set& candidate) {
+  comparability result;
+  compare_keys(baseline.identity, candidate.identity, result);
+  add_disturbances(baseline, "baseline", result);
+  add_disturbances(candidate, "candidate", result);
+  compare_versions(baseline.identity, candidate.identity, result);
+  compare_clocks(baseline, candidate, result);
+  return result;
+}
+
+comparability compare_identities(const gate::run_set& baseline, const gate::run_set& candidate) {
+  comparability result = compare_arms(baseline, candidate);
+  if (baseline.identity.is_dirty) {
+    result.obstacles.push_back("the baseline is of uncommitted code, which nobody can build again");
+  }
+  if (baseline.identity.host != candidate.identity.host) {
+    result.warnings.push_back(fmt::format("the baseline was measured on the host {}, this is {}",
+                                          baseline.identity.host, candidate.identity.host));
+  }
+  return result;
+}
+
+bool are_interleaved(const gate::run_set& baseline, const gate::run_set& candidate) {
+  const gate::build_identity& a = baseline.identity;
+  const gate::build_identity& b = candidate.identity;
+  if (a.boot_id != b.boot_id || a.boot_id.empty() || a.device_uuid != b.device_uuid || a.host != b.host) {
+    return false;
+  }
+  std::map<std::size_t, bool> is_baseline_of_slot;
+  std::size_t baseline_runs = 0;
+  std::size_t candidate_runs = 0;
+  for (const gate::process_record& process : baseline.processes) {
+    if (process.spoiled_by) continue;
+    if (!is_baseline_of_slot.emplace(process.slot, true).second) return false;
+    ++baseline_runs;
+  }
+  for (const gate::process_record& process : candidate.processes) {
+    if (process.spoiled_by) continue;
+    if (!is_baseline_of_slot.emplace(process.slot, false).second) return false;
+    ++candidate_runs;
+  }
+  std::size_t turns = 0;
+  bool last = is_baseline_of_slot.empty() || is_baseline_of_slot.begin()->second;
+  for (const auto& [slot, is_baseline] : is_baseline_of_slot) {
+    if (is_baseline != last) ++turns;
+    last = is_baseline;
+  }
+  // ABBA blocks change at least once every two processes of an arm, however their coins fell.
+  return turns > 0 && 2 * turns >= std::min(baseline_runs, candidate_runs);
+}
+
+}  // namespace profgate::baselines

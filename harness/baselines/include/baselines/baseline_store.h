@@ -1,0 +1,56 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/run_set_file.h"
+#include "gate/run_set.h"
+
+/// The folder of the accepted baselines (gate.baselines_dir): one file a key.
+namespace profgate::baselines {
+
+/// "llama-3.1-8b/decode-b1/1a2b3c4d5e6f-nvidia-h200x132.json": model, config, settings, device.
+std::filesystem::path baseline_name(const gate::build_identity& identity);
+
+/// Every file of the folder that could be a baseline, as names like the above, sorted.
+std::vector<std::filesystem::path> list_baselines(const std::filesystem::path& baselines_dir);
+
+/// The baseline of that key, or nothing. bad_input where the file is of another key than its name says.
+std::optional<stored_run_set> find_baseline(const std::filesystem::path& baselines_dir,
+                                            const gate::build_identity& identity);
+
+/// The file a person means: a path, a name as `list` shows it, a pair, or the beginning of a name. bad_input
+/// where there is none or more than one.
+std::filesystem::path resolve_baseline(const std::filesystem::path& baselines_dir, const std::string& name);
+
+/// The run directories that baselines come from: retention keeps them. Files that cannot be read name none.
+std::vector<std::string> run_ids_of_baselines(const std::filesystem::path& baselines_dir);
+
+struct accept_request {
+  std::filesystem::path baselines_dir{};
+  std::string reason{};
+  std::string author{};
+  /// Content of the baseline that the new one is to take the place of; empty: there is none. Nothing: what
+  /// is there when the command begins.
+  std::optional<std::string> replaces_sha256{};
+  std::size_t min_runs = 8;  ///< of each stage, without those that do not count
+};
+
+struct accepted_baseline {
+  std::filesystem::path file{};
+  stored_run_set stored{};
+};
+
+/// Makes the run set the baseline of its key. bad_input for an empty reason, no author, or a run set that no
+/// candidate could be compared with. Where somebody else's baseline came in between: step_failure, and
+/// theirs stays.
+accepted_baseline accept_baseline(stored_run_set candidate, const accept_request& request);
+
+/// The content's checksum of the baseline of that key as it is now; empty: there is none. A damaged one is
+/// an error: accepting would lose its record.
+std::string current_checksum(const std::filesystem::path& baselines_dir,
+                             const gate::build_identity& identity);
+
+}  // namespace profgate::baselines

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/run_set_file.h"
+#include "gate/change_points.h"
+
+/// What became of a pair over the commits: an SQLite file to which run sets are appended, and the trend drawn
+/// of it.
+namespace profgate::baselines {
+
+enum class history_kind { accepted, nightly };
+
+struct history_entry {
+  std::string measurement_id{};
+  std::string measured_utc{};
+  std::string commit{};
+  bool is_dirty = false;
+  history_kind kind = history_kind::nightly;
+  std::string device{};         ///< "NVIDIA H200×132"
+  std::string config_sha256{};  ///< entries of other settings or devices are another series
+  std::string stage{};
+  double median_ns = 0;  ///< of the medians of its processes
+  std::int64_t processes = 0;
+};
+
+/// Appends every stage of the run set; false: it was there already. A nightly run that is accepted later
+/// becomes an accepted one.
+bool append_history(const std::filesystem::path& file, const stored_run_set& stored, history_kind kind);
+
+/// bad_input where the file is there and is no history, or a damaged one. Makes nothing.
+void require_appendable(const std::filesystem::path& file);
+
+/// Of one pair, in the order in which they were measured. bad_input where the file is no history.
+std::vector<history_entry> read_history(const std::filesystem::path& file, const std::string& pair);
+
+struct trend_point {
+  history_entry entry{};
+  double ratio = 0;  ///< to the anchor
+};
+
+/// One stage on one device with one configuration.
+struct trend {
+  std::string pair{};
+  std::string stage{};
+  std::string device{};
+  std::string config_sha256{};
+  std::size_t anchor = 0;             ///< index into points
+  std::vector<trend_point> points{};  ///< oldest first
+  std::vector<gate::change_point> changes{};
+};
+
+struct trend_request {
+  std::optional<std::string> stage{};   ///< nothing: all
+  std::optional<std::string> anchor{};  ///< beginning of a commit or of a measurement's id; nothing: the
+                                        ///< first accepted build, or where there is none the first
+};
+
+/// bad_input where the stage or the anchor is not in the history.
+std::vector<trend> make_trends(const std::string& pair, const std::vector<history_entry>& entries,
+                               const trend_request& request);
+
+std::string trends_markdown(const std::vector<trend>& trends);
+
+/// One panel a trend, one below the other; needs nothing from elsewhere.
+std::string trends_svg(const std::vector<trend>& trends);
+
+/// One sentence a change point: "decode_all on …: +3.1 % with 1a2b3c4 (2026-11-15T…)".
+std::vector<std::string> change_sentences(const std::vector<trend>& trends);
+
+}  // namespace profgate::baselines

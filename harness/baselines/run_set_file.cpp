@@ -1,0 +1,168 @@
+#include "baselines/run_set_file.h"
+
+#include <fmt/format.h>
+
+#include "artifacts/atomic_file.h"
+#include "artifacts/sha256.h"
+#include "core/error.h"
+#include "json_reader.h"
+#include "json_tree.h"
+
+namespace profgate::baselines {
+namespace fs = std::filesystem;
+namespace {
+
+/// 20 processes of 1,000 iterations of 8 stages are 2 MB.
+constexpr std::uint64_t max_file_bytes = std::uint64_t{64} << 20;
+constexpr std::string_view schema_major = "1.";
+
+const std::string remedy =
+    "restore the file from git, or measure the build again and accept it anew: profgate baseline accept";
+
+std::vector<std::string> read_texts(const json_reader& list) {
+  std::vector<std::string> texts;
+  for (const json_reader& item : list.items()) texts.push_back(item.text());
+  return texts;
+}
+
+acceptance read_acceptance(const json_reader& object) {
+  acceptance accepted;
+  accepted.accepted_utc = object.require("accepted_utc").text();
+  accepted.author = object.require("author").text();
+  accepted.reason = object.require("reason").text();
+  accepted.commit = object.require("commit").text();
+  accepted.previous_sha256 = object.require("previous_sha256").text();
+  return accepted;
+}
+
+gate::build_identity read_identity(const json_reader& object) {
+  gate::build_identity identity;
+  const auto text = [&](const char* key) { return object.require(key).text(); };
+  identity.pair = text("pair");
+  identity.model = text("model");
+  identity.config_sha256 = text("config_sha256");
+  identity.device_name = text("device_name");
+  identity.multiprocessors = object.require("multiprocessors").integer();
+  identity.is_profiled = object.require("is_profiled").boolean();
+  identity.commit = text("commit");
+  identity.is_dirty = object.require("is_dirty").boolean();
+  identity.profgate_version = text("profgate_version");
+  identity.host = text("host");
+  identity.boot_id = text("boot_id");
+  identity.device_uuid = text("device_uuid");
+  for (const auto& [name, version] : object.require("versions").members()) {
+    identity.versions[name] = version.text();
+  }
+  return identity;
+}
+
+gate::run_conditions read_conditions(const json_reader& object) {
+  gate::run_conditions conditions;
+  const auto quantity = [&](const char* key) -> std::optional<double> {
+    const std::optional<json_reader> value = object.find(key);
+    return value ? std::optional(value->quantity()) : std::nullopt;
+  };
+  conditions.sm_clock_mhz = quantity("sm_clock_mhz");
+  conditions.temperature_c = quantity("temperature_c");
+  conditions.power_w = quantity("power_w");
+  conditions.throttle_reasons = read_texts(object.require("throttle_reasons"));
+  conditions.foreign_processes = read_texts(object.require("foreign_processes"));
+  return conditions;
+}
+
+gate::process_record read_process(const json_reader& object) {
+  gate::process_record process;
+  process.slot = static_cast<std::size_t>(object.require("slot").integer());
+  process.started_utc = object.require("started_utc").text();
+  process.conditions = read_conditions(object.require("conditions"));
+  if (const auto spoiled = object.find("spoiled_by")) process.spoiled_by = spoiled->text();
+  for (const auto& [stage, values] : object.require("samples_ns").members()) {
+    std::vector<std::int64_t>& samples = process.samples_ns[stage];
+    for (const json_reader& value : values.items()) samples.push_back(value.integer(1));
+  }
+  return process;
+}
+
+gate::stage_structure read_structure(const json_reader& object) {
+  gate::stage_structure structure;
+  structure.tokens = object.require("tokens").integer();
+  if (const auto launches = object.find("launches")) structure.launches = launches->integer();
+  if (const auto nodes = object.find("graph_nodes")) structure.graph_nodes = nodes->integer();
+  if (const auto kernels = object.find("kernels")) {
+    const std::vector<std::string> names = read_texts(*kernels);
+    structure.kernels.emplace(names.begin(), names.end());
+  }
+  return structure;
+}
+
+gate::kernel_aggregate read_kernel(const json_reader& object) {
+  return {object.require("name").text(), object.require("operator_path").text(),
+          object.require("launches").integer(), object.require("total_ns").integer()};
+}
+
+gate::run_set read_runs(const json_reader& root) {
+  gate::run_set runs;
+  runs.identity = read_identity(root.require("identity"));
+  runs.created_utc = root.require("created_utc").text();
+  for (const json_reader& process : root.require("processes").items()) {
+    runs.processes.push_back(read_process(process));
+  }
+  for (const auto& [stage, structure] : root.require("structure").members()) {
+    runs.structure[stage] = read_structure(structure);
+  }
+  for (const json_reader& traced : root.require("kernels").items()) {
+    auto& stages = runs.kernels.emplace_back();
+    for (const auto& [stage, kernels] : traced.members()) {
+      for (const json_reader& kernel : kernels.items()) stages[stage].push_back(read_kernel(kernel));
+    }
+  }
+  return runs;
+}
+
+void check_schema(const json_reader& version, const std::string& file) {
+  const std::string written = version.text();
+  const std::size_t dot = written.find('.');
+  const bool is_version = dot != std::string::npos && dot > 0 && dot + 1 < written.size() &&
+                          written.find_first_not_of("0123456789.") == std::string::npos;
+  if (!is_version) version.fail(fmt::format("is {}, but must be like \"1.0\"", json_quoted(written)));
+  if (written.starts_with(schema_major)) return;
+  throw core::not_possible(
+      fmt::format("{}: a run set of schema {}, this profgate reads {}x", file, written, schema_major),
+      "measure the build again with this profgate and accept it anew: profgate baseline accept");
+}
+
+}  // namespace
+
+stored_run_set parse_run_set(std::string_view text, const std::string& file) {
+  const json_node document = parse_json(text, file, remedy);
+  const json_reader root(document, file, remedy);
+  check_schema(root.require("schema_version"), file);
+  stored_run_set stored;
+  stored.runs = read_runs(root);
+  stored.run_id = root.require("run_id").text();
+  for (const json_reader& accepted : root.require("accepted").items()) {
+    stored.accepted.push_back(read_acceptance(accepted));
+  }
+  const json_reader written = root.require("content_sha256");
+  stored.content_sha256 = artifacts::sha256_hex(canonical_text(document, "content_sha256"));
+  if (written.text() != stored.content_sha256) {
+    throw core::bad_input(
+        file, 0, "edited by hand: its content is not what its content_sha256 was made of",
+        "restore it from git, or measure the build and accept it anew: profgate baseline accept");
+  }
+  return stored;
+}
+
+stored_run_set read_run_set(const fs::path& file) {
+  return parse_run_set(artifacts::read_file(file, max_file_bytes), file.string());
+}
+
+std::string write_run_set(const fs::path& file, const stored_run_set& stored) {
+  const std::string text = run_set_text(stored);
+  std::error_code failed;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), failed);
+  artifacts::write_file_atomically(file, text);  // names what is wrong with the folder, if anything
+  return parse_run_set(text, file.string()).content_sha256;
+}
+
+}  // namespace profgate::baselines

@@ -1,0 +1,78 @@
+#include "baselines/waivers.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "artifacts/utc_time.h"
+
+namespace profgate::baselines {
+namespace {
+
+/// Dates of this form order as texts do.
+bool is_expired(const waiver& waived, const std::string& today) {
+  return waived.expires < today;
+}
+
+bool needs_waiver(const gate::stage_judgement& stage) {
+  return stage.which == gate::verdict::regressed || stage.exact.fails();
+}
+
+void apply(const waiver& waived, gate::stage_judgement& stage, gate::judgement& judged) {
+  const double slowdown = stage.numbers ? stage.numbers->slowdown_ratio : 0;
+  if (slowdown > waived.max_ratio) {
+    judged.notices.push_back(fmt::format("the waiver of {} for {} allows {:.1f} %, this is {:.1f} % ({})",
+                                         waived.owner, stage.stage, 100 * waived.max_ratio, 100 * slowdown,
+                                         waived.defined_at));
+    return;
+  }
+  stage.waived_by = fmt::format("{}, until {}: {}", waived.owner, waived.expires, waived.reason);
+}
+
+}  // namespace
+
+bool is_date(const std::string& text) {
+  constexpr std::string_view shape = "dddd-dd-dd";
+  if (text.size() != shape.size()) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool is_digit = text[i] >= '0' && text[i] <= '9';
+    if (shape[i] == 'd' ? !is_digit : text[i] != '-') return false;
+  }
+  const std::chrono::year_month_day date{
+      std::chrono::year(std::stoi(text.substr(0, 4))),
+      std::chrono::month(static_cast<unsigned>(std::stoi(text.substr(5, 2)))),
+      std::chrono::day(static_cast<unsigned>(std::stoi(text.substr(8, 2))))};
+  return date.ok();
+}
+
+std::string today_utc() {
+  return artifacts::utc_timestamp().substr(0, 10);
+}
+
+void apply_waivers(const std::vector<waiver>& waivers, const std::string& today, gate::judgement& judged) {
+  for (gate::stage_judgement& stage : judged.stages) {
+    if (!needs_waiver(stage)) continue;
+    for (const waiver& waived : waivers) {
+      if (waived.pair != judged.pair || waived.stage != stage.stage || is_expired(waived, today)) continue;
+      apply(waived, stage, judged);
+    }
+  }
+}
+
+void fail_expired(const std::vector<waiver>& waivers, const std::string& today, gate::judgement& judged) {
+  for (const waiver& waived : waivers) {
+    if (waived.pair != judged.pair || !is_expired(waived, today)) continue;
+    const std::string sentence = fmt::format("the waiver of {} for {} expired on {} ({}): {}", waived.owner,
+                                             waived.stage, waived.expires, waived.defined_at, waived.reason);
+    const bool fails_already =
+        judged.code == core::exit_code::judged_bad || judged.code == core::exit_code::bad_input;
+    if (fails_already) {
+      judged.notices.push_back(sentence);
+    } else {
+      judged.reason = sentence;
+      judged.code = core::exit_code::judged_bad;
+    }
+  }
+}
+
+}  // namespace profgate::baselines

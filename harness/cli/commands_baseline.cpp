@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include "artifacts/utc_time.h"
+#include "baselines/baseline_store.h"
+#include "baselines/comparability.h"
+#include "baselines/history.h"
+#include "baselines/judge.h"
+#include "commands.h"
+#include "core/units.h"
+#include "gate/rank_statistics.h"
+#include "run_set_source.h"
+#include "steps/run_command.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+/// "Ada <ada@example.org>", by git's own settings; empty where it has none.
+std::string git_author() {
+  const auto setting = [](const char* key) {
+    const std::string value = output_of({"git", "config", key}).value_or("");
+    return value.substr(0, value.find('\n'));
+  };
+  const std::string name = setting("user.name");
+  const std::string email = setting("user.email");
+  return name.empty() || email.empty() ? name + email : fmt::format("{} <{}>", name, email);
+}
+
+std::size_t counting_processes(const gate::run_set& runs, const std::string& stage) {
+  return baselines::stage_medians_ns(runs, stage, baselines::reduction_for(runs)).size();
+}
+
+void print_stages(const gate::run_set& runs) {
+  for (const std::string& stage : baselines::stages_of(runs)) {
+    const std::vector<double> medians =
+        baselines::stage_medians_ns(runs, stage, baselines::reduction_for(runs));
+    const std::string middle = medians.empty() ? "-" : core::format_duration(gate::median_of(medians));
+    fmt::print("  {:<16} {:>12}  median of {} processes that count\n", stage, middle,
+               counting_processes(runs, stage));
+  }
+}
+
+}  // namespace
+
+core::exit_code baseline_save(const baseline_save_options& options) {
+  const baselines::stored_run_set stored = run_set_of(options.source);
+  if (fs::exists(options.out) && !options.force) {
+    throw core::bad_input(fmt::format("{} exists", options.out.string()),
+                          "name another file, or add --force");
+  }
+  baselines::write_run_set(options.out, stored);
+  fmt::print("{}\n", options.out.string());
+  return core::exit_code::good;
+}
+
+core::exit_code baseline_list(const fs::path& baselines_dir) {
+  const std::vector<fs::path> names = baselines::list_baselines(baselines_dir);
+  if (names.empty()) fmt::print("no baselines in {}\n", baselines_dir.string());
+  core::exit_code code = core::exit_code::good;
+  for (const fs::path& name : names) {
+    try {
+      const baselines::stored_run_set stored = baselines::read_run_set(baselines_dir / name);
+      const gate::build_identity& identity = stored.runs.identity;
+      fmt::print("{}\n  {} on {}, commit {}", name.string(), identity.pair, baselines::device_text(identity),
+                 baselines::commit_text(identity));
+      if (stored.accepted.empty()) {
+        fmt::print(", never accepted\n");
+      } else {
+        const baselines::acceptance& last = stored.accepted.back();
+        fmt::print(", accepted {} by {}: {}\n", last.accepted_utc.substr(0, 10), last.author, last.reason);
+      }
+    } catch (const core::error& damaged) {  // the others are still worth listing
+      fmt::print("{}\n  {}\n  to fix it: {}\n", name.string(), damaged.what(), damaged.remedy());
+      code = core::exit_code::bad_input;
+    }
+  }
+  return code;
+}
+
+core::exit_code baseline_show(const baseline_show_options& options) {
+  const fs::path file = baselines::resolve_baseline(options.baselines_dir, options.name);
+  const baselines::stored_run_set stored = baselines::read_run_set(file);
+  const gate::build_identity& identity = stored.runs.identity;
+  fmt::print("{}\n  pair             {}\n  device           {}\n  settings         {}\n", file.string(),
+             identity.pair, baselines::device_text(identity), identity.config_sha256);
+  fmt::print("  commit           {}\n  measured         {} on {}\n  content          {}\n",
+             baselines::commit_text(identity), stored.runs.created_utc, identity.host, stored.content_sha256);
+  for (const auto& [name, version] : identity.versions) fmt::print("  {:<16} {}\n", name, version);
+  print_stages(stored.runs);
+  for (const baselines::acceptance& accepted : stored.accepted) {
+    fmt::print("  accepted         {} by {}, commit {}: {}\n", accepted.accepted_utc, accepted.author,
+               accepted.commit.substr(0, 7), accepted.reason);
+  }
+  return core::exit_code::good;
+}
+
+core::exit_code baseline_accept(const baseline_accept_options& options) {
+  baselines::accept_request request;
+  request.baselines_dir = options.baselines_dir;
+  request.reason = options.reason;
+  request.author = git_author();
+  request.replaces_sha256 = options.replaces;
+  const baselines::stored_run_set candidate = run_set_of(options.source);
+  baselines::require_appendable(options.history_file);  // what cannot be recorded is not accepted
+  const baselines::accepted_baseline accepted = baselines::accept_baseline(candidate, request);
+  fmt::print("{}\n", accepted.file.string());
+  print_stages(accepted.stored.runs);
+  fmt::print("commit this file: it is the baseline of {} from now on\n", accepted.stored.runs.identity.pair);
+  baselines::append_history(options.history_file, accepted.stored, baselines::history_kind::accepted);
+  return core::exit_code::good;
+}
+
+}  // namespace profgate::cli

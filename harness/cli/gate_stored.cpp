@@ -1,0 +1,52 @@
+#include "gate_stored.h"
+
+#include <fmt/format.h>
+
+#include "baselines/run_set_file.h"
+#include "gate_rules.h"
+#include "read_waivers.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+fs::path in_project(const pair_manifest& manifest, const config::resolved& config, const char* key) {
+  return (manifest.project_dir / config.text(key)).lexically_normal();
+}
+
+}  // namespace
+
+fs::path baselines_dir_of(const pair_manifest& manifest, const config::resolved& config) {
+  return in_project(manifest, config, "gate.baselines_dir");
+}
+
+fs::path history_file_of(const pair_manifest& manifest, const config::resolved& config) {
+  return in_project(manifest, config, "gate.history_file");
+}
+
+gate::judgement judge_against_stored(step_context& context, const gate::build_identity& identity,
+                                     const baselines::run_more& more) {
+  baselines::stored_request request;
+  request.baselines_dir = baselines_dir_of(context.manifest, context.config);
+  request.candidate.identity = identity;
+  request.rules = judge_rules_of(context.config);
+  if (!context.manifest.command_has_placeholders) {  // the whole process is timed, once
+    request.rules.reduction.discarded_iterations = 0;
+    request.rules.reduction.min_iterations = 1;
+  }
+  request.waivers = read_waivers(request.baselines_dir);
+  request.today = baselines::today_utc();
+  request.records_without_baseline = true;
+  request.accept_hint =
+      fmt::format("profgate baseline accept {} --reason \"…\"", fs::proximate(context.run_dir).string());
+  const baselines::stored_outcome outcome = baselines::judge_against_stored(std::move(request), more);
+  if (!outcome.candidate.processes.empty()) {
+    baselines::stored_run_set stored;
+    stored.run_id = context.run_dir.filename().string();
+    stored.runs = outcome.candidate;
+    baselines::write_run_set(context.run_dir / "gate" / baselines::candidate_runs_name, stored);
+  }
+  return outcome.judged;
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "baselines/waivers.h"
+
+namespace profgate::cli {
+
+/// Beside the baselines, in their folder.
+inline constexpr const char* waivers_name = "waivers.yaml";
+
+/// The waivers of a baselines folder; none where it has no such file. bad_input with the line for a field
+/// that is missing, unknown or makes no sense.
+std::vector<baselines::waiver> read_waivers(const std::filesystem::path& baselines_dir);
+
+/// The same of a text; `name` is what errors call it.
+std::vector<baselines::waiver> parse_waivers(std::string_view yaml, const std::string& name);
+
+}  // namespace profgate::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <filesystem>
+
+#include "baselines/run_set_file.h"
+
+namespace profgate::cli {
+
+/// The run set that a person means: a file, the folder of a comparison or a run directory whose gate ran (of
+/// these the candidate's). bad_input, with what to run first, where there is none.
+baselines::stored_run_set run_set_of(const std::filesystem::path& source);
+
+}  // namespace profgate::cli

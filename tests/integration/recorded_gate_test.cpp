@@ -1,0 +1,133 @@
+#include <fstream>
+
+#include "pair_fixture.h"
+
+/// Recorded comparisons through the real program: each folder of tests/data/gate says what must come out.
+namespace profgate::integration {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const fs::path recorded = fs::path(PROFGATE_TEST_DATA) / "gate";
+
+std::string contents_of(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+class recorded_gate : public pair_fixture {
+ protected:
+  command_result judge(const fs::path& baseline, const fs::path& candidate,
+                       const std::vector<std::string>& words = {}) const {
+    std::vector<std::string> all = {"gate", "--baseline", baseline.string(), "--candidate",
+                                    candidate.string()};
+    all.insert(all.end(), words.begin(), words.end());
+    return profgate(all);
+  }
+  command_result judge_case(const std::string& name, const std::vector<std::string>& words = {}) const {
+    return judge(recorded / name / "baseline.runs.json", recorded / name / "candidate.runs.json", words);
+  }
+  /// The case's baseline, changed by a person.
+  fs::path edited(const std::string& name, const std::function<std::string(std::string)>& edit) const {
+    const fs::path file = m_project / "edited.json";
+    std::ofstream(file) << edit(contents_of(recorded / name / "baseline.runs.json"));
+    return file;
+  }
+  fs::path candidate_of(const std::string& name) const { return recorded / name / "candidate.runs.json"; }
+};
+
+TEST_F(recorded_gate, says_of_every_case_what_is_expected) {
+  std::size_t cases = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(recorded)) {
+    if (!entry.is_directory()) continue;
+    ++cases;
+    SCOPED_TRACE(entry.path().filename().string());
+    const command_result result = judge_case(entry.path().filename().string());
+    std::ifstream expected(entry.path() / "expected.txt");
+    ASSERT_TRUE(expected.good());
+    for (std::string line; std::getline(expected, line);) {
+      const std::string value = line.substr(5);
+      if (line.starts_with("exit ")) {
+        EXPECT_EQ(std::to_string(result.exit_code), value) << result.output;
+      } else {
+        EXPECT_THAT(result.output, HasSubstr(value));
+      }
+    }
+  }
+  EXPECT_GE(cases, 8U);
+}
+
+TEST_F(recorded_gate, an_inconclusive_comparison_fails_a_release) {
+  EXPECT_EQ(judge_case("noisy", {"--inconclusive-fails"}).exit_code, 1);
+}
+
+TEST_F(recorded_gate, arms_of_one_comparison_can_be_judged_as_stored_numbers) {
+  const command_result result = judge_case("slower-5-percent", {"--stored"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("stored numbers"));
+}
+
+TEST_F(recorded_gate, a_corrupt_baseline_is_bad_input) {
+  const fs::path cut =
+      edited("same-build", [](const std::string& text) { return text.substr(0, text.size() / 2); });
+  const command_result result = judge(cut, candidate_of("same-build"));
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("edited.json:"), HasSubstr("truncated"), HasSubstr("to fix it")));
+  EXPECT_EQ(judge(m_project / "no-such-file.json", candidate_of("same-build")).exit_code, 2);
+}
+
+TEST_F(recorded_gate, a_tampered_baseline_is_detected) {
+  const fs::path tampered = edited("slower-5-percent", [](std::string text) {
+    const std::size_t digit = text.find("\"decode_all\": [") + std::string("\"decode_all\": [").size();
+    text[digit] = text[digit] == '9' ? '8' : '9';
+    return text;
+  });
+  const command_result result = judge(tampered, candidate_of("slower-5-percent"));
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("edited by hand"), HasSubstr("accept it anew")));
+}
+
+TEST_F(recorded_gate, a_merge_conflict_is_named_by_its_line) {
+  const fs::path conflict = edited("same-build", [](std::string text) {
+    return text.insert(text.find("  \"created_utc\""), "<<<<<<< HEAD\n");
+  });
+  const command_result result = judge(conflict, candidate_of("same-build"));
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("edited.json:4: "), HasSubstr("unfinished merge")));
+}
+
+TEST_F(recorded_gate, another_schema_is_not_comparable) {
+  const fs::path newer =
+      edited("same-build", [](std::string text) { return text.replace(text.find("\"1.0\""), 5, "\"2.0\""); });
+  const command_result result = judge(newer, candidate_of("same-build"));
+  EXPECT_EQ(result.exit_code, 77) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("not comparable"), HasSubstr("schema 2.0")));
+}
+
+TEST_F(recorded_gate, waivers_let_a_regression_pass_until_they_expire) {
+  const auto waive = [&](const std::string& expires, const std::string& max_ratio) {
+    fs::create_directories(m_project / "conf/baselines");
+    std::ofstream(m_project / "conf/baselines/waivers.yaml")
+        << "- pair: qwen3-0.6b.decode-b1\n  stage: decode_all\n  owner: ada\n  reason: the new sampler\n  "
+           "expires: "
+        << expires << "\n  max_ratio: " << max_ratio << "\n";
+    return judge_case("slower-5-percent");
+  };
+  const command_result waived = waive("2999-12-31", "0.08");
+  EXPECT_EQ(waived.exit_code, 0) << waived.output;
+  EXPECT_THAT(waived.output, AllOf(HasSubstr("regressed"), HasSubstr("waived by ada, until 2999-12-31")));
+  EXPECT_EQ(waive("2999-12-31", "0.03").exit_code, 1);
+  EXPECT_EQ(waive("2020-01-01", "0.08").exit_code, 1);
+  const command_result expired = judge_case("same-build");
+  EXPECT_EQ(expired.exit_code, 1) << "an expired waiver fails even where nothing got slower";
+  EXPECT_THAT(expired.last_line(), HasSubstr("waiver of ada for decode_all expired on 2020-01-01"));
+  const command_result no_date = waive("soon", "0.08");
+  EXPECT_EQ(no_date.exit_code, 2);
+  EXPECT_THAT(no_date.output, AllOf(HasSubstr("waivers.yaml:5"), HasSubstr("no date")));
+}
+
+}  // namespace
+}  // namespace profgate::integration

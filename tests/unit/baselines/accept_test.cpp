@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "artifacts/atomic_file.h"
+#include "baselines/baseline_store.h"
+#include "core/error.h"
+#include "made_runs.h"
+
+namespace profgate::baselines {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class accepting : public ::testing::Test {
+ protected:
+  accept_request request(const std::string& reason = "first build") const {
+    return {m_folder.path() / "baselines", reason, "Ada <ada@example.org>", std::nullopt, 8};
+  }
+  static stored_run_set runs_of(gate::run_set runs) { return {"", std::move(runs), {}, ""}; }
+
+  /// What accepting says; empty where it is accepted.
+  static std::string refusal_of(gate::run_set runs, const accept_request& wanted) {
+    try {
+      accept_baseline(runs_of(std::move(runs)), wanted);
+    } catch (const core::error& refused) {
+      return refused.what() + ("; to fix it: " + refused.remedy());
+    }
+    return "";
+  }
+
+  made_folder m_folder{::testing::UnitTest::GetInstance()->current_test_info()->name()};
+};
+
+TEST_F(accepting, leaves_one_file_a_key_and_a_record) {
+  const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
+  EXPECT_EQ(first.file.lexically_relative(request().baselines_dir),
+            "qwen3-0.6b/decode-b1/cccccccccccc-nvidia-h200x132.json");
+  const accepted_baseline second = accept_baseline(runs_of(made_later(8e6)), request("faster"));
+  EXPECT_EQ(second.file, first.file);
+  const stored_run_set now = read_run_set(first.file);
+  ASSERT_EQ(now.accepted.size(), 2U);
+  EXPECT_EQ(now.accepted[0].reason, "first build");
+  EXPECT_EQ(now.accepted[0].previous_sha256, "");
+  EXPECT_EQ(now.accepted[1].reason, "faster");
+  EXPECT_EQ(now.accepted[1].author, "Ada <ada@example.org>");
+  EXPECT_EQ(now.accepted[1].commit, std::string(40, 'b'));
+  EXPECT_EQ(now.accepted[1].previous_sha256, first.stored.content_sha256);
+  EXPECT_THAT(list_baselines(request().baselines_dir),
+              ElementsAre(fs::path("qwen3-0.6b/decode-b1/cccccccccccc-nvidia-h200x132.json")));
+}
+
+TEST_F(accepting, keys_do_not_collide) {
+  gate::run_set other = made_runs(9e6);
+  other.identity.multiprocessors = 114;
+  EXPECT_NE(baseline_name(made_runs(9e6).identity), baseline_name(other.identity));
+  other = made_runs(9e6);
+  other.identity.config_sha256 = std::string(64, 'd');
+  EXPECT_NE(baseline_name(made_runs(9e6).identity), baseline_name(other.identity));
+  other.identity.pair = "../../etc.passwd";
+  const std::string hostile = baseline_name(other.identity).string();
+  EXPECT_EQ(hostile.find(".."), hostile.rfind("..", 3)) << hostile;
+  EXPECT_THAT((fs::path("a") / hostile).lexically_normal().string(), HasSubstr("a/"));
+}
+
+TEST_F(accepting, needs_a_reason_and_an_author) {
+  EXPECT_THAT(refusal_of(made_runs(9e6), request("")), HasSubstr("--reason"));
+  EXPECT_THAT(refusal_of(made_runs(9e6), request(" \n\t")), HasSubstr("--reason"));
+  accept_request nobody = request();
+  nobody.author.clear();
+  EXPECT_THAT(refusal_of(made_runs(9e6), nobody), HasSubstr("git config user.name"));
+  EXPECT_FALSE(fs::exists(request().baselines_dir));
+}
+
+TEST_F(accepting, refuses_what_nothing_could_be_compared_with) {
+  gate::run_set dirty = made_runs(9e6);
+  dirty.identity.is_dirty = true;
+  EXPECT_THAT(refusal_of(dirty, request()),
+              AllOf(HasSubstr("uncommitted"), HasSubstr("commit, measure again")));
+  gate::run_set profiled = made_runs(9e6);
+  profiled.identity.is_profiled = true;
+  EXPECT_THAT(refusal_of(profiled, request()), HasSubstr("profiler"));
+  EXPECT_THAT(refusal_of(made_runs(9e6, 8), request()), HasSubstr("7 processes of decode_all that count"));
+  EXPECT_THAT(refusal_of(made_runs(9e6, 0), request()), HasSubstr("no samples"));
+  gate::run_set disturbed = made_runs(9e6);
+  disturbed.processes[2].conditions.foreign_processes = {"4711 python"};
+  EXPECT_THAT(refusal_of(disturbed, request()), HasSubstr("4711 python"));
+}
+
+TEST_F(accepting, tells_the_second_of_two_who_was_first_and_loses_nothing) {
+  accept_request mine = request("mine");
+  mine.replaces_sha256 = current_checksum(mine.baselines_dir, made_runs(9e6).identity);  // none yet
+  const accepted_baseline theirs = accept_baseline(runs_of(made_later(8e6)), request("theirs"));
+  EXPECT_THAT(refusal_of(made_runs(9e6), mine),
+              AllOf(HasSubstr("Ada"), HasSubstr("theirs"), HasSubstr("nothing was written"),
+                    HasSubstr("baseline show")));
+  EXPECT_EQ(read_run_set(theirs.file).content_sha256, theirs.stored.content_sha256);
+  mine.replaces_sha256 = theirs.stored.content_sha256;
+  EXPECT_EQ(accept_baseline(runs_of(made_runs(9e6)), mine).stored.accepted.size(), 2U);
+}
+
+TEST_F(accepting, does_not_write_over_a_damaged_baseline) {
+  const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
+  const std::string damaged = "<<<<<<< HEAD\n" + artifacts::read_file(first.file);
+  std::ofstream(first.file) << damaged;
+  EXPECT_THAT(refusal_of(made_later(8e6), request()),
+              AllOf(HasSubstr(":1: "), HasSubstr("unfinished merge")));
+  EXPECT_EQ(artifacts::read_file(first.file), damaged);
+}
+
+TEST_F(accepting, a_file_under_another_key_s_name_is_found_out) {
+  const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
+  gate::run_set other = made_runs(9e6);
+  other.identity.device_name = "NVIDIA H100";
+  const fs::path wrong = request().baselines_dir / baseline_name(other.identity);
+  fs::copy_file(first.file, wrong);
+  EXPECT_THROW(find_baseline(request().baselines_dir, other.identity), core::bad_input);
+}
+
+TEST_F(accepting, a_baseline_is_found_by_pair_name_or_path) {
+  const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
+  const fs::path folder = request().baselines_dir;
+  EXPECT_EQ(resolve_baseline(folder, "qwen3-0.6b.decode-b1"), first.file);
+  EXPECT_EQ(resolve_baseline(folder, "qwen3-0.6b/decode-b1/cccc"), first.file);
+  EXPECT_EQ(resolve_baseline(folder, first.file.string()), first.file);
+  EXPECT_THROW(resolve_baseline(folder, "llama"), core::bad_input);
+  gate::run_set other = made_runs(9e6);
+  other.identity.multiprocessors = 114;
+  accept_baseline(runs_of(other), request());
+  EXPECT_THROW(resolve_baseline(folder, "qwen3-0.6b.decode-b1"), core::bad_input);
+}
+
+TEST_F(accepting, the_run_directories_of_baselines_are_known_to_retention) {
+  stored_run_set stored = runs_of(made_runs(9e6));
+  stored.run_id = "20261115-090000-qwen3-0.6b.decode-b1";
+  accept_baseline(stored, request());
+  std::ofstream(request().baselines_dir / "broken.json") << "{";
+  EXPECT_THAT(run_ids_of_baselines(request().baselines_dir), ElementsAre(stored.run_id));
+}
+
+}  // namespace
+}  // namespace profgate::baselines

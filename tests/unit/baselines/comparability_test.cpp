@@ -1,0 +1,94 @@
+#include "baselines/comparability.h"
+
+#include <gmock/gmock.h>
+
+#include "made_runs.h"
+
+namespace profgate::baselines {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class comparability_of_two : public ::testing::Test {
+ protected:
+  std::vector<std::string> obstacles() const { return compare_identities(m_baseline, m_candidate).obstacles; }
+  std::vector<std::string> warnings() const { return compare_identities(m_baseline, m_candidate).warnings; }
+
+  gate::run_set m_baseline = made_runs(9e6);
+  gate::run_set m_candidate = made_later(9e6);
+};
+
+TEST_F(comparability_of_two, another_commit_is_what_it_is_for) {
+  EXPECT_THAT(obstacles(), IsEmpty());
+  EXPECT_THAT(warnings(), IsEmpty());
+}
+
+TEST_F(comparability_of_two, another_key_is_not_comparable) {
+  m_candidate.identity.device_name = "NVIDIA H100";
+  EXPECT_THAT(obstacles(), ElementsAre(AllOf(HasSubstr("NVIDIA H200×132"), HasSubstr("NVIDIA H100×132"))));
+  m_candidate = made_later(9e6);
+  m_candidate.identity.multiprocessors = 114;
+  EXPECT_THAT(obstacles(), ElementsAre(HasSubstr("×114")));
+  m_candidate = made_later(9e6);
+  m_candidate.identity.config_sha256 = std::string(64, 'd');
+  EXPECT_THAT(obstacles(), ElementsAre(HasSubstr("configuration")));
+  m_candidate = made_later(9e6);
+  m_candidate.identity.pair = "other.decode-b1";
+  EXPECT_THAT(obstacles(), ElementsAre(HasSubstr("other.decode-b1")));
+}
+
+TEST_F(comparability_of_two, profiled_times_never_meet_bare_ones) {
+  m_candidate.identity.is_profiled = true;
+  EXPECT_THAT(obstacles(), ElementsAre(HasSubstr("under a profiler")));
+}
+
+TEST_F(comparability_of_two, a_dirty_baseline_is_an_obstacle_and_a_dirty_candidate_is_not) {
+  m_candidate.identity.is_dirty = true;
+  EXPECT_THAT(obstacles(), IsEmpty());
+  m_baseline.identity.is_dirty = true;
+  EXPECT_THAT(obstacles(), ElementsAre(HasSubstr("uncommitted")));
+  EXPECT_THAT(compare_arms(m_baseline, m_candidate).obstacles, IsEmpty())
+      << "arms are built from whatever is there";
+}
+
+TEST_F(comparability_of_two,
+       hardware_slowdowns_and_foreign_processes_are_obstacles_unless_the_run_was_repeated) {
+  m_candidate.processes[3].conditions.throttle_reasons = {"hardware_thermal_slowdown"};
+  m_candidate.processes[4].conditions.foreign_processes = {"4711 python"};
+  EXPECT_THAT(obstacles(),
+              ElementsAre(HasSubstr("hardware_thermal_slowdown in 1 of"), HasSubstr("4711 python")));
+  m_candidate.processes[3].spoiled_by = "slowed down";
+  m_candidate.processes[4].spoiled_by = "not alone";
+  EXPECT_THAT(obstacles(), IsEmpty());
+  m_candidate.processes[5].conditions.throttle_reasons = {"software_power_cap"};
+  EXPECT_THAT(obstacles(), IsEmpty()) << "prefill runs into the power limit every time";
+}
+
+TEST_F(comparability_of_two, versions_host_and_clock_are_warnings) {
+  m_candidate.identity.versions = {{"driver", "590.1"}, {"cublaslt", "13.1"}};
+  m_candidate.identity.host = "other-node";
+  for (gate::process_record& process : m_candidate.processes) process.conditions.sm_clock_mhz = 1950;
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("cublaslt was unknown"), HasSubstr("driver was 580.159.04"),
+                                      HasSubstr("1980 MHz"), HasSubstr("other-node")));
+  EXPECT_THAT(obstacles(), IsEmpty());
+  for (gate::process_record& process : m_candidate.processes) process.conditions.sm_clock_mhz = 1965;
+  EXPECT_THAT(warnings(), ::testing::Not(::testing::Contains(HasSubstr("MHz")))) << "0.8 % is within 1 %";
+}
+
+TEST(interleaved_arms, take_turns_in_one_session) {
+  const gate::run_set baseline = made_runs(9e6, 12, 0);
+  const gate::run_set candidate = made_runs(9e6, 12, 1);
+  EXPECT_TRUE(are_interleaved(baseline, candidate));
+  EXPECT_FALSE(are_interleaved(baseline, made_runs(9e6, 12, 0))) << "the same slots";
+  EXPECT_FALSE(are_interleaved(baseline, made_runs(9e6, 12, 100))) << "one after the other";
+  EXPECT_FALSE(are_interleaved(baseline, made_later(9e6))) << "another boot";
+  gate::run_set elsewhere = candidate;
+  elsewhere.identity.device_uuid = "GPU-2";
+  EXPECT_FALSE(are_interleaved(baseline, elsewhere));
+}
+
+}  // namespace
+}  // namespace profgate::baselines

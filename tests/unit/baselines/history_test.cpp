@@ -1,0 +1,162 @@
+#include "baselines/history.h"
+
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+
+#include <fstream>
+
+#include "artifacts/atomic_file.h"
+#include "core/error.h"
+#include "made_runs.h"
+
+namespace profgate::baselines {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* pair_name = "qwen3-0.6b.decode-b1";
+
+class history : public ::testing::Test {
+ protected:
+  /// The build of one night; `night` counts from 1.
+  static stored_run_set build_of(int night, double decode_ns) {
+    stored_run_set stored{"", made_runs(decode_ns), {}, ""};
+    stored.runs.created_utc =
+        "2026-10-" + std::string(night < 10 ? "0" : "") + std::to_string(night) + "T03:00:00Z";
+    stored.runs.identity.commit = std::to_string(1000000 + night) + std::string(33, 'e');
+    return stored;
+  }
+  /// 10 nights at one level, 10 that are 4 % slower.
+  void fill() {
+    for (int night = 1; night <= 20; ++night) {
+      const double noise = 1 + 0.001 * (night * 3 % 5);
+      append_history(m_file, build_of(night, 9e6 * noise * (night > 10 ? 1.04 : 1)),
+                     night == 3 ? history_kind::accepted : history_kind::nightly);
+    }
+  }
+  std::vector<trend> trends(const trend_request& request = {}) const {
+    return make_trends(pair_name, read_history(m_file, pair_name), request);
+  }
+
+  made_folder m_folder{::testing::UnitTest::GetInstance()->current_test_info()->name()};
+  fs::path m_file = m_folder.path() / "deep" / "history.sqlite";
+};
+
+TEST_F(history, appending_twice_is_appending_once) {
+  EXPECT_TRUE(append_history(m_file, build_of(1, 9e6), history_kind::nightly));
+  EXPECT_FALSE(append_history(m_file, build_of(1, 9e6), history_kind::nightly));
+  std::vector<history_entry> entries = read_history(m_file, pair_name);
+  ASSERT_EQ(entries.size(), 2U);  // stages
+  EXPECT_EQ(entries[0].stage, "decode_all");
+  EXPECT_EQ(entries[0].kind, history_kind::nightly);
+  EXPECT_EQ(entries[0].processes, 11);
+  EXPECT_NEAR(entries[0].median_ns, 9e6, 0.05e6);
+  EXPECT_FALSE(append_history(m_file, build_of(1, 9e6), history_kind::accepted));
+  entries = read_history(m_file, pair_name);
+  EXPECT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].kind, history_kind::accepted);
+  EXPECT_TRUE(append_history(m_file, build_of(2, 9e6), history_kind::nightly));
+  EXPECT_EQ(read_history(m_file, pair_name).size(), 4U);
+  EXPECT_TRUE(read_history(m_file, "another.pair").empty());
+}
+
+TEST_F(history, a_change_of_level_falls_on_its_commit) {
+  fill();
+  const std::vector<trend> all = trends();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].stage, "decode_all");
+  EXPECT_EQ(all[0].anchor, 2U) << "the first accepted build";
+  EXPECT_DOUBLE_EQ(all[0].points[2].ratio, 1);
+  ASSERT_EQ(all[0].changes.size(), 1U);
+  EXPECT_EQ(all[0].changes[0].index, 10U);
+  EXPECT_NEAR(all[0].changes[0].shift_ratio, 0.04, 0.005);
+  EXPECT_TRUE(all[1].changes.empty()) << "prefill stayed as it was";
+  EXPECT_THAT(change_sentences(all),
+              ElementsAre(AllOf(HasSubstr("decode_all"), HasSubstr("+4.0 %"), HasSubstr("1000011"))));
+}
+
+TEST_F(history, another_device_is_another_series) {
+  fill();
+  stored_run_set elsewhere = build_of(5, 20e6);
+  elsewhere.runs.identity.device_name = "NVIDIA H100";
+  append_history(m_file, elsewhere, history_kind::nightly);
+  EXPECT_EQ(trends().size(), 4U);
+  trend_request decode;
+  decode.stage = "decode_all";
+  EXPECT_EQ(trends(decode).size(), 2U);
+}
+
+TEST_F(history, the_anchor_can_be_chosen) {
+  fill();
+  trend_request request;
+  request.anchor = "1000012";
+  EXPECT_EQ(trends(request)[0].anchor, 11U);
+  EXPECT_DOUBLE_EQ(trends(request)[0].points[11].ratio, 1);
+  request.anchor = "feed";
+  EXPECT_THROW(trends(request), core::bad_input);
+  request = {};
+  request.stage = "vision";
+  EXPECT_THROW(trends(request), core::bad_input);
+  EXPECT_THROW(make_trends("nobody.knows", {}, {}), core::bad_input);
+}
+
+TEST_F(history, what_people_see_is_escaped) {
+  stored_run_set hostile = build_of(1, 9e6);
+  hostile.runs.identity.device_name = "<script>|`x`";
+  hostile.runs.identity.commit = "</text><script>";
+  append_history(m_file, hostile, history_kind::nightly);
+  const std::string svg = trends_svg(trends());
+  EXPECT_THAT(svg, AllOf(HasSubstr("<svg "), HasSubstr("</svg>"), Not(HasSubstr("<script"))));
+  EXPECT_THAT(trends_markdown(trends()),
+              AllOf(HasSubstr("| anchor |"), Not(HasSubstr("<script")), Not(HasSubstr("|`x"))));
+}
+
+TEST_F(history, views_show_the_change) {
+  fill();
+  EXPECT_THAT(trends_markdown(trends()),
+              AllOf(HasSubstr("- decode"), HasSubstr("level changed by +4.0 %"), HasSubstr("1.0")));
+  EXPECT_THAT(trends_svg(trends()), AllOf(HasSubstr("class=\"slower\""), HasSubstr("+4.0 % with 1000011eee"),
+                                          Not(HasSubstr("nan"))));
+}
+
+TEST_F(history, a_file_that_is_no_history_stays_as_it_is) {
+  fs::create_directories(m_file.parent_path());
+  const std::string text = "precious notes, not a database\n";
+  std::ofstream(m_file) << text;
+  EXPECT_THROW(append_history(m_file, build_of(1, 9e6), history_kind::nightly), core::bad_input);
+  EXPECT_THROW(read_history(m_file, pair_name), core::bad_input);
+  EXPECT_EQ(artifacts::read_file(m_file), text);
+}
+
+TEST_F(history, a_database_of_somebody_else_stays_as_it_is) {
+  fs::create_directories(m_file.parent_path());
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(m_file.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "CREATE TABLE precious (x)", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(database);
+  const std::string before = artifacts::read_file(m_file);
+  EXPECT_THROW(append_history(m_file, build_of(1, 9e6), history_kind::nightly), core::bad_input);
+  EXPECT_EQ(artifacts::read_file(m_file), before);
+}
+
+TEST_F(history, a_damaged_history_is_refused_and_not_made_worse) {
+  fill();
+  const auto size = fs::file_size(m_file);
+  fs::resize_file(m_file, size / 2);
+  const std::string before = artifacts::read_file(m_file);
+  EXPECT_THROW(append_history(m_file, build_of(30, 9e6), history_kind::nightly), core::bad_input);
+  EXPECT_THROW(read_history(m_file, pair_name), core::bad_input);
+  EXPECT_EQ(artifacts::read_file(m_file), before);
+}
+
+TEST_F(history, none_yet_is_said_and_none_is_made) {
+  EXPECT_THROW(read_history(m_file, pair_name), core::bad_input);
+  EXPECT_FALSE(fs::exists(m_file));
+}
+
+}  // namespace
+}  // namespace profgate::baselines

@@ -1,0 +1,144 @@
+#include "baselines/judge.h"
+
+#include <gmock/gmock.h>
+
+#include "made_runs.h"
+
+namespace profgate::baselines {
+namespace {
+
+using gate::verdict;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* today = "2026-11-15";
+
+/// Both arms of one comparison, 16 runs of each that count: 6 for the screen and 10 to confirm.
+gate::judgement interleaved(double baseline_ns, double candidate_ns, const judge_rules& rules = {}) {
+  return judge_run_sets(made_runs(baseline_ns, 17, 0), made_runs(candidate_ns, 17, 1), rules, {}, today);
+}
+
+const gate::stage_judgement& stage_of(const gate::judgement& judged, const std::string& name) {
+  for (const gate::stage_judgement& stage : judged.stages) {
+    if (stage.stage == name) return stage;
+  }
+  throw std::runtime_error("no stage " + name);
+}
+
+TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {
+  const gate::judgement slower = interleaved(9e6, 9.45e6);
+  EXPECT_TRUE(slower.is_interleaved);
+  EXPECT_EQ(slower.overall, verdict::regressed);
+  EXPECT_EQ(slower.code, core::exit_code::judged_bad);
+  EXPECT_THAT(slower.reason, HasSubstr("decode_all"));
+  EXPECT_EQ(stage_of(slower, "prefill").which, verdict::unchanged);
+  EXPECT_NEAR(stage_of(slower, "decode_all").numbers->slowdown_ratio, 0.05, 0.005);
+
+  EXPECT_EQ(interleaved(9e6, 9e6).code, core::exit_code::good);
+  const gate::judgement faster = interleaved(9e6, 8.5e6);
+  EXPECT_EQ(stage_of(faster, "decode_all").which, verdict::improved);
+  EXPECT_EQ(faster.code, core::exit_code::good);
+}
+
+TEST(judging, stored_numbers_get_the_wide_margin) {
+  const gate::judgement five = judge_run_sets(made_runs(9e6), made_later(9.45e6), {}, {}, today);
+  EXPECT_FALSE(five.is_interleaved);
+  EXPECT_EQ(five.code, core::exit_code::good) << "5 % is within the 8 % of another session";
+  const gate::judgement ten = judge_run_sets(made_runs(9e6), made_later(10e6), {}, {}, today);
+  EXPECT_EQ(ten.overall, verdict::regressed);
+  EXPECT_EQ(ten.code, core::exit_code::judged_bad);
+}
+
+TEST(judging, an_absent_stage_is_missing_and_one_the_baseline_lacks_is_new) {
+  gate::run_set candidate = made_later(9e6);
+  for (gate::process_record& process : candidate.processes) {
+    process.samples_ns["vision"] = process.samples_ns["prefill"];
+    process.samples_ns.erase("prefill");
+  }
+  const gate::judgement judged = judge_stored(made_runs(9e6), candidate, {}, {}, today);
+  EXPECT_EQ(stage_of(judged, "prefill").which, verdict::missing);
+  EXPECT_EQ(stage_of(judged, "vision").which, verdict::new_stage);
+  EXPECT_EQ(judged.code, core::exit_code::judged_bad);
+  EXPECT_THAT(judged.reason, HasSubstr("prefill"));
+
+  judge_rules decode_alone;
+  decode_alone.stages = {"decode_all"};
+  EXPECT_EQ(judge_stored(made_runs(9e6), candidate, decode_alone, {}, today).code, core::exit_code::good);
+  decode_alone.stages = {"decode_all", "no_such_stage"};
+  EXPECT_EQ(judge_stored(made_runs(9e6), candidate, decode_alone, {}, today).code,
+            core::exit_code::judged_bad);
+}
+
+TEST(judging, too_few_runs_are_missing_and_a_short_baseline_is_not_comparable) {
+  EXPECT_EQ(judge_stored(made_runs(9e6), made_later(9e6, 8), {}, {}, today).overall, verdict::missing);
+  EXPECT_EQ(judge_stored(made_runs(9e6), made_later(9e6, 9), {}, {}, today).overall, verdict::unchanged);
+  EXPECT_EQ(judge_stored(made_runs(9e6, 8), made_later(9e6), {}, {}, today).overall, verdict::not_comparable);
+  EXPECT_EQ(judge_run_sets(made_runs(9e6, 6, 0), made_runs(9e6, 6, 1), {}, {}, today).overall,
+            verdict::missing)
+      << "the first of 6 does not count";
+}
+
+TEST(judging, spoiled_processes_do_not_count) {
+  gate::run_set candidate = made_later(9e6, 9);
+  candidate.processes.push_back(made_process(100, 20e6));
+  candidate.processes.back().spoiled_by = "another process";
+  const gate::judgement judged = judge_stored(made_runs(9e6), candidate, {}, {}, today);
+  EXPECT_EQ(judged.overall, verdict::unchanged);
+  EXPECT_EQ(judged.discarded_runs, 1U);
+  EXPECT_EQ(stage_of(judged, "decode_all").numbers->candidate_runs, 8U);
+}
+
+TEST(judging, the_order_is_that_of_the_slots) {
+  gate::run_set runs = made_runs(9e6, 9);
+  std::reverse(runs.processes.begin(), runs.processes.end());
+  runs.processes.back().samples_ns["decode_all"].assign(23,
+                                                        99'000'000);  // slot 0: dropped, wherever it stands
+  for (const double median : stage_medians_ns(runs, "decode_all", {})) EXPECT_LT(median, 10e6);
+}
+
+TEST(judging, exact_changes_fail_where_the_rules_ask_for_it_and_say_what_changed) {
+  gate::run_set baseline = made_runs(9e6);
+  gate::run_set candidate = made_later(9e6);
+  baseline.structure["decode_all"] = {{{"f", "g"}}, 16, 16, 200};
+  candidate.structure["decode_all"] = {{{"f", "h"}}, 32, 16, 200};
+  gate::judgement judged = judge_stored(baseline, candidate, {}, {}, today);
+  EXPECT_EQ(judged.code, core::exit_code::good);
+  EXPECT_EQ(stage_of(judged, "decode_all").exact.changes.size(), 3U);
+  judge_rules strict;
+  strict.exact.launches_fail = true;
+  judged = judge_stored(baseline, candidate, strict, {}, today);
+  EXPECT_EQ(judged.code, core::exit_code::judged_bad);
+  EXPECT_THAT(judged.reason, HasSubstr("launches a token: 1 → 2"));
+
+  candidate.structure["decode_all"].tokens = 64;
+  judged = judge_stored(baseline, candidate, strict, {}, today);
+  EXPECT_EQ(judged.code, core::exit_code::good) << "other numbers of tokens are no structure to compare";
+  EXPECT_THAT(stage_of(judged, "decode_all").exact.not_compared, ::testing::Contains(HasSubstr("64")));
+}
+
+TEST(judging, what_is_not_comparable_is_skipped_with_every_reason) {
+  gate::run_set candidate = made_later(20e6);
+  candidate.identity.device_name = "NVIDIA H100";
+  candidate.identity.is_profiled = true;
+  const gate::judgement judged = judge_run_sets(made_runs(9e6), candidate, {}, {}, today);
+  EXPECT_EQ(judged.overall, verdict::not_comparable);
+  EXPECT_EQ(judged.code, core::exit_code::not_possible);
+  EXPECT_THAT(judged.reason, AllOf(HasSubstr("H100"), HasSubstr("profiler")));
+}
+
+TEST(judging, a_program_that_does_not_time_itself_has_one_sample_a_process) {
+  gate::run_set baseline = made_runs(9e6);
+  gate::run_set candidate = made_later(9e6);
+  for (gate::run_set* runs : {&baseline, &candidate}) {
+    for (gate::process_record& process : runs->processes) {
+      process.samples_ns = {{"process", {process.samples_ns.at("decode_all")[7]}}};
+    }
+  }
+  judge_rules rules;
+  EXPECT_EQ(judge_stored(baseline, candidate, rules, {}, today).code, core::exit_code::not_possible);
+  rules.reduction = reduction_for(candidate);
+  EXPECT_EQ(judge_stored(baseline, candidate, rules, {}, today).overall, verdict::unchanged);
+}
+
+}  // namespace
+}  // namespace profgate::baselines

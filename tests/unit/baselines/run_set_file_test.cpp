@@ -1,0 +1,166 @@
+#include "baselines/run_set_file.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "core/error.h"
+#include "made_runs.h"
+
+namespace profgate::baselines {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+stored_run_set everything() {
+  stored_run_set stored;
+  stored.run_id = "20261115-090000-qwen3-0.6b.decode-b1";
+  stored.runs = made_runs(9e6, 3);
+  stored.runs.processes[1].spoiled_by = "a foreign process: 4711 \"python\"";
+  stored.runs.processes[1].conditions = {
+      1980.123456789, 41.0 / 3, 1e-7, {"software_power_cap"}, {"4711 python"}};
+  stored.runs.structure["decode_all"] = {{{"a<int, 3>(b\"\\\n)", "gemv|x`", "\xff\xfe"}}, 37, 16, 227};
+  stored.runs.structure["prefill"] = {};
+  stored.runs.kernels = {{{"decode_all", {{"k", "attn.qkv", 28, 12345}}}}, {}};
+  stored.accepted = {
+      {"2026-11-15T10:00:00Z", "Ada <ada@example.org>", "faster: “graphs”", std::string(40, 'a'), ""}};
+  return stored;
+}
+
+/// What reading `text` says; empty where it reads.
+std::string fault_of(const std::string& text) {
+  try {
+    parse_run_set(text, "b.json");
+  } catch (const core::bad_input& wrong) {
+    return wrong.what() + ("; to fix it: " + wrong.remedy());
+  }
+  return "";
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return at == std::string::npos ? text : text.replace(at, what.size(), by);
+}
+
+TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
+  const std::string text = run_set_text(everything());
+  const stored_run_set read = parse_run_set(text, "b.json");
+  EXPECT_EQ(run_set_text(read), text);
+  EXPECT_EQ(read.runs.processes[1].conditions.sm_clock_mhz, 1980.123456789);
+  EXPECT_EQ(read.runs.processes[1].spoiled_by, everything().runs.processes[1].spoiled_by);
+  EXPECT_EQ(read.runs.processes[2].samples_ns, everything().runs.processes[2].samples_ns);
+  EXPECT_EQ(read.runs.structure.at("decode_all").launches, 37);
+  EXPECT_EQ(read.runs.structure.at("decode_all").kernels->size(), 3U);
+  EXPECT_FALSE(read.runs.structure.at("prefill").kernels);
+  EXPECT_EQ(read.runs.kernels.at(0).at("decode_all").at(0).total_ns, 12345);
+  EXPECT_EQ(read.accepted.at(0).reason, "faster: “graphs”");
+  EXPECT_EQ(read.runs.identity.versions, everything().runs.identity.versions);
+}
+
+TEST(run_set_file, one_process_is_one_line_and_keys_are_sorted) {
+  const std::string text = run_set_text(everything());
+  std::size_t lines = 0;
+  for (std::size_t at = text.find("    {\"conditions\""); at != std::string::npos;
+       at = text.find("\n    {\"conditions\"", at + 1)) {
+    ++lines;
+  }
+  EXPECT_EQ(lines, 3U);
+  std::size_t last = 0;
+  for (const char* key :
+       {"\"accepted\"", "\"content_sha256\"", "\"created_utc\"", "\"identity\"", "\"kernels\"",
+        "\"processes\"", "\"run_id\"", "\"schema_version\"", "\"structure\""}) {
+    const std::size_t at = text.find(std::string("\n  ") + key);
+    ASSERT_NE(at, std::string::npos) << key;
+    EXPECT_GT(at, last) << key;
+    last = at;
+  }
+}
+
+TEST(run_set_file, a_changed_number_is_an_edit_by_hand) {
+  const std::string text = run_set_text(everything());
+  const std::string sample = std::to_string(everything().runs.processes[0].samples_ns.at("decode_all")[5]);
+  EXPECT_THAT(fault_of(replaced(text, sample, "1" + sample)),
+              AllOf(HasSubstr("b.json"), HasSubstr("edited by hand"), HasSubstr("accept it anew")));
+  EXPECT_THAT(fault_of(replaced(text, "Ada", "Bob")), HasSubstr("edited by hand"));
+  EXPECT_THAT(fault_of(replaced(text, "\"is_dirty\": false", "\"is_dirty\": true")),
+              HasSubstr("edited by hand"));
+}
+
+TEST(run_set_file, white_space_is_no_content) {
+  std::string text = run_set_text(everything());
+  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 2))
+    text.insert(at, "\r");
+  EXPECT_EQ(fault_of(text), "");
+}
+
+TEST(run_set_file, a_merge_conflict_is_named_with_its_line_and_what_to_do) {
+  const std::string text = run_set_text(everything());
+  const std::string conflict = replaced(
+      text, "  \"created_utc\"", "<<<<<<< HEAD\n  \"created_utc\": \"x\",\n=======\n  \"created_utc\"");
+  EXPECT_THAT(fault_of(conflict),
+              AllOf(HasSubstr("b.json:6: "), HasSubstr("unfinished merge"), HasSubstr("--theirs")));
+}
+
+TEST(run_set_file, wherever_it_is_cut_off_it_is_refused) {
+  const std::string text = run_set_text(everything());
+  for (std::size_t length = 0; length + 2 < text.size(); length += 7) {
+    EXPECT_NE(fault_of(text.substr(0, length)), "") << length;
+  }
+  EXPECT_THAT(fault_of(text.substr(0, text.size() / 2)), AllOf(HasSubstr("b.json:"), HasSubstr("truncated")));
+}
+
+TEST(run_set_file, what_cannot_be_is_named_with_its_line) {
+  const std::string text = run_set_text(everything());
+  const std::string slot = "\"slot\": 2";
+  EXPECT_THAT(fault_of(replaced(text, slot, "\"slot\": -2")),
+              AllOf(HasSubstr("b.json:"), HasSubstr("processes[1].slot")));
+  EXPECT_THAT(fault_of(replaced(text, slot, "\"slot\": 2.5")), HasSubstr("whole number"));
+  EXPECT_THAT(fault_of(replaced(text, slot, "\"slot\": NaN")), HasSubstr("NaN"));
+  EXPECT_THAT(fault_of(replaced(text, slot, "\"slot\": 99999999999999999999")),
+              HasSubstr("99999999999999999999"));
+  EXPECT_THAT(fault_of(replaced(text, slot, "\"slot\": \"2\"")), HasSubstr("whole number"));
+  EXPECT_THAT(fault_of(replaced(text, slot, "\"slot\": 2, \"slot\": 3")), HasSubstr("twice"));
+  EXPECT_THAT(fault_of(replaced(text, "\"power_w\": 1e-07", "\"power_w\": 1e999")), HasSubstr("power_w"));
+  EXPECT_THAT(fault_of(replaced(text, "{\"decode_all\": [", "{\"decode_all\": [0, ")),
+              HasSubstr("samples_ns.decode_all[0]"));
+  EXPECT_THAT(fault_of(replaced(text, "\"multiprocessors\": 132", "\"multiprocessors\": null")),
+              HasSubstr("multiprocessors"));
+  EXPECT_THAT(fault_of(text + "{}"), HasSubstr("after the end"));
+  EXPECT_THAT(fault_of("\xff\xfe"), HasSubstr("UTF-8"));
+  EXPECT_THAT(fault_of(std::string(100000, '[')), HasSubstr("levels deep"));
+  EXPECT_THAT(fault_of("{}"), HasSubstr("schema_version"));
+  EXPECT_THAT(fault_of("[]"), HasSubstr("object"));
+}
+
+TEST(run_set_file, another_major_schema_is_not_possible_here_and_garbage_in_its_place_is_bad_input) {
+  const std::string text = run_set_text(everything());
+  EXPECT_THROW(parse_run_set(replaced(text, "\"1.0\"", "\"2.0\""), "b.json"), core::not_possible);
+  EXPECT_THROW(parse_run_set(replaced(text, "\"1.0\"", "\"11.0\""), "b.json"), core::not_possible);
+  EXPECT_THAT(fault_of(replaced(text, "\"1.0\"", "\"new\"")), HasSubstr("schema_version"));
+  EXPECT_THAT(fault_of(replaced(text, "\"1.0\"", "1")), HasSubstr("schema_version"));
+}
+
+TEST(run_set_file, what_no_file_may_hold_is_not_written) {
+  stored_run_set stored = everything();
+  stored.runs.processes[0].conditions.power_w = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(run_set_text(stored), core::bad_input);
+  stored = everything();
+  stored.runs.processes[0].samples_ns["decode_all"][0] = 0;
+  EXPECT_THROW(run_set_text(stored), core::bad_input);
+}
+
+TEST(run_set_file, a_measurement_keeps_its_id_when_it_is_accepted) {
+  stored_run_set stored = everything();
+  EXPECT_EQ(measurement_id(stored), stored.run_id);
+  stored.run_id.clear();
+  const std::string by_content = measurement_id(stored);
+  stored.accepted.clear();
+  EXPECT_EQ(measurement_id(stored), by_content);
+  stored.runs.processes.pop_back();
+  EXPECT_NE(measurement_id(stored), by_content);
+}
+
+}  // namespace
+}  // namespace profgate::baselines
