@@ -47,6 +47,17 @@ core::exit_code analyze(const std::filesystem::path& run);
 core::exit_code render(const std::filesystem::path& run,
                        const std::optional<std::filesystem::path>& templates_dir);
 
+/// `a` and `b`: see compare_inputs.h.
+struct compare_options {
+  std::string a;
+  std::string b;
+  std::filesystem::path runs_dir = "tmp/stage2";
+  std::optional<std::string> pair;
+  std::optional<std::filesystem::path> out;
+  bool as_json = false;
+};
+core::exit_code compare(const compare_options& options);
+
 struct clean_options {
   std::filesystem::path runs_dir = "tmp/stage2";
   std::optional<std::string> pair;

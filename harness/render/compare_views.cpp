@@ -1,0 +1,289 @@
+#include "render/compare_views.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/escape.h"
+#include "core/units.h"
+#include "drawing.h"
+#include "gate/kernel_names.h"
+#include "gate_words.h"
+#include "template_engine.h"
+#include "tidy_markdown.h"
+#include "values.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t drawn_kernels = 8;
+constexpr double widest_bar_ratio = 0.5;      ///< a change of this size fills half of a bar's column
+constexpr double coloured_from_ratio = 0.01;  ///< smaller changes are shown, but not as good or bad
+
+std::string valid(const std::string& text) {
+  return core::to_valid_utf8(text);
+}
+
+std::string shown(const analysis::measured<double>& figure, const char* format) {
+  return figure ? formatted(*figure, format) : std::string(empty_cell);
+}
+
+/// "better", "worse" or "plain".
+const char* tone_of(gate::better which, double change) {
+  if (which == gate::better::neither || std::abs(change) < coloured_from_ratio) return "plain";
+  return (change > 0) == (which == gate::better::higher) ? "better" : "worse";
+}
+
+/// A bar from the middle of its column: {side, width in percent of the column}.
+void put_bar(json& row, double change, const char* tone) {
+  const double width = std::min(std::abs(change) / widest_bar_ratio, 1.0) * 50;
+  row["tone"] = tone;
+  row["bar_left"] = std::round((change < 0 ? 50 - width : 50) * 10) / 10;
+  row["bar_width"] = std::round(width * 10) / 10;
+}
+
+/// Absolute where a person can make something of it.
+std::string difference_of(const gate::compared_figure& figure) {
+  const double difference = *figure.b - *figure.a;
+  const std::string format = figure.what.format;
+  if (format == "duration") return signed_duration(difference);
+  if (format == "percent") {
+    const std::string points = fmt::format("{:.1f}", std::abs(difference) * 100);
+    return points == "0.0" ? "0" : (difference > 0 ? "+" : "−") + points + " points";
+  }
+  return (difference > 0 ? "+" : "−") + formatted(std::abs(difference), format);
+}
+
+json figure_view(const gate::compared_figure& figure) {
+  json row{{"label", figure.what.label},
+           {"a", shown(figure.a, figure.what.format)},
+           {"b", shown(figure.b, figure.what.format)},
+           {"a_reason", figure.a ? "" : valid(figure.a.reason())},
+           {"b_reason", figure.b ? "" : valid(figure.b.reason())},
+           {"difference", empty_cell},
+           {"change", empty_cell},
+           {"tone", "plain"},
+           {"bar_left", 50},
+           {"bar_width", 0}};
+  if (!figure.a || !figure.b) return row;
+  row["difference"] = difference_of(figure);
+  if (*figure.a == 0) return row;
+  const double change = *figure.b / *figure.a - 1;
+  row["change"] = signed_percent(change);
+  put_bar(row, change, tone_of(figure.what.which, change));
+  return row;
+}
+
+/// Rows that differ, those that are the same, and why the others are empty.
+json figures_view(const std::vector<gate::compared_figure>& figures) {
+  json rows = json::array();
+  json same = json::array();
+  std::vector<std::pair<std::string, std::string>> absent;  // reason, labels
+  for (const gate::compared_figure& figure : figures) {
+    if (!figure.a && !figure.b) {
+      const std::string reason = figure.a.reason() == figure.b.reason()
+                                     ? figure.a.reason()
+                                     : fmt::format("A: {}; B: {}", figure.a.reason(), figure.b.reason());
+      const auto known = std::find_if(absent.begin(), absent.end(),
+                                      [&](const auto& entry) { return entry.first == reason; });
+      if (known == absent.end()) {
+        absent.emplace_back(reason, figure.what.label);
+      } else {
+        known->second += std::string("; ") + figure.what.label;
+      }
+    } else if (figure.a && figure.b && *figure.a == *figure.b) {
+      same.push_back({{"label", figure.what.label}, {"value", shown(figure.a, figure.what.format)}});
+    } else {
+      rows.push_back(figure_view(figure));
+    }
+  }
+  json missing = json::array();
+  for (const auto& [reason, labels] : absent)
+    missing.push_back({{"labels", labels}, {"reason", valid(reason)}});
+  return {{"rows", rows}, {"same", same}, {"absent", missing}};
+}
+
+std::string readable(const std::string& name) {
+  return core::shorten_middle(gate::readable_kernel_name(valid(name)), 120);
+}
+
+std::string each(double total_ns, double launches) {
+  return launches > 0 ? core::format_duration(total_ns / launches) : std::string(empty_cell);
+}
+
+json kernel_view(const gate::compared_kernel& kernel, double largest_ns) {
+  const bool in_a = !kernel.a_name.empty();
+  const bool in_b = !kernel.b_name.empty();
+  const double difference_ns = kernel.b_ns - kernel.a_ns;
+  const std::string name = readable(in_b ? kernel.b_name : kernel.a_name);
+  const std::string was = in_a && in_b ? readable(kernel.a_name) : "";
+  const auto share = [&](double ns) { return largest_ns > 0 ? std::round(ns / largest_ns * 1000) / 10 : 0; };
+  return {{"name", name},
+          {"full_name", core::shorten_middle(valid(in_b ? kernel.b_name : kernel.a_name), 400)},
+          {"was", was == name ? "" : was},
+          {"path", valid(kernel.path)},
+          {"category", valid(kernel.category)},
+          {"matched_by", in_a && in_b ? std::string(text_of(matched_by_words, kernel.match))
+                         : in_a       ? "only in A"
+                                      : "only in B"},
+          {"a_launches", in_a ? formatted(kernel.a_launches, "count") : empty_cell},
+          {"b_launches", in_b ? formatted(kernel.b_launches, "count") : empty_cell},
+          {"a_each", in_a ? each(kernel.a_ns, kernel.a_launches) : empty_cell},
+          {"b_each", in_b ? each(kernel.b_ns, kernel.b_launches) : empty_cell},
+          {"a", in_a ? core::format_duration(kernel.a_ns) : empty_cell},
+          {"b", in_b ? core::format_duration(kernel.b_ns) : empty_cell},
+          {"a_width", share(kernel.a_ns)},
+          {"b_width", share(kernel.b_ns)},
+          {"difference", signed_duration(difference_ns)},
+          {"change", in_a && in_b && kernel.a_ns > 0 ? signed_percent(kernel.b_ns / kernel.a_ns - 1)
+                                                     : std::string(empty_cell)},
+          {"tone", kernel.a_ns > 0 && in_b ? tone_of(gate::better::lower, kernel.b_ns / kernel.a_ns - 1)
+                   : in_b                  ? "worse"
+                                           : "better"}};
+}
+
+std::string bar_detail(const gate::compared_kernel& kernel) {
+  const std::string path = kernel.path.empty() ? "" : core::shorten_middle(kernel.path, 24) + ": ";
+  if (kernel.a_name.empty()) return path + fmt::format("only in B, {:.6g} launches", kernel.b_launches);
+  if (kernel.b_name.empty()) return path + fmt::format("only in A, {:.6g} launches", kernel.a_launches);
+  const std::string times =
+      fmt::format("{} → {} each", each(kernel.a_ns, kernel.a_launches), each(kernel.b_ns, kernel.b_launches));
+  if (kernel.a_launches == kernel.b_launches)
+    return path + fmt::format("{}, {:.6g} launches", times, kernel.b_launches);
+  return path + fmt::format("{}, {:.6g} → {:.6g} launches", times, kernel.a_launches, kernel.b_launches);
+}
+
+waterfall fall_of(const gate::compared_stage& stage) {
+  waterfall fall{fmt::format("Kernel time of {}", stage.name), "A", 0, "B", 0, {}};
+  waterfall_bar rest{"everything else", "", 0};
+  std::size_t rest_count = 0;
+  for (const gate::compared_kernel& kernel : stage.kernels) {
+    fall.from_ns += kernel.a_ns;
+    fall.to_ns += kernel.b_ns;
+    if (fall.bars.size() < drawn_kernels) {
+      fall.bars.push_back({readable(kernel.b_name.empty() ? kernel.a_name : kernel.b_name),
+                           bar_detail(kernel), kernel.b_ns - kernel.a_ns});
+    } else {
+      rest.delta_ns += kernel.b_ns - kernel.a_ns;
+      ++rest_count;
+    }
+  }
+  rest.detail = fmt::format("{} smaller difference{}", rest_count, rest_count == 1 ? "" : "s");
+  if (rest_count > 0) fall.bars.push_back(std::move(rest));
+  return fall;
+}
+
+json operators_view(const gate::compared_stage& stage) {
+  double largest_ns = 0;
+  for (const gate::compared_operator& row : stage.operators)
+    largest_ns = std::max({largest_ns, row.a ? row.a->time_ns : 0, row.b ? row.b->time_ns : 0});
+  json rows = json::array();
+  for (const gate::compared_operator& row : stage.operators) {
+    gate::compared_kernel as_kernel;
+    as_kernel.a_name = row.a ? row.name : "";
+    as_kernel.b_name = row.b ? row.name : "";
+    if (row.a) {
+      as_kernel.a_launches = row.a->calls;
+      as_kernel.a_ns = row.a->time_ns;
+    }
+    if (row.b) {
+      as_kernel.b_launches = row.b->calls;
+      as_kernel.b_ns = row.b->time_ns;
+    }
+    rows.push_back(kernel_view(as_kernel, largest_ns));
+    rows.back()["name"] = valid(row.name);
+  }
+  return rows;
+}
+
+json stage_view(const gate::compared_stage& stage, const std::filesystem::path& templates_dir) {
+  double largest_ns = 0;
+  for (const gate::compared_kernel& kernel : stage.kernels)
+    largest_ns = std::max({largest_ns, kernel.a_ns, kernel.b_ns});
+  json kernels = json::array();
+  for (const gate::compared_kernel& kernel : stage.kernels)
+    kernels.push_back(kernel_view(kernel, largest_ns));
+  const waterfall fall = fall_of(stage);
+  json view{{"name", valid(stage.name)},
+            {"presence", stage.in_a && stage.in_b ? ""
+                         : stage.in_a             ? "only in A"
+                                                  : "only in B"},
+            {"headline", figure_view(stage.figures.front())},
+            {"spread", !stage.spreads_overlap   ? "unknown"
+                       : *stage.spreads_overlap ? "overlap"
+                                                : "apart"},
+            {"figures", figures_view(stage.figures)},
+            {"by_category", stage.by_category},
+            {"is_own_time", stage.is_own_time},
+            {"kernels", kernels},
+            {"kernels_absent_reason", valid(stage.kernels_absent_reason)},
+            {"a_kernel_time", core::format_duration(fall.from_ns)},
+            {"b_kernel_time", core::format_duration(fall.to_ns)},
+            {"kernel_difference", signed_duration(fall.to_ns - fall.from_ns)},
+            {"operators", operators_view(stage)},
+            {"a_operator_time", stage.a_operator_time},
+            {"b_operator_time", stage.b_operator_time},
+            {"svg", ""}};
+  if (!stage.kernels.empty())
+    view["svg"] = fill_template_file(drawing_of("", {}, {fall}), templates_dir / "waterfall.svg.inja");
+  return view;
+}
+
+json side_view(const gate::compared_side& side) {
+  const auto or_dash = [](const std::string& text) {
+    return text.empty() ? std::string(empty_cell) : valid(text);
+  };
+  return {{"name", or_dash(side.name)},
+          {"source", side.source},
+          {"pair", or_dash(side.pair)},
+          {"model", or_dash(side.model)},
+          {"config", or_dash(side.config)},
+          {"device", or_dash(side.device_name)},
+          {"commit", or_dash(side.commit.substr(0, 12))},
+          {"created", or_dash(side.created_utc)}};
+}
+
+json view_of(const gate::profile_comparison& comparison, const std::filesystem::path& templates_dir) {
+  json labels = json::array();
+  for (const std::string& label : comparison.labels) labels.push_back(valid(label));
+  json differs = json::array();
+  for (const gate::differing_fact& fact : comparison.differs) {
+    differs.push_back({{"name", valid(fact.name)},
+                       {"a", valid(fact.a.value_or("not recorded"))},
+                       {"b", valid(fact.b.value_or("not recorded"))}});
+  }
+  json same = json::array();
+  for (const auto& [name, value] : comparison.same)
+    same.push_back({{"name", valid(name)}, {"value", valid(value)}});
+  json stages = json::array();
+  for (const gate::compared_stage& stage : comparison.stages)
+    stages.push_back(stage_view(stage, templates_dir));
+  return {{"a", side_view(comparison.a)},
+          {"b", side_view(comparison.b)},
+          {"is_cross_device", comparison.is_cross_device},
+          {"is_cross_model", comparison.is_cross_model},
+          {"labels", labels},
+          {"figures", figures_view(comparison.figures)},
+          {"stages", stages},
+          {"differs", differs},
+          {"same", same}};
+}
+
+}  // namespace
+
+std::string compare_markdown(const gate::profile_comparison& comparison,
+                             const std::filesystem::path& templates_dir) {
+  return tidy_markdown(
+      fill_template_file(view_of(comparison, templates_dir), templates_dir / "compare.md.inja"));
+}
+
+std::string compare_html(const gate::profile_comparison& comparison,
+                         const std::filesystem::path& templates_dir) {
+  return fill_template_file(view_of(comparison, templates_dir), templates_dir / "compare.html.inja");
+}
+
+}  // namespace profgate::render
