@@ -152,7 +152,10 @@ std::optional<gate::compared_side> side_of_commit(const std::string& name, const
 }  // namespace
 
 gate::compared_side find_side(const std::string& name, const compare_place& place) {
-  if (fs::is_directory(name)) return side_of_run(name, fs::path(name).lexically_normal().string());
+  if (fs::is_directory(name)) {
+    // "runs/x/" is called x, "." by the folder it is
+    return side_of_run(name, fs::canonical(name).filename().string());
+  }
   if (fs::is_regular_file(name)) return side_of_file(name, name);
   if (name.find('/') == std::string::npos && fs::is_directory(place.runs_dir / name))
     return side_of_run(place.runs_dir / name, name);

@@ -28,8 +28,17 @@ std::string valid(const std::string& text) {
   return core::to_valid_utf8(text);
 }
 
-std::string shown(const analysis::measured<double>& figure, const char* format) {
-  return figure ? formatted(*figure, format) : std::string(empty_cell);
+std::string shown(const analysis::measured<double>& figure, const std::string& format) {
+  if (!figure) return empty_cell;
+  return formatted(*figure, format == "duration" ? "precise_duration" : format);
+}
+
+/// "+5.1 %", or "×6.9" where percent are hard to read; neither where a side is not above zero.
+std::string change_text(double a, double b) {
+  if (a <= 0 || b <= 0) return empty_cell;
+  const double factor = b / a;
+  if (factor < 1.0 / 3 || factor > 3) return fmt::format("×{:.2g}", factor);
+  return signed_percent(factor - 1);
 }
 
 /// "better", "worse" or "plain".
@@ -58,7 +67,7 @@ std::string difference_of(const gate::compared_figure& figure) {
   return (difference > 0 ? "+" : "−") + formatted(std::abs(difference), format);
 }
 
-json figure_view(const gate::compared_figure& figure) {
+json figure_view(const gate::compared_figure& figure, bool other_work) {
   json row{{"label", figure.what.label},
            {"a", shown(figure.a, figure.what.format)},
            {"b", shown(figure.b, figure.what.format)},
@@ -71,15 +80,17 @@ json figure_view(const gate::compared_figure& figure) {
            {"bar_width", 0}};
   if (!figure.a || !figure.b) return row;
   row["difference"] = difference_of(figure);
-  if (*figure.a == 0) return row;
+  row["change"] = change_text(*figure.a, *figure.b);
+  if (*figure.a <= 0 || *figure.b < 0) return row;
   const double change = *figure.b / *figure.a - 1;
-  row["change"] = signed_percent(change);
-  put_bar(row, change, tone_of(figure.what.which, change));
+  // a larger model is slower, which is no fault of it; what it makes of its device can be compared
+  const bool is_judged = !other_work || std::string(figure.what.format) == "percent";
+  put_bar(row, change, is_judged ? tone_of(figure.what.which, change) : "plain");
   return row;
 }
 
 /// Rows that differ, those that are the same, and why the others are empty.
-json figures_view(const std::vector<gate::compared_figure>& figures) {
+json figures_view(const std::vector<gate::compared_figure>& figures, bool other_work) {
   json rows = json::array();
   json same = json::array();
   std::vector<std::pair<std::string, std::string>> absent;  // reason, labels
@@ -98,7 +109,7 @@ json figures_view(const std::vector<gate::compared_figure>& figures) {
     } else if (figure.a && figure.b && *figure.a == *figure.b) {
       same.push_back({{"label", figure.what.label}, {"value", shown(figure.a, figure.what.format)}});
     } else {
-      rows.push_back(figure_view(figure));
+      rows.push_back(figure_view(figure, other_work));
     }
   }
   json missing = json::array();
@@ -112,7 +123,7 @@ std::string readable(const std::string& name) {
 }
 
 std::string each(double total_ns, double launches) {
-  return launches > 0 ? core::format_duration(total_ns / launches) : std::string(empty_cell);
+  return launches > 0 ? precise_duration(total_ns / launches) : std::string(empty_cell);
 }
 
 json kernel_view(const gate::compared_kernel& kernel, double largest_ns) {
@@ -134,13 +145,13 @@ json kernel_view(const gate::compared_kernel& kernel, double largest_ns) {
           {"b_launches", in_b ? formatted(kernel.b_launches, "count") : empty_cell},
           {"a_each", in_a ? each(kernel.a_ns, kernel.a_launches) : empty_cell},
           {"b_each", in_b ? each(kernel.b_ns, kernel.b_launches) : empty_cell},
-          {"a", in_a ? core::format_duration(kernel.a_ns) : empty_cell},
-          {"b", in_b ? core::format_duration(kernel.b_ns) : empty_cell},
+          {"a", in_a ? precise_duration(kernel.a_ns) : empty_cell},
+          {"b", in_b ? precise_duration(kernel.b_ns) : empty_cell},
           {"a_width", share(kernel.a_ns)},
           {"b_width", share(kernel.b_ns)},
           {"difference", signed_duration(difference_ns)},
-          {"change", in_a && in_b && kernel.a_ns > 0 ? signed_percent(kernel.b_ns / kernel.a_ns - 1)
-                                                     : std::string(empty_cell)},
+          {"change",
+           in_a && in_b && kernel.a_ns > 0 ? change_text(kernel.a_ns, kernel.b_ns) : std::string(empty_cell)},
           {"tone", kernel.a_ns > 0 && in_b ? tone_of(gate::better::lower, kernel.b_ns / kernel.a_ns - 1)
                    : in_b                  ? "worse"
                                            : "better"}};
@@ -205,24 +216,27 @@ json stage_view(const gate::compared_stage& stage, const std::filesystem::path& 
   for (const gate::compared_kernel& kernel : stage.kernels)
     largest_ns = std::max({largest_ns, kernel.a_ns, kernel.b_ns});
   json kernels = json::array();
-  for (const gate::compared_kernel& kernel : stage.kernels)
+  for (const gate::compared_kernel& kernel : stage.kernels) {
     kernels.push_back(kernel_view(kernel, largest_ns));
+    // in a table of categories it goes without saying
+    if (stage.by_category && kernel.match == gate::matched_by::category) kernels.back()["matched_by"] = "";
+  }
   const waterfall fall = fall_of(stage);
   json view{{"name", valid(stage.name)},
             {"presence", stage.in_a && stage.in_b ? ""
                          : stage.in_a             ? "only in A"
                                                   : "only in B"},
-            {"headline", figure_view(stage.figures.front())},
+            {"headline", figure_view(stage.figures.front(), stage.by_category)},
             {"spread", !stage.spreads_overlap   ? "unknown"
                        : *stage.spreads_overlap ? "overlap"
                                                 : "apart"},
-            {"figures", figures_view(stage.figures)},
+            {"figures", figures_view(stage.figures, stage.by_category)},
             {"by_category", stage.by_category},
             {"is_own_time", stage.is_own_time},
             {"kernels", kernels},
             {"kernels_absent_reason", valid(stage.kernels_absent_reason)},
-            {"a_kernel_time", core::format_duration(fall.from_ns)},
-            {"b_kernel_time", core::format_duration(fall.to_ns)},
+            {"a_kernel_time", precise_duration(fall.from_ns)},
+            {"b_kernel_time", precise_duration(fall.to_ns)},
             {"kernel_difference", signed_duration(fall.to_ns - fall.from_ns)},
             {"operators", operators_view(stage)},
             {"a_operator_time", stage.a_operator_time},
@@ -267,7 +281,7 @@ json view_of(const gate::profile_comparison& comparison, const std::filesystem::
           {"is_cross_device", comparison.is_cross_device},
           {"is_cross_model", comparison.is_cross_model},
           {"labels", labels},
-          {"figures", figures_view(comparison.figures)},
+          {"figures", figures_view(comparison.figures, comparison.is_cross_model)},
           {"stages", stages},
           {"differs", differs},
           {"same", same}};

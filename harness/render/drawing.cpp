@@ -167,7 +167,7 @@ double add_waterfall(json& panels, const waterfall& fall, double top_px) {
     panel["rows"].push_back(std::move(shape));
     y_px += bar_row_px;
   };
-  add(bar_json(scale, y_px, 0, 0, "total"), fall.from_label, "", core::format_duration(fall.from_ns));
+  add(bar_json(scale, y_px, 0, 0, "total"), fall.from_label, "", precise_duration(fall.from_ns));
   double at_ns = 0;
   for (const waterfall_bar& bar : fall.bars) {
     add(bar_json(scale, y_px, at_ns, at_ns + bar.delta_ns, tone_of(bar.delta_ns)), bar.label, bar.detail,
@@ -179,7 +179,7 @@ double add_waterfall(json& panels, const waterfall& fall, double top_px) {
   add(std::move(last), fall.to_label,
       fmt::format("{} in all, {}", signed_duration(difference_ns),
                   fall.from_ns > 0 ? signed_percent(difference_ns / fall.from_ns) : "from nothing"),
-      core::format_duration(fall.to_ns));
+      precise_duration(fall.to_ns));
   const double next_px = close_panel(panel, top_px, y_px, scale, ticks_json(scale, signed_duration));
   panels.push_back(std::move(panel));
   return next_px;
@@ -190,6 +190,23 @@ std::string launches(double count) {
 }
 
 }  // namespace
+
+std::string precise_duration(double duration_ns) {
+  struct unit {
+    double size_ns;
+    const char* name;
+  };
+  for (const unit& candidate : {unit{1e9, "s"}, unit{1e6, "ms"}, unit{1e3, "µs"}, unit{1, "ns"}}) {
+    const double scaled = std::abs(duration_ns) / candidate.size_ns;
+    if (scaled < 1 && candidate.size_ns > 1) continue;
+    return fmt::format("{:.{}f} {}", duration_ns / candidate.size_ns,
+                       scaled >= 100  ? 1
+                       : scaled >= 10 ? 2
+                                      : 3,
+                       candidate.name);
+  }
+  return "0 ns";
+}
 
 std::string signed_duration(double delta_ns) {
   const std::string size = core::format_duration(std::abs(delta_ns));

@@ -177,14 +177,13 @@ std::vector<std::string> gate_lines(const gate::judgement& whole) {
   return lines;
 }
 
-std::vector<std::string> ctest_measurements(const gate::judgement& whole) {
-  std::vector<std::string> lines;
-  lines.push_back(
+std::string ctest_measurements(const gate::judgement& whole) {
+  std::string line =
       fmt::format(R"(<CTestMeasurement type="text/string" name="gate_verdict">{}</CTestMeasurement>)",
-                  gate::to_text(whole.overall)));
+                  gate::to_text(whole.overall));
   for (const gate::stage_judgement& stage : whole.stages) {
     const auto put = [&](const char* what, double value) {
-      lines.push_back(numeric(stage.stage + "_" + what, value));
+      line += numeric(stage.stage + "_" + what, value);
     };
     const auto put_percent = [&](const char* what, const std::optional<double>& ratio) {
       if (ratio) put(what, *ratio * 100);
@@ -198,7 +197,7 @@ std::vector<std::string> ctest_measurements(const gate::judgement& whole) {
     }
     put_percent("detectable_slowdown_percent", stage.detectable_ratio);
   }
-  return lines;
+  return line;
 }
 
 }  // namespace profgate::render

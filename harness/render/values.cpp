@@ -83,6 +83,7 @@ const std::map<std::string, formatter>& formatters() {
       {"mhz", [](const json& v) { return fmt::format("{:.0f} MHz", v.get<double>()); }},
       {"watts", [](const json& v) { return fmt::format("{:.0f} W", v.get<double>()); }},
       {"cosine", [](const json& v) { return fmt::format("{:.6f}", v.get<double>()); }},
+      {"precise_duration", [](const json& v) { return precise_duration(v.get<double>()); }},
       {"signed_duration", [](const json& v) { return signed_duration(v.get<double>()); }},
       {"signed_percent", [](const json& v) { return signed_percent(v.get<double>()); }},
       {"texts", texts},

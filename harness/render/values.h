@@ -12,7 +12,8 @@ inline constexpr const char* empty_cell = "–";
 
 /// `object[key]` in the given format, escaped for Markdown, or empty_cell where it is null.
 /// Formats: ms, duration, bytes, percent, count, flops, flops_per_s, bytes_per_s, per_s, scientific, energy,
-/// whole, mhz, watts, cosine, signed_duration, signed_percent, texts (a list), text, name.
+/// whole, mhz, watts, cosine, precise_duration (one digit more), signed_duration, signed_percent, texts (a
+/// list), text, name.
 std::string cell(const nlohmann::json& object, const std::string& key, const std::string& format);
 
 /// The same in prose: "not measured: <reason>" where it is null.

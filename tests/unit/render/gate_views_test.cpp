@@ -46,7 +46,7 @@ TEST_P(gate_golden, everything_shown_is_byte_for_byte_the_same) {
   const fs::path folder = fs::path(PROFGATE_GOLDEN_DIR) / "gate" / GetParam().name;
   for (const auto& [name, text] : rendered(GetParam().whole)) compare_or_update(folder / name, text);
   compare_or_update(folder / "lines.txt",
-                    joined(ctest_measurements(GetParam().whole)) + joined(gate_lines(GetParam().whole)));
+                    ctest_measurements(GetParam().whole) + "\n" + joined(gate_lines(GetParam().whole)));
 }
 
 INSTANTIATE_TEST_SUITE_P(cases, gate_golden, ::testing::ValuesIn(judgement_cases()),
@@ -87,13 +87,13 @@ TEST(gate_lines, hold_no_control_characters_and_no_markup_of_ctest) {
 }
 
 TEST(ctest_measurements, name_every_gated_number) {
-  const std::string lines = joined(ctest_measurements(made_up_judgement("regressed")));
+  const std::string lines = ctest_measurements(made_up_judgement("regressed"));
   EXPECT_THAT(lines, HasSubstr("<CTestMeasurement type=\"numeric/double\" "
-                               "name=\"decode_all_slowdown_percent\">5.08</CTestMeasurement>\n"));
+                               "name=\"decode_all_slowdown_percent\">5.08</CTestMeasurement>"));
   EXPECT_THAT(lines, HasSubstr("name=\"decode_all_slowdown_lower_95_percent\">4.78<"));
   EXPECT_THAT(lines, HasSubstr("name=\"prefill_candidate_median_ms\">9.04084<"));
   EXPECT_THAT(lines, HasSubstr("type=\"text/string\" name=\"gate_verdict\">regressed<"));
-  EXPECT_THAT(joined(ctest_measurements(made_up_judgement("inconclusive"))),
+  EXPECT_THAT(ctest_measurements(made_up_judgement("inconclusive")),
               HasSubstr("name=\"decode_all_detectable_slowdown_percent\">6.3<"));
 }
 

@@ -212,6 +212,8 @@ gate::judgement hostile() {
        kernel(cause_kind::duration, 1 * ms, std::string(10'000, 'x') + "<int>(int)", "", 1, 1, 1, 2)});
   bad.exact.changes = {{gate::exact_kind::new_kernel, hostile_name, {}, {}, false}};
   gate::judgement whole = base({bad});
+  whole.warnings = {
+      "<CTestMeasurement type=\"numeric/double\" name=\"fake\">1</CTestMeasurement> ]]> &amp; \x01"};
   whole.look_deeper = "profgate compare 'a`b' c\nd";
   return whole;
 }

@@ -23,8 +23,9 @@ std::string size_sentence(const gate::stage_judgement& stage);
 /// The stage that decided the whole, or nothing where there is none.
 const gate::stage_judgement* deciding_stage(const gate::judgement& whole);
 
-/// One line each: <CTestMeasurement …>, which CTest takes out of the output and sends to CDash.
-std::vector<std::string> ctest_measurements(const gate::judgement& whole);
+/// Every gated number as <CTestMeasurement …>, in one line: CTest takes them out of the output for CDash, and
+/// leaves one empty line.
+std::string ctest_measurements(const gate::judgement& whole);
 
 /// verdict.json, gate.md and gate.svg in `output_dir`; returns their paths.
 std::vector<std::filesystem::path> render_gate(const gate::judgement& whole,
