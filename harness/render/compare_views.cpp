@@ -157,15 +157,19 @@ json kernel_view(const gate::compared_kernel& kernel, double largest_ns) {
                                            : "better"}};
 }
 
+std::string launches(double count) {
+  return fmt::format("{:.6g} launch{}", count, count == 1 ? "" : "es");
+}
+
 std::string bar_detail(const gate::compared_kernel& kernel) {
   const std::string path = kernel.path.empty() ? "" : core::shorten_middle(kernel.path, 24) + ": ";
-  if (kernel.a_name.empty()) return path + fmt::format("only in B, {:.6g} launches", kernel.b_launches);
-  if (kernel.b_name.empty()) return path + fmt::format("only in A, {:.6g} launches", kernel.a_launches);
+  if (kernel.a_name.empty()) return path + fmt::format("only in B, {}", launches(kernel.b_launches));
+  if (kernel.b_name.empty()) return path + fmt::format("only in A, {}", launches(kernel.a_launches));
   const std::string times =
       fmt::format("{} → {} each", each(kernel.a_ns, kernel.a_launches), each(kernel.b_ns, kernel.b_launches));
   if (kernel.a_launches == kernel.b_launches)
-    return path + fmt::format("{}, {:.6g} launches", times, kernel.b_launches);
-  return path + fmt::format("{}, {:.6g} → {:.6g} launches", times, kernel.a_launches, kernel.b_launches);
+    return path + fmt::format("{}, {}", times, launches(kernel.b_launches));
+  return path + fmt::format("{}, {:.6g} → {}", times, kernel.a_launches, launches(kernel.b_launches));
 }
 
 waterfall fall_of(const gate::compared_stage& stage) {
@@ -211,6 +215,16 @@ json operators_view(const gate::compared_stage& stage) {
   return rows;
 }
 
+std::string kernel_note(const gate::compared_stage& stage, const waterfall& fall) {
+  return fmt::format("{} {}: {} → {}, {}, which the rows add up to.",
+                     stage.by_category ? "By category, since the models differ."
+                                       : "Matched by name, operator and kind of work.",
+                     stage.is_own_time ? "Own times, without waits for the kernel before"
+                                       : "Whole times, waits for the kernel before included",
+                     precise_duration(fall.from_ns), precise_duration(fall.to_ns),
+                     signed_duration(fall.to_ns - fall.from_ns));
+}
+
 json stage_view(const gate::compared_stage& stage, const std::filesystem::path& templates_dir) {
   double largest_ns = 0;
   for (const gate::compared_kernel& kernel : stage.kernels)
@@ -232,12 +246,9 @@ json stage_view(const gate::compared_stage& stage, const std::filesystem::path& 
                                                 : "apart"},
             {"figures", figures_view(stage.figures, stage.by_category)},
             {"by_category", stage.by_category},
-            {"is_own_time", stage.is_own_time},
             {"kernels", kernels},
             {"kernels_absent_reason", valid(stage.kernels_absent_reason)},
-            {"a_kernel_time", precise_duration(fall.from_ns)},
-            {"b_kernel_time", precise_duration(fall.to_ns)},
-            {"kernel_difference", signed_duration(fall.to_ns - fall.from_ns)},
+            {"kernel_note", kernel_note(stage, fall)},
             {"operators", operators_view(stage)},
             {"a_operator_time", stage.a_operator_time},
             {"b_operator_time", stage.b_operator_time},
