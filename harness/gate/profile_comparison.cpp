@@ -226,6 +226,12 @@ std::vector<std::string> labels_of(const profile_comparison& result) {
     labels.push_back(fmt::format(
         "A was traced by {}, B by {}: kernels are alike, gaps and host times are not.", tool_a, tool_b));
   }
+  for (const compared_side* side : {&a, &b}) {
+    if (fact(*side, "git.dirty") == "true") {
+      labels.push_back(fmt::format("{} was built from a changed checkout: it is not what its commit says.",
+                                   side == &a ? "A" : "B"));
+    }
+  }
   for (const compared_side* side : {&a, &b})
     for (const std::string& problem : side->problems)
       labels.push_back(fmt::format("The trace of {} is not whole: {}.", side == &a ? "A" : "B", problem));

@@ -37,7 +37,8 @@ std::string shown(const analysis::measured<double>& figure, const std::string& f
 std::string change_text(double a, double b) {
   if (a <= 0 || b <= 0) return empty_cell;
   const double factor = b / a;
-  if (factor < 1.0 / 3 || factor > 3) return fmt::format("×{:.2g}", factor);
+  if (factor > 3) return fmt::format("×{:.{}f}", factor, factor < 10 ? 1 : 0);
+  if (factor < 1.0 / 3) return fmt::format("×{:.2g}", factor);
   return signed_percent(factor - 1);
 }
 
@@ -89,33 +90,43 @@ json figure_view(const gate::compared_figure& figure, bool other_work) {
   return row;
 }
 
+/// Why cells are empty, each reason once with all that it explains.
+class empty_cells {
+ public:
+  void add(const std::string& where, const std::string& label, const std::string& reason) {
+    for (json& known : m_list) {
+      if (known["where"] != where || known["reason"] != reason) continue;
+      known["labels"] = known["labels"].get<std::string>() + "; " + label;
+      return;
+    }
+    m_list.push_back({{"where", where}, {"labels", label}, {"reason", reason}});
+  }
+  json take() { return std::move(m_list); }
+
+ private:
+  json m_list = json::array();
+};
+
 /// Rows that differ, those that are the same, and why the others are empty.
 json figures_view(const std::vector<gate::compared_figure>& figures, bool other_work) {
   json rows = json::array();
   json same = json::array();
-  std::vector<std::pair<std::string, std::string>> absent;  // reason, labels
+  empty_cells absent;
   for (const gate::compared_figure& figure : figures) {
+    const std::string reason_a = valid(figure.a.reason());
+    const std::string reason_b = valid(figure.b.reason());
     if (!figure.a && !figure.b) {
-      const std::string reason = figure.a.reason() == figure.b.reason()
-                                     ? figure.a.reason()
-                                     : fmt::format("A: {}; B: {}", figure.a.reason(), figure.b.reason());
-      const auto known = std::find_if(absent.begin(), absent.end(),
-                                      [&](const auto& entry) { return entry.first == reason; });
-      if (known == absent.end()) {
-        absent.emplace_back(reason, figure.what.label);
-      } else {
-        known->second += std::string("; ") + figure.what.label;
-      }
+      absent.add("in neither", figure.what.label,
+                 reason_a == reason_b ? reason_a : fmt::format("A: {}; B: {}", reason_a, reason_b));
     } else if (figure.a && figure.b && *figure.a == *figure.b) {
       same.push_back({{"label", figure.what.label}, {"value", shown(figure.a, figure.what.format)}});
     } else {
       rows.push_back(figure_view(figure, other_work));
+      if (!figure.a) absent.add("only in B", figure.what.label, reason_a);
+      if (!figure.b) absent.add("only in A", figure.what.label, reason_b);
     }
   }
-  json missing = json::array();
-  for (const auto& [reason, labels] : absent)
-    missing.push_back({{"labels", labels}, {"reason", valid(reason)}});
-  return {{"rows", rows}, {"same", same}, {"absent", missing}};
+  return {{"rows", rows}, {"same", same}, {"absent", absent.take()}};
 }
 
 std::string readable(const std::string& name) {
