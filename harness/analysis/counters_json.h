@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/counters.h"
-#include "json_object.h"
+#include "analysis/json_object.h"
 
 namespace profgate::analysis {
 

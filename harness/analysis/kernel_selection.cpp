@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "json_object.h"
+#include "analysis/json_object.h"
 #include "range_sweep.h"
 
 namespace profgate::analysis {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/findings.h"
-#include "json_object.h"
+#include "analysis/json_object.h"
 
 /// The larger parts of profile.json, one function each.
 namespace profgate::analysis {

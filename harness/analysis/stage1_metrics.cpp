@@ -1,6 +1,6 @@
 #include "analysis/bare_run.h"
+#include "analysis/json_object.h"
 #include "core/units.h"
-#include "json_object.h"
 #include "telemetry_json.h"
 
 namespace profgate::analysis {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "analysis/json_object.h"
 #include "analysis/telemetry.h"
-#include "json_object.h"
 
 namespace profgate::analysis {
 

@@ -111,6 +111,17 @@ struct history_show_options {
 };
 core::exit_code history_show(const history_show_options& options);
 
+/// `a` and `b`: see compare_inputs.h.
+struct compare_options {
+  std::string a;
+  std::string b;
+  std::filesystem::path runs_dir = "tmp/stage2";
+  std::optional<std::string> pair;
+  std::optional<std::filesystem::path> out;
+  bool as_json = false;
+};
+core::exit_code compare(const compare_options& options);
+
 struct clean_options {
   std::filesystem::path runs_dir = "tmp/stage2";
   std::optional<std::string> pair;

@@ -115,6 +115,21 @@ void add_analyze_and_render(CLI::App& app, action& chosen) {
   });
 }
 
+void add_compare(CLI::App& app, action& chosen) {
+  auto options = std::make_shared<cli::compare_options>();
+  CLI::App* command = app.add_subcommand(
+      "compare", "Show two runs, baselines, commits or models side by side; nothing is judged");
+  const std::string what = "run directory, profile.json, baseline file, run id, pair, or commit";
+  command->add_option("a", options->a, "A: " + what)->required();
+  command->add_option("b", options->b, "B: the same")->required();
+  command->add_option("--out", options->out,
+                      "Write compare.md, compare.html and compare.json to this folder");
+  command->add_flag("--json", options->as_json, "Print JSON instead of Markdown");
+  command->add_option("--pair", options->pair, "The pair whose runs a commit stands for");
+  command->add_option("--runs-dir", options->runs_dir, "Folder of the runs")->capture_default_str();
+  command->callback([&chosen, options] { chosen = [options] { return cli::compare(*options); }; });
+}
+
 void add_clean(CLI::App& app, action& chosen) {
   auto options = std::make_shared<cli::clean_options>();
   CLI::App* command = app.add_subcommand("clean", "Show which runs would be removed; --yes removes them");
@@ -157,6 +172,7 @@ int main(int argc, char** argv) {
   add_step(app, chosen);
   add_session(app, chosen);
   add_analyze_and_render(app, chosen);
+  add_compare(app, chosen);
   add_clean(app, chosen);
   cli::add_baseline_commands(app, chosen);
   try {

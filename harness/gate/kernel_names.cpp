@@ -4,6 +4,8 @@
 #include <cctype>
 #include <vector>
 
+#include "analysis/kernel_names.h"
+
 namespace profgate::gate {
 namespace {
 
@@ -216,6 +218,16 @@ std::string normalise_kernel_name(std::string_view demangled) {
     if (has(text, family)) return product_form(identifier);
   }
   return general_form(function);
+}
+
+std::string readable_kernel_name(std::string_view demangled) {
+  // attribution joins the kernels of one match: "f(int) and 3 more"
+  const std::size_t joint = demangled.ends_with(" more") ? demangled.rfind(" and ") : std::string_view::npos;
+  const std::string_view rest = joint == std::string_view::npos ? "" : demangled.substr(joint);
+  const std::string_view name = demangled.substr(0, demangled.size() - rest.size());
+  const bool has_parameters = name.ends_with(')') || has(name, ") [clone");
+  const std::string_view function = has_parameters ? function_of(name) : name;
+  return analysis::bare_kernel_name(function) + std::string(rest);
 }
 
 std::string category_of_name(std::string_view demangled) {

@@ -16,7 +16,7 @@ struct operation_group {
   std::string path{};
   std::string category{};
   std::int64_t launches = 0;
-  std::int64_t units = 0;            ///< of 1/720720 ns
+  std::int64_t units = 0;            ///< of 1/720720 ns; matching does not look at them
   std::int64_t first_offset_ns = 0;  ///< of its first start from the stage's: the launch order
 };
 

@@ -13,6 +13,7 @@
 
 #include "core/escape.h"
 #include "core/units.h"
+#include "drawing.h"
 
 namespace profgate::render {
 namespace {
@@ -82,6 +83,9 @@ const std::map<std::string, formatter>& formatters() {
       {"mhz", [](const json& v) { return fmt::format("{:.0f} MHz", v.get<double>()); }},
       {"watts", [](const json& v) { return fmt::format("{:.0f} W", v.get<double>()); }},
       {"cosine", [](const json& v) { return fmt::format("{:.6f}", v.get<double>()); }},
+      {"precise_duration", [](const json& v) { return precise_duration(v.get<double>()); }},
+      {"signed_duration", [](const json& v) { return signed_duration(v.get<double>()); }},
+      {"signed_percent", [](const json& v) { return signed_percent(v.get<double>()); }},
       {"texts", texts},
       {"size", size},
       {"text", text},
@@ -102,16 +106,38 @@ const json& member(const json& object, const std::string& key) {
   return *found;
 }
 
+}  // namespace
+
 std::string reason_of(const json& object, const std::string& key) {
   const auto reasons_found = object.find("not_measured");
   if (reasons_found == object.end()) return "no reason was recorded";
   return reasons_found->value(key, "no reason was recorded");
 }
 
-}  // namespace
+std::string formatted(double value, const std::string& format) {
+  return format_value(json(value), format);
+}
+
+std::string html_cell(const json& object, const std::string& key, const std::string& format) {
+  const json& value = member(object, key);
+  if (value.is_null()) return empty_cell;
+  if (value.is_string()) {
+    return core::escape_html(core::shorten_middle(value.get<std::string>(), longest_name_bytes));
+  }
+  return core::escape_html(format_value(value, format));
+}
 
 std::string markdown_name(const std::string& name) {
   return core::escape_markdown(core::shorten_middle(name, longest_name_bytes));
+}
+
+std::string one_plain_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    out += is_control ? ' ' : c == '`' ? '\'' : c;
+  }
+  return out;
 }
 
 std::string cell(const json& object, const std::string& key, const std::string& format) {

@@ -12,14 +12,27 @@ inline constexpr const char* empty_cell = "–";
 
 /// `object[key]` in the given format, escaped for Markdown, or empty_cell where it is null.
 /// Formats: ms, duration, bytes, percent, count, flops, flops_per_s, bytes_per_s, per_s, scientific, energy,
-/// whole, mhz, watts, cosine, texts (a list), text, name.
+/// whole, mhz, watts, cosine, precise_duration (one digit more), signed_duration, signed_percent, texts (a
+/// list), text, name.
 std::string cell(const nlohmann::json& object, const std::string& key, const std::string& format);
 
 /// The same in prose: "not measured: <reason>" where it is null.
 std::string or_reason(const nlohmann::json& object, const std::string& key, const std::string& format);
 
+/// The same as cell(), escaped for HTML.
+std::string html_cell(const nlohmann::json& object, const std::string& key, const std::string& format);
+
+/// A number in one of these formats.
+std::string formatted(double value, const std::string& format);
+
+/// Why `object[key]` is null, not escaped.
+std::string reason_of(const nlohmann::json& object, const std::string& key);
+
 /// A kernel's or operator's name escaped for Markdown, shortened in the middle where nobody reads that far.
 std::string markdown_name(const std::string& name);
+
+/// One line that holds no control character and no fence of a code block.
+std::string one_plain_line(const std::string& text);
 
 /// A relative link target: everything but letters, digits and -._/ percent-encoded.
 std::string link_target(const std::string& path);

@@ -74,6 +74,18 @@ TEST(normalise_kernel_name, keeps_anonymous_namespaces_and_survives_odd_names) {
   EXPECT_NO_THROW(normalise_kernel_name(std::string(10'000, '<')));
 }
 
+TEST(readable_kernel_name, is_what_a_person_calls_the_kernel) {
+  EXPECT_EQ(readable_kernel_name("void a::b::f<a::T, (int)2>(a::args<int>)"), "f<T, 2>");
+  EXPECT_EQ(readable_kernel_name("void a::f<2>(a::T *, int) [clone .kd]"), "f<2>");
+  EXPECT_EQ(readable_kernel_name("nvjet_sm90_tst_64x8_64x16_1x2_h_badd_TNT"),
+            "nvjet_sm90_tst_64x8_64x16_1x2_h_badd_TNT");
+  EXPECT_EQ(readable_kernel_name("copy host to device"), "copy host to device");
+  EXPECT_EQ(readable_kernel_name("void a::f(int) and 3 more"), "f and 3 more");
+  for (const std::string_view odd : {"", "(", ")", "<)", " and  more", "and more", "::", "()"}) {
+    EXPECT_NO_THROW(readable_kernel_name(odd)) << odd;
+  }
+}
+
 TEST(category_of_name, knows_kinds_of_work) {
   EXPECT_EQ(category_of_name("nvjet_sm90_tst_64x8_64x16_1x2_h_badd_TNT"), "gemm");
   EXPECT_EQ(category_of_name("void v::gemv<__nv_bfloat16>(v::arguments)"), "gemv");

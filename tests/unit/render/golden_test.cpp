@@ -1,12 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <sstream>
-
 #include "analysis/profile.h"
 #include "golden_cases.h"
+#include "golden_files.h"
 #include "render/render.h"
 
 namespace profgate::render {
@@ -19,43 +15,6 @@ std::ostream& operator<<(std::ostream& out, const golden_case& entry) {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool updates_goldens() {
-  const char* value = std::getenv("PROFGATE_UPDATE_GOLDENS");
-  return value != nullptr && std::string(value) == "1";
-}
-
-std::string read(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
-/// The first line in which the two differ, as "line 7: expected …, got …"; empty where they are equal.
-std::string first_difference(const std::string& expected, const std::string& actual) {
-  std::istringstream expected_lines(expected);
-  std::istringstream actual_lines(actual);
-  for (int number = 1;; ++number) {
-    std::string want;
-    std::string got;
-    const bool has_want = static_cast<bool>(std::getline(expected_lines, want));
-    const bool has_got = static_cast<bool>(std::getline(actual_lines, got));
-    if (!has_want && !has_got) return expected == actual ? "" : "the final newline differs";
-    if (want == got && has_want == has_got) continue;
-    return "line " + std::to_string(number) + ":\n  expected: " + (has_want ? want : "(end of file)") +
-           "\n  got:      " + (has_got ? got : "(end of file)");
-  }
-}
-
-void compare_or_update(const fs::path& golden, const std::string& actual) {
-  if (updates_goldens()) {
-    fs::create_directories(golden.parent_path());
-    std::ofstream(golden, std::ios::binary) << actual;
-    return;
-  }
-  const std::string difference = first_difference(read(golden), actual);
-  EXPECT_EQ(difference, "") << golden.string() << " differs. If the change is meant, run this program with "
-                            << "PROFGATE_UPDATE_GOLDENS=1 and read the diff.";
-}
 
 class golden : public ::testing::TestWithParam<golden_case> {};
 

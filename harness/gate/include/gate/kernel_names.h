@@ -12,6 +12,10 @@ namespace profgate::gate {
 /// layout and split-K: nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT is gemm/nvjet/tst/splitK/NNT.
 std::string normalise_kernel_name(std::string_view demangled);
 
+/// For people: without return type, parameters and namespaces; "void a::b::f<a::T, (int)2>(a::args)" is
+/// "f<T, 2>". Copies and names joined by " and 3 more" stay readable.
+std::string readable_kernel_name(std::string_view demangled);
+
 /// gemm, gemv, attention, norm, rope, elementwise, conv, reduce, gather, copy, comm or other, by the name.
 /// For operations whose category the caller does not know better.
 std::string category_of_name(std::string_view demangled);

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/measured.h"
+#include "gate/attribution.h"
+#include "gate/run_set.h"
+
+/// Two profiles (or run sets) side by side. It shows differences and judges none: single runs cannot tell a
+/// change from noise.
+namespace profgate::gate {
+
+/// A kernel under an operator in one stage, or all kernels of a category.
+struct side_kernel {
+  std::string name{};
+  std::string path{};
+  std::string category{};
+  double launches = 0;
+  double total_ns = 0;
+  std::optional<double> own_ns{};  ///< without waits for the kernel before
+};
+
+struct side_operator {
+  std::string name{};
+  double calls = 0;
+  double time_ns = 0;
+};
+
+struct side_stage {
+  std::string name{};
+  std::map<std::string, analysis::measured<double>> figures{};  ///< by the keys of stage_figure_rows()
+  std::optional<double> min_ns{};                               ///< of the repetitions
+  std::optional<double> max_ns{};
+  std::vector<side_kernel> kernels{};
+  std::vector<side_kernel> categories{};
+  std::string kernels_absent_reason{};  ///< where there are none
+  std::vector<side_operator> operators{};
+  std::string operator_time{};  ///< "on the device", "on the host"
+};
+
+/// One of the two.
+struct compared_side {
+  std::string name{};    ///< as the caller called it
+  std::string source{};  ///< "run", "baseline"
+  std::string pair{};
+  std::string model{};
+  std::string config{};
+  std::string device_name{};
+  std::string commit{};  ///< empty: not known
+  std::string created_utc{};
+  std::map<std::string, std::string> facts{};  ///< of environment, model and settings, by dotted names
+  std::map<std::string, analysis::measured<double>> figures{};
+  std::vector<side_stage> stages{};
+  std::vector<std::string> problems{};  ///< of the trace
+};
+
+/// `file` is the name that errors carry. Throws core::bad_input where it is no valid profile.json.
+compared_side side_of_profile(std::string_view profile_json, const std::string& file,
+                              const std::string& name);
+compared_side side_of_run_set(const run_set& runs, const std::string& name);
+
+enum class better { lower, higher, neither };
+
+/// A figure that is shown: its key, how people call it, how it is written (render/values.h).
+struct figure_description {
+  const char* key;
+  const char* label;
+  const char* format;
+  better which = better::neither;
+};
+const std::vector<figure_description>& run_figure_rows();
+const std::vector<figure_description>& stage_figure_rows();
+
+struct compared_figure {
+  figure_description what{};
+  analysis::measured<double> a{};
+  analysis::measured<double> b{};
+};
+
+/// The same work in both; empty names: only the other has it.
+struct compared_kernel {
+  std::string a_name{};
+  std::string b_name{};
+  std::string path{};
+  std::string category{};
+  matched_by match = matched_by::nothing;
+  double a_launches = 0;
+  double b_launches = 0;
+  double a_ns = 0;
+  double b_ns = 0;
+};
+
+struct compared_operator {
+  std::string name{};
+  std::optional<side_operator> a{};
+  std::optional<side_operator> b{};
+};
+
+struct compared_stage {
+  std::string name{};
+  bool in_a = true;
+  bool in_b = true;
+  std::vector<compared_figure> figures{};
+  std::optional<bool> spreads_overlap{};   ///< the repetitions of one reach into those of the other
+  bool by_category = false;                ///< of two models nothing else is the same
+  bool is_own_time = true;                 ///< else with waits for the kernel before
+  std::vector<compared_kernel> kernels{};  ///< largest difference first; they add up to all kernel time
+  std::string kernels_absent_reason{};
+  std::vector<compared_operator> operators{};  ///< largest difference first
+  std::string a_operator_time{};
+  std::string b_operator_time{};
+};
+
+struct differing_fact {
+  std::string name{};
+  std::optional<std::string> a{};  ///< nothing: it is not recorded there
+  std::optional<std::string> b{};
+};
+
+struct profile_comparison {
+  compared_side a{};
+  compared_side b{};
+  bool is_cross_device = false;
+  bool is_cross_model = false;
+  std::vector<std::string> labels{};  ///< what to know before reading, one sentence each
+  std::vector<differing_fact> differs{};
+  std::vector<std::pair<std::string, std::string>> same{};
+  std::vector<compared_figure> figures{};
+  std::vector<compared_stage> stages{};
+};
+
+profile_comparison compare_sides(const compared_side& a, const compared_side& b);
+
+}  // namespace profgate::gate

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gate/kernel_names.h"
+#include "gate/process_runs.h"
+#include "gate/profile_comparison.h"
+#include "gate/rank_statistics.h"
+
+namespace profgate::gate {
+namespace {
+
+using analysis::measured;
+
+std::vector<double> medians_of(const run_set& runs, const std::string& stage) {
+  std::vector<std::vector<std::int64_t>> processes;
+  for (const process_record& process : runs.processes) {
+    const auto samples = process.samples_ns.find(stage);
+    if (!process.spoiled_by && samples != process.samples_ns.end()) processes.push_back(samples->second);
+  }
+  return arm_medians_ns(processes, reduction_rules{});
+}
+
+/// Means over the traced processes.
+std::vector<side_kernel> kernels_of(const run_set& runs, const std::string& stage) {
+  std::map<std::pair<std::string, std::string>, side_kernel> sums;
+  double processes = 0;
+  for (const auto& traced : runs.kernels) {
+    const auto found = traced.find(stage);
+    if (found == traced.end()) continue;
+    ++processes;
+    for (const kernel_aggregate& aggregate : found->second) {
+      side_kernel& sum = sums[{aggregate.name, aggregate.operator_path}];
+      sum.name = aggregate.name;
+      sum.path =
+          aggregate.operator_path.substr(aggregate.operator_path.rfind('/') + 1);  // as profiles name it
+      sum.category = category_of_name(aggregate.name);
+      sum.launches += static_cast<double>(aggregate.launches);
+      sum.total_ns += static_cast<double>(aggregate.total_ns);
+    }
+  }
+  std::vector<side_kernel> kernels;
+  for (auto& [key, sum] : sums) {
+    sum.launches /= processes;
+    sum.total_ns /= processes;
+    kernels.push_back(std::move(sum));
+  }
+  return kernels;
+}
+
+std::vector<side_kernel> by_category(const std::vector<side_kernel>& kernels) {
+  std::map<std::string, side_kernel> sums;
+  for (const side_kernel& kernel : kernels) {
+    side_kernel& sum = sums[kernel.category];
+    sum.name = sum.category = kernel.category;
+    sum.launches += kernel.launches;
+    sum.total_ns += kernel.total_ns;
+  }
+  std::vector<side_kernel> categories;
+  for (auto& [name, sum] : sums) categories.push_back(std::move(sum));
+  return categories;
+}
+
+side_stage stage_of(const run_set& runs, const std::string& name) {
+  side_stage stage;
+  stage.name = name;
+  for (const figure_description& row : stage_figure_rows())
+    stage.figures[row.key] = measured<double>::absent("a baseline does not keep it");
+  const std::vector<double> medians = medians_of(runs, name);
+  if (medians.empty()) {
+    stage.figures["/bare/median_ns"] = measured<double>::absent("no process of the baseline is left");
+  } else {
+    stage.figures["/bare/median_ns"] = median_of(medians);
+    stage.min_ns = *std::min_element(medians.begin(), medians.end());
+    stage.max_ns = *std::max_element(medians.begin(), medians.end());
+    stage.figures["/bare/min_ns"] = *stage.min_ns;
+    stage.figures["/bare/max_ns"] = *stage.max_ns;
+    stage.figures["/bare/samples_count"] = static_cast<double>(medians.size());
+  }
+  const auto structure = runs.structure.find(name);
+  if (structure != runs.structure.end() && structure->second.launches && structure->second.tokens > 0) {
+    stage.figures["/launches_per_token_count"] =
+        static_cast<double>(*structure->second.launches) / static_cast<double>(structure->second.tokens);
+  }
+  stage.kernels = kernels_of(runs, name);
+  stage.categories = by_category(stage.kernels);
+  if (stage.kernels.empty()) stage.kernels_absent_reason = "the baseline holds no traced process";
+  return stage;
+}
+
+}  // namespace
+
+compared_side side_of_run_set(const run_set& runs, const std::string& name) {
+  const build_identity& identity = runs.identity;
+  compared_side side;
+  side.name = name;
+  side.source = "baseline";
+  side.pair = identity.pair;
+  side.model = identity.model;
+  side.config = identity.pair.substr(identity.pair.rfind('.') + 1);
+  side.device_name = identity.device_name;
+  side.commit = identity.commit;
+  side.created_utc = runs.created_utc;
+  side.facts = {{"run.pair", identity.pair},
+                {"model.device_name", identity.device_name},
+                {"git.commit", identity.commit.empty() ? "not recorded" : identity.commit},
+                {"git.dirty", identity.is_dirty ? "true" : "false"},
+                {"build.profgate_version", identity.profgate_version},
+                {"host.host_name", identity.host},
+                {"gpu.0.uuid", identity.device_uuid}};
+  for (const auto& [what, version] : identity.versions) side.facts["version." + what] = version;
+  std::map<std::string, bool> stages;
+  for (const process_record& process : runs.processes)
+    for (const auto& [stage, samples] : process.samples_ns) stages[stage] = true;
+  // prefill comes before decode, in the order of time and not of the alphabet
+  std::vector<std::string> order;
+  for (const auto& [stage, present] : stages) order.push_back(stage);
+  std::stable_sort(order.begin(), order.end(), [](const std::string& a, const std::string& b) {
+    return (a == "prefill") > (b == "prefill");
+  });
+  for (const std::string& stage : order) side.stages.push_back(stage_of(runs, stage));
+  for (const figure_description& row : run_figure_rows())
+    side.figures[row.key] = measured<double>::absent("a baseline does not keep it");
+  return side;
+}
+
+}  // namespace profgate::gate

@@ -1,0 +1,177 @@
+#include <fmt/format.h>
+
+#include "analysis/json_object.h"
+#include "gate_words.h"
+#include "render/compare_views.h"
+
+namespace profgate::render {
+namespace {
+
+using analysis::json_object;
+using analysis::measured;
+using json = nlohmann::ordered_json;
+
+constexpr const char* only_one_side = "only the other side has it";
+
+json side_json(const gate::compared_side& side) {
+  json_object object;
+  object.put("name", side.name);
+  object.put("source", side.source);
+  object.put("pair", side.pair);
+  object.put("model", side.model);
+  object.put("config", side.config);
+  object.put_text("device_name", side.device_name, "it is not recorded");
+  object.put_text("commit", side.commit, "it is not recorded");
+  object.put_text("created_utc", side.created_utc, "it is not recorded");
+  return object.take();
+}
+
+const char* text_of(gate::better which) {
+  switch (which) {
+    case gate::better::lower:
+      return "lower";
+    case gate::better::higher:
+      return "higher";
+    case gate::better::neither:
+      return "neither";
+  }
+  return "neither";
+}
+
+json figure_json(const gate::compared_figure& figure) {
+  json_object object;
+  object.put("key", figure.what.key);
+  object.put("label", figure.what.label);
+  object.put("better", text_of(figure.what.which));
+  object.put("a", figure.a);
+  object.put("b", figure.b);
+  const std::string reason = !figure.a ? figure.a.reason() : figure.b.reason();
+  if (figure.a && figure.b) {
+    object.put("difference", *figure.b - *figure.a);
+    object.put("difference_ratio", *figure.a != 0 ? measured<double>(*figure.b / *figure.a - 1)
+                                                  : measured<double>::absent("A is zero"));
+  } else {
+    object.put_null("difference", reason);
+    object.put_null("difference_ratio", reason);
+  }
+  return object.take();
+}
+
+json figures_json(const std::vector<gate::compared_figure>& figures) {
+  json list = json::array();
+  for (const gate::compared_figure& figure : figures) list.push_back(figure_json(figure));
+  return list;
+}
+
+json kernel_json(const gate::compared_kernel& kernel) {
+  json_object object;
+  object.put_text("a_name", kernel.a_name, only_one_side);
+  object.put_text("b_name", kernel.b_name, only_one_side);
+  object.put_text("op_name", kernel.path, "it has none, or several");
+  object.put("category", kernel.category);
+  object.put("matched_by", std::string(text_of(matched_by_words, kernel.match)));
+  object.put("a_launches_count", kernel.a_launches);
+  object.put("b_launches_count", kernel.b_launches);
+  object.put("a_ns", kernel.a_ns);
+  object.put("b_ns", kernel.b_ns);
+  object.put("difference_ns", kernel.b_ns - kernel.a_ns);
+  return object.take();
+}
+
+json kernels_json(const gate::compared_stage& stage) {
+  double a_ns = 0;
+  double b_ns = 0;
+  json rows = json::array();
+  for (const gate::compared_kernel& kernel : stage.kernels) {
+    a_ns += kernel.a_ns;
+    b_ns += kernel.b_ns;
+    rows.push_back(kernel_json(kernel));
+  }
+  json_object object;
+  object.put("matched", stage.by_category ? "category" : "name");
+  object.put("time", stage.is_own_time ? "own" : "total");
+  object.put("a_ns", a_ns);
+  object.put("b_ns", b_ns);
+  object.put("difference_ns", b_ns - a_ns);
+  object.put("rows", std::move(rows));
+  return object.take();
+}
+
+json operators_json(const gate::compared_stage& stage) {
+  json rows = json::array();
+  for (const gate::compared_operator& row : stage.operators) {
+    const auto put = [&](json_object& object, const char* key, const std::optional<gate::side_operator>& side,
+                         double gate::side_operator::*member) {
+      object.put(key, side ? measured<double>((*side).*member) : measured<double>::absent(only_one_side));
+    };
+    json_object object;
+    object.put("op_name", row.name);
+    put(object, "a_calls_count", row.a, &gate::side_operator::calls);
+    put(object, "b_calls_count", row.b, &gate::side_operator::calls);
+    put(object, "a_ns", row.a, &gate::side_operator::time_ns);
+    put(object, "b_ns", row.b, &gate::side_operator::time_ns);
+    object.put("difference_ns", (row.b ? row.b->time_ns : 0) - (row.a ? row.a->time_ns : 0));
+    rows.push_back(object.take());
+  }
+  return rows;
+}
+
+json stage_json(const gate::compared_stage& stage) {
+  json_object object;
+  object.put("name", stage.name);
+  object.put("in_a", stage.in_a);
+  object.put("in_b", stage.in_b);
+  object.put("spreads_overlap",
+             analysis::or_absent(stage.spreads_overlap, "a side has no times of its repetitions"));
+  object.put("figures", figures_json(stage.figures));
+  if (stage.kernels.empty()) {
+    object.put_null("kernels", stage.kernels_absent_reason);
+  } else {
+    object.put("kernels", kernels_json(stage));
+  }
+  object.put_text("a_operator_time", stage.a_operator_time, "it has no operators");
+  object.put_text("b_operator_time", stage.b_operator_time, "it has no operators");
+  object.put("operators", operators_json(stage));
+  return object.take();
+}
+
+json differs_json(const std::vector<gate::differing_fact>& facts) {
+  json list = json::array();
+  for (const gate::differing_fact& fact : facts) {
+    const auto value = [](const std::optional<std::string>& text) {
+      return text ? measured<std::string>(*text) : measured<std::string>::absent("not recorded");
+    };
+    json_object object;
+    object.put("name", fact.name);
+    object.put("a", value(fact.a));
+    object.put("b", value(fact.b));
+    list.push_back(object.take());
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string compare_json(const gate::profile_comparison& comparison) {
+  json_object object;
+  object.put("schema_version", std::string(compare_schema_version));
+  object.put("a", side_json(comparison.a));
+  object.put("b", side_json(comparison.b));
+  object.put("is_cross_device", comparison.is_cross_device);
+  object.put("is_cross_model", comparison.is_cross_model);
+  json labels = json::array();
+  for (const std::string& label : comparison.labels) labels.push_back(core::to_valid_utf8(label));
+  object.put("labels", std::move(labels));
+  object.put("figures", figures_json(comparison.figures));
+  json stages = json::array();
+  for (const gate::compared_stage& stage : comparison.stages) stages.push_back(stage_json(stage));
+  object.put("stages", std::move(stages));
+  object.put("differs", differs_json(comparison.differs));
+  json same = json::object();
+  for (const auto& [name, value] : comparison.same)
+    same[core::to_valid_utf8(name)] = core::to_valid_utf8(value);
+  object.put("same", std::move(same));
+  return analysis::to_text(object.take());
+}
+
+}  // namespace profgate::render

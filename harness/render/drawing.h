@@ -1,0 +1,59 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gate/attribution.h"
+
+/// Where things stand in templates/waterfall.svg.inja, 900 px wide.
+namespace profgate::render {
+
+/// One part of a difference; above zero is slower.
+struct waterfall_bar {
+  std::string label{};
+  std::string detail{};
+  double delta_ns = 0;
+};
+
+/// From one time to another, by parts that add up to their difference.
+struct waterfall {
+  std::string title{};
+  std::string from_label{};
+  double from_ns = 0;
+  std::string to_label{};
+  double to_ns = 0;
+  std::vector<waterfall_bar> bars{};
+};
+
+/// A measured change with its bounds, where it has any.
+struct interval_row {
+  std::string label{};
+  std::string detail{};
+  double ratio = 0;
+  std::optional<double> lower_ratio{};
+  std::optional<double> upper_ratio{};
+};
+
+/// The largest `count` causes, and one bar for all the others together.
+std::vector<waterfall_bar> bars_of(const std::vector<gate::cause>& causes, std::size_t count);
+
+/// "slower: 5.10 → 6.30 µs a launch, 28 launches": a cause without its size and name.
+std::string detail_of(const gate::cause& cause);
+
+/// "kernels slower", "more idle", …: what a table groups causes by.
+std::string group_of(const gate::cause& cause);
+
+/// "36.95 ms": a digit more than core's, for two times that are nearly the same.
+std::string precise_duration(double duration_ns);
+
+/// "+3.21 ms", "−12.3 µs" with a true minus sign.
+std::string signed_duration(double delta_ns);
+std::string signed_percent(double ratio);
+
+/// What the template draws: panels of shapes and texts with their places.
+nlohmann::json drawing_of(const std::string& title, const std::vector<interval_row>& intervals,
+                          const std::vector<waterfall>& waterfalls);
+
+}  // namespace profgate::render

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/escape.h"
+#include "core/units.h"
+#include "render/gate_views.h"
+
+namespace profgate::render {
+namespace {
+
+constexpr std::size_t causes_shown = 3;
+constexpr std::size_t exact_changes_shown = 3;
+constexpr std::size_t longest_name_bytes = 100;
+
+/// "5.1 %", and never "-0.0 %".
+std::string percent(double ratio) {
+  const std::string text = fmt::format("{:.1f} %", ratio * 100);
+  return text == "-0.0 %" ? "0.0 %" : text;
+}
+
+/// "65.0 → 68.3 ms": both in the unit that suits the larger.
+std::string from_to(double from_ns, double to_ns) {
+  struct unit {
+    double size_ns;
+    const char* name;
+  };
+  const double largest_ns = std::max(from_ns, to_ns);
+  unit shown{1e3, "µs"};
+  for (const unit& candidate : {unit{1e9, "s"}, unit{1e6, "ms"}}) {
+    if (largest_ns >= candidate.size_ns) {
+      shown = candidate;
+      break;
+    }
+  }
+  const double scaled = largest_ns / shown.size_ns;
+  const int decimals = scaled >= 100 ? 1 : scaled >= 10 ? 2 : 3;
+  return fmt::format("{:.{}f} → {:.{}f} {}", from_ns / shown.size_ns, decimals, to_ns / shown.size_ns,
+                     decimals, shown.name);
+}
+
+/// "(4.8 to 5.4 %, 95 % each side; 10 + 10 runs)".
+std::string bounds_of(const gate::comparison& numbers) {
+  const std::string runs = fmt::format("{} + {} runs", numbers.baseline_runs, numbers.candidate_runs);
+  if (!numbers.lower_95_ratio || !numbers.upper_95_ratio)
+    return fmt::format("({}: too few for bounds)", runs);
+  std::string lower = percent(*numbers.lower_95_ratio);
+  lower.resize(lower.size() - 2);  // one unit for both
+  return fmt::format("({} to {}, 95 % each side; {})", lower, percent(*numbers.upper_95_ratio), runs);
+}
+
+std::string speed_of(const gate::comparison& numbers) {
+  const double ratio = numbers.slowdown_ratio;
+  if (std::abs(ratio) < 0.0005) return "as fast as before";
+  return percent(std::abs(ratio)) + (ratio > 0 ? " slower" : " faster");
+}
+
+/// "5.1 % slower (…): 65.0 → 68.3 ms", and what else is to be said of it; the reason where there is no
+/// number.
+std::string size_of(const gate::stage_judgement& stage) {
+  if (!stage.numbers) return stage.reason;
+  const gate::comparison& numbers = *stage.numbers;
+  std::string text = fmt::format("{} {}: {}", speed_of(numbers), bounds_of(numbers),
+                                 from_to(numbers.baseline_median_ns, numbers.candidate_median_ns));
+  if (stage.detectable_ratio) {
+    text += fmt::format("; too noisy to say: the smallest slowdown it could have seen is {}",
+                        percent(*stage.detectable_ratio));
+  }
+  if (stage.waived_by) text += fmt::format("; {}, but waived", gate::to_text(stage.which));
+  return text;
+}
+
+/// The reason, where it does not begin with the verdict's own words already.
+std::string after_verdict(const gate::judgement& whole) {
+  const std::string repeated = gate::to_text(whole.overall) + ": ";
+  return whole.reason.starts_with(repeated) ? whole.reason.substr(repeated.size()) : whole.reason;
+}
+
+/// Names of kernels and files are hostile: no control characters, and nothing that CTest takes for markup.
+std::string harmless(std::string_view text) {
+  std::string valid = core::to_valid_utf8(text);
+  for (const std::string_view tag : {"<CTest", "</CTest", "<Dart", "</Dart"}) {
+    for (std::size_t at = valid.find(tag); at != std::string::npos; at = valid.find(tag, at + 1))
+      valid.replace(at, 1, "‹");
+  }
+  std::string out;
+  for (const char c : valid) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7F ? std::string("\xEF\xBF\xBD") : std::string(1, c);
+  }
+  return out;
+}
+
+bool counts_as(const gate::stage_judgement& stage, gate::verdict which) {
+  if (stage.waived_by) return which == gate::verdict::unchanged;
+  return stage.which == which || (stage.exact.fails() && which == gate::verdict::regressed);
+}
+
+std::string exact_line(gate::exact_change change) {
+  change.subject = core::shorten_middle(change.subject, longest_name_bytes);
+  return fmt::format("  {}{}", change.fails ? "not allowed: " : "", gate::to_text(change));
+}
+
+void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& lines) {
+  if (stage.which != gate::verdict::regressed && stage.which != gate::verdict::improved) return;
+  if (!stage.attributed) {
+    if (!stage.attribution_reason.empty()) lines.push_back("  no causes: " + stage.attribution_reason);
+    return;
+  }
+  std::size_t number = 0;
+  for (const gate::cause& cause : gate::leading_causes(*stage.attributed, causes_shown))
+    lines.push_back(fmt::format("  {}. {}", ++number, gate::to_text(cause)));
+}
+
+std::vector<std::string> detail_lines(const gate::stage_judgement& stage) {
+  std::vector<std::string> lines;
+  if (stage.waived_by) lines.push_back("  waived: " + *stage.waived_by);
+  add_causes(stage, lines);
+  std::size_t shown = 0;
+  for (const gate::exact_change& change : stage.exact.changes) {
+    if (shown++ == exact_changes_shown) break;
+    lines.push_back(exact_line(change));
+  }
+  if (stage.exact.changes.size() > exact_changes_shown)
+    lines.push_back(
+        fmt::format("  and {} more exact changes", stage.exact.changes.size() - exact_changes_shown));
+  return lines;
+}
+
+/// "decode_all: unchanged: …", with the verdict that the whole does not repeat.
+std::string stage_line(const gate::stage_judgement& stage) {
+  return fmt::format("  {}: {}: {}", stage.stage, gate::to_text(stage.which), size_of(stage));
+}
+
+std::string numeric(const std::string& name, double value) {
+  return fmt::format(R"(<CTestMeasurement type="numeric/double" name="{}">{:.6g}</CTestMeasurement>)",
+                     core::escape_html(harmless(name)), value);
+}
+
+}  // namespace
+
+std::string size_sentence(const gate::stage_judgement& stage) {
+  if (!stage.numbers) return stage.reason;
+  return fmt::format("{} is {}", stage.stage, size_of(stage));
+}
+
+const gate::stage_judgement* deciding_stage(const gate::judgement& whole) {
+  for (const gate::stage_judgement& stage : whole.stages) {
+    if (counts_as(stage, whole.overall)) return &stage;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> gate_lines(const gate::judgement& whole) {
+  const gate::stage_judgement* deciding = deciding_stage(whole);
+  const bool is_skip = whole.code == core::exit_code::not_possible;
+  const std::string verdict =
+      fmt::format("{}: {}: {}", whole.pair, gate::to_text(whole.overall),
+                  deciding != nullptr && deciding->numbers ? size_sentence(*deciding) : after_verdict(whole));
+  std::vector<std::string> lines;
+  if (!is_skip) lines.push_back(verdict);
+  const auto append = [&](const std::vector<std::string>& more) {
+    lines.insert(lines.end(), more.begin(), more.end());
+  };
+  if (deciding != nullptr) append(detail_lines(*deciding));
+  for (const gate::stage_judgement& stage : whole.stages) {
+    if (&stage == deciding) continue;
+    lines.push_back(stage_line(stage));
+    for (const std::string& line : detail_lines(stage)) lines.push_back("  " + line);
+  }
+  for (const std::string& warning : whole.warnings) lines.push_back("  warning: " + warning);
+  for (const std::string& notice : whole.notices) lines.push_back("  " + notice);
+  if (!whole.look_deeper.empty()) lines.push_back("  look deeper: " + whole.look_deeper);
+  if (is_skip) lines.push_back(verdict);
+  for (std::string& line : lines) line = harmless(line);
+  return lines;
+}
+
+std::string ctest_measurements(const gate::judgement& whole) {
+  std::string line =
+      fmt::format(R"(<CTestMeasurement type="text/string" name="gate_verdict">{}</CTestMeasurement>)",
+                  gate::to_text(whole.overall));
+  for (const gate::stage_judgement& stage : whole.stages) {
+    const auto put = [&](const char* what, double value) {
+      line += numeric(stage.stage + "_" + what, value);
+    };
+    const auto put_percent = [&](const char* what, const std::optional<double>& ratio) {
+      if (ratio) put(what, *ratio * 100);
+    };
+    if (stage.numbers) {
+      put_percent("slowdown_percent", stage.numbers->slowdown_ratio);
+      put_percent("slowdown_lower_95_percent", stage.numbers->lower_95_ratio);
+      put_percent("slowdown_upper_95_percent", stage.numbers->upper_95_ratio);
+      put("baseline_median_ms", stage.numbers->baseline_median_ns / core::ns_per_ms);
+      put("candidate_median_ms", stage.numbers->candidate_median_ns / core::ns_per_ms);
+    }
+    put_percent("detectable_slowdown_percent", stage.detectable_ratio);
+  }
+  return line;
+}
+
+}  // namespace profgate::render

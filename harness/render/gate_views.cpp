@@ -1,0 +1,205 @@
+#include "render/gate_views.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/escape.h"
+#include "drawing.h"
+#include "gate/kernel_names.h"
+#include "render/verdict_json.h"
+#include "template_engine.h"
+#include "tidy_markdown.h"
+#include "values.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t drawn_causes = 8;
+constexpr std::size_t listed_causes = 20;
+
+/// Sums by kind, in the order in which a reader asks: {what, delta_ns, share of the difference}.
+json groups_of(const gate::attribution& attributed) {
+  std::vector<std::pair<std::string, double>> sums;
+  for (const gate::cause& cause : attributed.causes) {
+    const std::string group = group_of(cause);
+    const auto known =
+        std::find_if(sums.begin(), sums.end(), [&](const auto& entry) { return entry.first == group; });
+    if (known == sums.end()) {
+      sums.emplace_back(group, cause.delta_ns);
+    } else {
+      known->second += cause.delta_ns;
+    }
+  }
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const auto& a, const auto& b) { return std::abs(a.second) > std::abs(b.second); });
+  json list = json::array();
+  for (const auto& [group, delta_ns] : sums) list.push_back({{"what", group}, {"delta_ns", delta_ns}});
+  return list;
+}
+
+std::string readable(const std::string& name) {
+  return gate::readable_kernel_name(core::to_valid_utf8(name));
+}
+
+/// The causes one by one with the running total, the last row being all that is left.
+json steps_of(const gate::attribution& attributed) {
+  json list = json::array();
+  double at_ns = attributed.baseline_ns;
+  double rest_ns = 0;
+  std::size_t rest_count = 0;
+  for (const gate::cause& cause : attributed.causes) {
+    if (list.size() == listed_causes) {
+      rest_ns += cause.delta_ns;
+      ++rest_count;
+      continue;
+    }
+    at_ns += cause.delta_ns;
+    const bool is_idle = cause.kind == gate::cause_kind::idle;
+    list.push_back({{"delta_ns", cause.delta_ns},
+                    {"at_ns", at_ns},
+                    {"what", group_of(cause)},
+                    {"name", is_idle ? "" : readable(cause.name)},
+                    {"was", readable(cause.baseline_name)},
+                    {"path", core::to_valid_utf8(cause.path)},
+                    {"detail", detail_of(cause)}});
+  }
+  if (rest_count > 0) {
+    list.push_back({{"delta_ns", rest_ns},
+                    {"at_ns", at_ns + rest_ns},
+                    {"what", "everything else"},
+                    {"name", ""},
+                    {"was", ""},
+                    {"path", ""},
+                    {"detail", fmt::format("{} smaller causes", rest_count)}});
+  }
+  return list;
+}
+
+/// The traced difference is less than half or more than twice the bare one, or of another sign.
+bool far_apart(const gate::attribution& attributed) {
+  if (!attributed.bare_difference_ns || *attributed.bare_difference_ns == 0) return false;
+  const double ratio = attributed.difference_ns / *attributed.bare_difference_ns;
+  return ratio < 0.5 || ratio > 2;
+}
+
+json markdown_data(const gate::judgement& whole) {
+  json document = json::parse(verdict_json(whole));
+  const gate::stage_judgement* deciding = deciding_stage(whole);
+  document["sentence"] = core::to_valid_utf8(deciding != nullptr ? size_sentence(*deciding) : whole.reason);
+  document["has_numbers"] = false;
+  for (std::size_t i = 0; i < whole.stages.size(); ++i) {
+    const gate::stage_judgement& stage = whole.stages[i];
+    if (stage.numbers) document["has_numbers"] = true;
+    if (!stage.attributed) continue;
+    json& part = document["stages"][i]["attribution"];
+    part["groups"] = groups_of(*stage.attributed);
+    part["steps"] = steps_of(*stage.attributed);
+    part["sum_ns"] = stage.attributed->difference_ns - stage.attributed->residual_ns;
+    part["disagrees"] = far_apart(*stage.attributed);
+  }
+  document["document"] = document;  // for functions that take an object and a field's name
+  return document;
+}
+
+json gate_drawing(const gate::judgement& whole) {
+  std::vector<interval_row> intervals;
+  std::vector<waterfall> falls;
+  for (const gate::stage_judgement& stage : whole.stages) {
+    if (stage.numbers) {
+      intervals.push_back({stage.stage,
+                           fmt::format("{}; {} + {} runs", gate::to_text(stage.which),
+                                       stage.numbers->baseline_runs, stage.numbers->candidate_runs),
+                           stage.numbers->slowdown_ratio, stage.numbers->lower_95_ratio,
+                           stage.numbers->upper_95_ratio});
+    }
+    if (stage.attributed) {
+      falls.push_back({fmt::format("Where the difference of {} comes from (traced)", stage.stage), "baseline",
+                       stage.attributed->baseline_ns, "candidate", stage.attributed->candidate_ns,
+                       bars_of(stage.attributed->causes, drawn_causes)});
+    }
+  }
+  return drawing_of(fmt::format("{}: {}", whole.pair, gate::to_text(whole.overall)), intervals, falls);
+}
+
+/// What a reader wants to see first.
+int urgency(const summary_row& row) {
+  if (!row.judged) return 3;
+  switch (row.judged->code) {
+    case core::exit_code::judged_bad:
+    case core::exit_code::bad_input:
+      return 0;
+    case core::exit_code::good:
+      return row.judged->overall == gate::verdict::unchanged ? 2 : 1;
+    default:
+      return 3;
+  }
+}
+
+std::string first_cause_of(const gate::judgement& judged) {
+  const gate::stage_judgement* stage = deciding_stage(judged);
+  if (stage == nullptr) return empty_cell;
+  for (const gate::exact_change& change : stage->exact.changes) {
+    if (change.fails) return core::escape_markdown(gate::to_text(change));
+  }
+  const bool has_changed =
+      stage->which == gate::verdict::regressed || stage->which == gate::verdict::improved;
+  if (!has_changed || !stage->attributed) return empty_cell;
+  const std::vector<gate::cause> causes = gate::leading_causes(*stage->attributed, 1);
+  return causes.empty() ? empty_cell : core::escape_markdown(gate::to_text(causes.front()));
+}
+
+std::string summary_line(const summary_row& row) {
+  const std::string pair = core::escape_markdown(row.pair);
+  if (!row.judged) {
+    return fmt::format("| {} | {} | {} | {} |\n", pair, empty_cell, core::escape_markdown(row.otherwise),
+                       empty_cell);
+  }
+  const gate::judgement& judged = *row.judged;
+  const gate::stage_judgement* stage = deciding_stage(judged);
+  const std::string word = gate::to_text(judged.overall);
+  const std::string size = stage != nullptr && stage->numbers ? size_sentence(*stage) : judged.reason;
+  return fmt::format("| {} | {} | {} | {} |\n", pair, urgency(row) == 0 ? "**" + word + "**" : word,
+                     core::escape_markdown(size), first_cause_of(judged));
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> render_gate(const gate::judgement& whole,
+                                               const std::filesystem::path& templates_dir,
+                                               const std::filesystem::path& output_dir,
+                                               const report_writer& writer) {
+  std::vector<std::filesystem::path> written;
+  const auto write = [&](const char* name, const std::string& text) {
+    written.push_back(output_dir / name);
+    writer(written.back(), text);
+  };
+  write("verdict.json", verdict_json(whole));
+  write("gate.svg", fill_template_file(gate_drawing(whole), templates_dir / "waterfall.svg.inja"));
+  write("gate.md", tidy_markdown(fill_template_file(markdown_data(whole), templates_dir / "gate.md.inja")));
+  return written;
+}
+
+std::string gate_summary(const std::vector<summary_row>& rows) {
+  std::vector<summary_row> sorted = rows;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const summary_row& a, const summary_row& b) { return urgency(a) < urgency(b); });
+  const auto bad = std::count_if(rows.begin(), rows.end(), [](const auto& row) { return urgency(row) == 0; });
+  const auto judged =
+      std::count_if(rows.begin(), rows.end(), [](const auto& row) { return urgency(row) < 3; });
+  std::string text =
+      fmt::format("# profgate: {}\n\n", bad > 0      ? fmt::format("{} of {} pairs failed", bad, rows.size())
+                                        : judged > 0 ? "no regression"
+                                                     : "nothing was judged");
+  text += fmt::format("{} of {} pairs were judged.\n\n", judged, rows.size());
+  if (rows.empty()) return text;
+  text += "| pair | verdict | size | first cause |\n|---|---|---|---|\n";
+  for (const summary_row& row : sorted) text += summary_line(row);
+  return tidy_markdown(text);
+}
+
+}  // namespace profgate::render

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gate/judgement.h"
+#include "render/render.h"
+
+/// What people see of a gate. All of it is a pure function of the judgement (and the templates).
+namespace profgate::render {
+
+/// The last lines of the gate's test: verdict, size with its bounds, the first three causes, the command to
+/// look deeper. Where the judgement is a skip the verdict comes last, since CTest's users read the last line
+/// of a skipped test. Names in them are harmless to terminals and to CTest.
+std::vector<std::string> gate_lines(const gate::judgement& whole);
+
+/// "decode_all is 5.1 % slower (4.8 to 5.4 %, 95 % each side; 10 + 10 runs): 65.0 → 68.3 ms", or why there is
+/// no such number: one sentence, for a table or a status.
+std::string size_sentence(const gate::stage_judgement& stage);
+
+/// The stage that decided the whole, or nothing where there is none.
+const gate::stage_judgement* deciding_stage(const gate::judgement& whole);
+
+/// Every gated number as <CTestMeasurement …>, in one line: CTest takes them out of the output for CDash, and
+/// leaves one empty line.
+std::string ctest_measurements(const gate::judgement& whole);
+
+/// verdict.json, gate.md and gate.svg in `output_dir`; returns their paths.
+std::vector<std::filesystem::path> render_gate(const gate::judgement& whole,
+                                               const std::filesystem::path& templates_dir,
+                                               const std::filesystem::path& output_dir,
+                                               const report_writer& writer);
+
+/// One row of a session's summary.
+struct summary_row {
+  std::string pair{};
+  std::optional<gate::judgement> judged{};
+  std::string otherwise{};  ///< what became of the pair where it was not judged: "skipped: no GPU"
+};
+
+/// A short Markdown document for a comment of a CI: one table over all pairs, what failed first.
+std::string gate_summary(const std::vector<summary_row>& rows);
+
+}  // namespace profgate::render

@@ -1,0 +1,194 @@
+#include "gate/profile_comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "core/error.h"
+
+namespace profgate::gate {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string recorded_text(const std::string& name) {
+  std::ifstream stream(PROFGATE_TEST_DATA "/profiles/h200/" + name + ".json");
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+compared_side recorded(const std::string& name) {
+  return side_of_profile(recorded_text(name), name + ".json", name);
+}
+
+const compared_stage& stage(const profile_comparison& comparison, const std::string& name) {
+  for (const compared_stage& one : comparison.stages)
+    if (one.name == name) return one;
+  throw std::runtime_error("there is no stage " + name);
+}
+
+const compared_figure& figure(const std::vector<compared_figure>& figures, const std::string& key) {
+  for (const compared_figure& one : figures)
+    if (one.what.key == key) return one;
+  throw std::runtime_error("there is no figure " + key);
+}
+
+/// A stage with these kernels and nothing else.
+compared_side side_with(std::vector<side_kernel> kernels) {
+  compared_side side;
+  side.pair = "m.c";
+  side.model = "m";
+  side.config = "c";
+  side.device_name = "d";
+  side_stage only;
+  only.name = "decode_all";
+  only.kernels = std::move(kernels);
+  side.stages = {only};
+  return side;
+}
+
+TEST(compare_sides, matches_the_kernels_of_one_pair_by_name_and_adds_up) {
+  // nsys writes template arguments with casts, the embedded collector without
+  const profile_comparison both =
+      compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("qwen3-0.6b.decode-b1.embedded"));
+  EXPECT_FALSE(both.is_cross_model);
+  EXPECT_FALSE(both.is_cross_device);
+  const compared_stage& decode = stage(both, "decode_all");
+  ASSERT_EQ(decode.kernels.size(), 8U);
+  double a_ns = 0;
+  double b_ns = 0;
+  for (const compared_kernel& kernel : decode.kernels) {
+    EXPECT_NE(kernel.match, matched_by::nothing) << kernel.a_name << " " << kernel.b_name;
+    EXPECT_EQ(kernel.a_launches, kernel.b_launches);
+    a_ns += kernel.a_ns;
+    b_ns += kernel.b_ns;
+  }
+  EXPECT_EQ(a_ns, 37323651);  // traced.kernel_own_ns of each
+  EXPECT_EQ(b_ns, 37334892);
+  EXPECT_EQ(*figure(decode.figures, "/bare/median_ns").a, 36950367);
+  EXPECT_EQ(decode.spreads_overlap, std::optional<bool>(true));
+  EXPECT_THAT(both.labels, ElementsAre(HasSubstr("A was traced by nsys, B by embedded"),
+                                       HasSubstr("A was built from a changed checkout"),
+                                       HasSubstr("B was built from a changed checkout")));
+}
+
+TEST(compare_sides, sets_two_models_side_by_side_by_category) {
+  const profile_comparison both =
+      compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1"));
+  EXPECT_TRUE(both.is_cross_model);
+  EXPECT_THAT(both.labels, Contains(HasSubstr("Two models, qwen3-0.6b and llama-3.1-8b")));
+  const compared_stage& decode = stage(both, "decode_all");
+  EXPECT_TRUE(decode.by_category);
+  double b_ns = 0;
+  for (const compared_kernel& kernel : decode.kernels) b_ns += kernel.b_ns;
+  EXPECT_EQ(b_ns, 256917244);
+  EXPECT_EQ(decode.spreads_overlap, std::optional<bool>(false));
+}
+
+TEST(compare_sides, says_so_where_the_devices_differ) {
+  compared_side other = recorded("qwen3-0.6b.decode-b1.nsys");
+  other.device_name = "NVIDIA H100";
+  const profile_comparison both = compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), other);
+  EXPECT_TRUE(both.is_cross_device);
+  EXPECT_THAT(both.labels.front(), HasSubstr("Two devices, NVIDIA H200 and NVIDIA H100"));
+}
+
+TEST(compare_sides, folds_facts_that_are_the_same) {
+  const profile_comparison both =
+      compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("qwen3-0.6b.decode-b1.embedded"));
+  std::map<std::string, std::string> same(both.same.begin(), both.same.end());
+  EXPECT_EQ(same["gpu.0.name"], "NVIDIA H200");
+  EXPECT_EQ(same["model.dims.hidden_size"], "1024");
+  std::vector<std::string> differing;
+  for (const differing_fact& fact : both.differs) differing.push_back(fact.name);
+  EXPECT_THAT(differing, Contains("run.mode"));
+  EXPECT_EQ(same.count("run.mode"), 0U);
+  EXPECT_EQ(same.count("created_utc"), 0U);  // explains nothing
+  EXPECT_THAT(compare_sides(both.a, both.a).differs, IsEmpty());
+}
+
+TEST(compare_sides, names_the_reason_of_what_was_not_measured) {
+  const profile_comparison both =
+      compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1"));
+  const compared_figure& energy = figure(both.figures, "/throughput/energy_per_decoded_token_j");
+  EXPECT_FALSE(energy.a);
+  EXPECT_THAT(energy.a.reason(), HasSubstr("energy counter"));
+  EXPECT_TRUE(energy.b);
+  const compared_figure& idle = figure(stage(both, "prefill").figures, "/launches_per_token_count");
+  EXPECT_THAT(idle.a.reason(), HasSubstr("decode_all only"));
+}
+
+TEST(compare_sides, tells_a_new_and_a_gone_kernel_from_a_changed_one) {
+  const profile_comparison both = compare_sides(
+      side_with({{"void f<1>(int)", "attn", "other", 10, 1000, 900}, {"old_norm", "x", "norm", 1, 50, 50}}),
+      side_with(
+          {{"void f<2>(int)", "attn", "other", 12, 1300, 1200}, {"copy_kernel", "y", "copy", 3, 30, 30}}));
+  const compared_stage& only = both.stages.front();
+  ASSERT_EQ(only.kernels.size(), 3U);
+  EXPECT_EQ(only.kernels[0].match, matched_by::normalised_name);
+  EXPECT_EQ(only.kernels[0].b_ns - only.kernels[0].a_ns, 300);
+  EXPECT_EQ(only.kernels[1].a_name, "old_norm");
+  EXPECT_EQ(only.kernels[1].b_name, "");
+  EXPECT_EQ(only.kernels[2].b_name, "copy_kernel");
+}
+
+TEST(compare_sides, uses_whole_times_where_a_side_has_no_own_ones) {
+  const profile_comparison both = compare_sides(side_with({{"f", "", "other", 1, 1000, 900}}),
+                                                side_with({{"f", "", "other", 1, 1100, std::nullopt}}));
+  EXPECT_FALSE(both.stages.front().is_own_time);
+  EXPECT_EQ(both.stages.front().kernels.front().a_ns, 1000);
+  EXPECT_EQ(both.stages.front().kernels.front().b_ns, 1100);
+}
+
+TEST(compare_sides, keeps_a_stage_that_one_side_lacks) {
+  compared_side b = side_with({});
+  b.stages.front().name = "prefill";
+  const profile_comparison both = compare_sides(side_with({{"f", "", "other", 1, 1, 1}}), b);
+  ASSERT_EQ(both.stages.size(), 2U);
+  EXPECT_TRUE(stage(both, "decode_all").in_a);
+  EXPECT_FALSE(stage(both, "decode_all").in_b);
+  EXPECT_FALSE(stage(both, "prefill").in_a);
+  EXPECT_THAT(stage(both, "prefill").kernels_absent_reason, HasSubstr("only one side"));
+}
+
+TEST(side_of_profile, refuses_what_is_no_profile) {
+  EXPECT_THROW(side_of_profile("{", "x.json", "x"), core::bad_input);
+  EXPECT_THROW(side_of_profile(R"({"schema_version": "0.1"})", "x.json", "x"), core::bad_input);
+}
+
+TEST(side_of_run_set, has_the_medians_of_its_processes_and_the_means_of_its_traces) {
+  run_set runs;
+  runs.identity.pair = "llama.decode-b1";
+  runs.identity.model = "llama";
+  runs.identity.device_name = "NVIDIA H200";
+  for (const std::int64_t level : {999, 100, 110, 120}) {  // the first process does not count
+    process_record process;
+    process.samples_ns["decode_all"] = {900, 900, 900, level, level, level, level, level};
+    process.samples_ns["prefill"] = process.samples_ns["decode_all"];
+    runs.processes.push_back(process);
+  }
+  runs.processes.back().spoiled_by = "throttled";
+  runs.structure["decode_all"].launches = 32;
+  runs.structure["decode_all"].tokens = 16;
+  runs.kernels = {{{"decode_all", {{"f", "decode_step/attn.qkv", 10, 1000}}}},
+                  {{"decode_all", {{"f", "decode_step/attn.qkv", 10, 1200}}}}};
+  const compared_side side = side_of_run_set(runs, "baseline.json");
+  ASSERT_EQ(side.stages.size(), 2U);
+  EXPECT_EQ(side.stages[0].name, "prefill");
+  const side_stage& decode = side.stages[1];
+  EXPECT_EQ(*decode.figures.at("/bare/median_ns"), 105);
+  EXPECT_EQ(decode.min_ns, std::optional<double>(100));
+  EXPECT_EQ(*decode.figures.at("/launches_per_token_count"), 2);
+  EXPECT_THAT(decode.figures.at("/idle/idle_ns").reason(), HasSubstr("baseline"));
+  ASSERT_EQ(decode.kernels.size(), 1U);
+  EXPECT_EQ(decode.kernels[0].total_ns, 1100);
+  EXPECT_EQ(decode.kernels[0].path, "attn.qkv");
+  EXPECT_FALSE(side.stages[0].kernels_absent_reason.empty());
+}
+
+}  // namespace
+}  // namespace profgate::gate

@@ -1,0 +1,143 @@
+#include "render/gate_views.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/escape.h"
+#include "gate/stage_traces.h"
+#include "golden_files.h"
+#include "judgement_cases.h"
+#include "parsers/timeline.h"
+
+namespace profgate::render {
+
+/// Found by GoogleTest when it prints a failing case.
+std::ostream& operator<<(std::ostream& out, const judgement_case& entry) {
+  return out << entry.name;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::map<std::string, std::string> rendered(const gate::judgement& whole) {
+  std::map<std::string, std::string> files;
+  render_gate(whole, PROFGATE_TEMPLATES_DIR, "",
+              [&](const fs::path& path, std::string_view text) { files[path.string()] = text; });
+  return files;
+}
+
+class gate_golden : public ::testing::TestWithParam<judgement_case> {};
+
+TEST_P(gate_golden, everything_shown_is_byte_for_byte_the_same) {
+  const fs::path folder = fs::path(PROFGATE_GOLDEN_DIR) / "gate" / GetParam().name;
+  for (const auto& [name, text] : rendered(GetParam().whole)) compare_or_update(folder / name, text);
+  compare_or_update(folder / "lines.txt",
+                    ctest_measurements(GetParam().whole) + "\n" + joined(gate_lines(GetParam().whole)));
+}
+
+INSTANTIATE_TEST_SUITE_P(cases, gate_golden, ::testing::ValuesIn(judgement_cases()),
+                         [](const auto& parameter) { return parameter.param.name; });
+
+TEST(gate_lines, say_verdict_size_causes_and_what_to_run) {
+  EXPECT_THAT(
+      gate_lines(made_up_judgement("regressed")),
+      ElementsAre(
+          "llama-3.1-8b.decode-b1: regressed: decode_all is 5.1 % slower (4.8 to 5.4 %, 95 % each side; "
+          "10 + 10 runs): 65.02 → 68.32 ms",
+          "  1. +3.20 ms: planted_delay_kernel in planted is new: 16 launches, 200.00 µs each",
+          StartsWith("  2. +310.0 µs: gemv<__nv_bfloat16, 8, false> in mlp.gate_up is slower"),
+          StartsWith("  3. +150.0 µs: more idle, waiting for a launch"),
+          "  new kernel: planted_delay_kernel(long)", "  launches a token: 143 → 144",
+          StartsWith("  prefill: unchanged: 0.1 % slower"), StartsWith("  warning: the driver"),
+          StartsWith("  2 processes were repeated"),
+          "  look deeper: profgate compare tmp/stage2/a tmp/stage2/b"));
+}
+
+TEST(gate_lines, of_a_skip_end_with_the_reason) {
+  EXPECT_THAT(gate_lines(made_up_judgement("inconclusive")).back(),
+              AllOf(StartsWith("llama-3.1-8b.decode-b1: inconclusive: "),
+                    HasSubstr("the smallest slowdown it could have seen is 6.3 %")));
+  EXPECT_THAT(gate_lines(made_up_judgement("not_comparable")).back(),
+              HasSubstr("the baseline is of an NVIDIA H100"));
+  EXPECT_THAT(
+      gate_lines(made_up_judgement("no_baseline")),
+      ElementsAre(
+          "llama-tiny.smoke: no baseline: there is no baseline for llama-tiny.smoke on this machine"));
+}
+
+TEST(gate_lines, hold_no_control_characters_and_no_markup_of_ctest) {
+  for (const std::string& line : gate_lines(made_up_judgement("hostile"))) {
+    EXPECT_THAT(line, Not(HasSubstr("<CTest"))) << line;
+    for (const char c : line) EXPECT_GE(static_cast<unsigned char>(c), 0x20) << line;
+  }
+}
+
+TEST(ctest_measurements, name_every_gated_number) {
+  const std::string lines = ctest_measurements(made_up_judgement("regressed"));
+  EXPECT_THAT(lines, HasSubstr("<CTestMeasurement type=\"numeric/double\" "
+                               "name=\"decode_all_slowdown_percent\">5.08</CTestMeasurement>"));
+  EXPECT_THAT(lines, HasSubstr("name=\"decode_all_slowdown_lower_95_percent\">4.78<"));
+  EXPECT_THAT(lines, HasSubstr("name=\"prefill_candidate_median_ms\">9.04084<"));
+  EXPECT_THAT(lines, HasSubstr("type=\"text/string\" name=\"gate_verdict\">regressed<"));
+  EXPECT_THAT(ctest_measurements(made_up_judgement("inconclusive")),
+              HasSubstr("name=\"decode_all_detectable_slowdown_percent\">6.3<"));
+}
+
+TEST(gate_summary, puts_failures_first_in_one_table) {
+  const std::string text = gate_summary({{"llama-tiny.smoke", std::nullopt, "skipped: no GPU | here"},
+                                         {"a.ok", made_up_judgement("unchanged"), ""},
+                                         {"b.bad", made_up_judgement("regressed"), ""},
+                                         {"c.maybe", made_up_judgement("inconclusive"), ""}});
+  compare_or_update(fs::path(PROFGATE_GOLDEN_DIR) / "gate" / "summary.md", text);
+  EXPECT_THAT(text, StartsWith("# profgate: 1 of 4 pairs failed\n"));
+  EXPECT_LT(text.find("b.bad"), text.find("a.ok"));
+  EXPECT_THAT(text, HasSubstr("planted\\_delay\\_kernel"));
+  EXPECT_THAT(gate_summary({}), StartsWith("# profgate: nothing was judged\n"));
+}
+
+TEST(gate_views, of_a_waived_stage_say_so_in_the_first_line) {
+  EXPECT_THAT(gate_lines(made_up_judgement("waived")).front(), HasSubstr("; regressed, but waived"));
+}
+
+TEST(gate_views, hold_only_valid_text_whatever_kernels_are_called) {
+  for (const auto& [name, text] : rendered(made_up_judgement("hostile"))) {
+    EXPECT_EQ(core::to_valid_utf8(text), text) << name;
+    if (name != "verdict.json") {
+      EXPECT_THAT(text, Not(HasSubstr("<CTest"))) << name;
+    }
+    for (const char c : text) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n') << name;
+  }
+}
+
+/// Real traces: eager launches against a graph, of three layers.
+TEST(gate_views, show_what_recorded_traces_say) {
+  const std::string folder = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/qwen3-3layers/";
+  core::timeline eager = parsers::read_nsys_sqlite(folder + "eager.sqlite");
+  core::timeline graph = parsers::read_nsys_sqlite(folder + "graph.sqlite");
+  gate::judgement whole = made_up_judgement("regressed");
+  whole.pair = "qwen3-3layers.decode-b1";
+  gate::stage_judgement& stage = whole.stages[1];
+  stage.attributed = gate::attribute(gate::traces_of(graph, "LLM", "decode_all"),
+                                     gate::traces_of(eager, "LLM", "decode_all"));
+  const auto files = rendered(whole);
+  const fs::path golden = fs::path(PROFGATE_GOLDEN_DIR) / "gate" / "recorded";
+  for (const auto& [name, text] : files) compare_or_update(golden / name, text);
+  EXPECT_THAT(files.at("gate.md"), HasSubstr("less idle, waiting for a launch"));
+}
+
+}  // namespace
+}  // namespace profgate::render

@@ -1,0 +1,70 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "judgement_cases.h"
+#include "render/verdict_json.h"
+
+namespace profgate::render {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string complaint(const std::string& text) {
+  try {
+    read_verdict(text, "verdict.json");
+    return "";
+  } catch (const core::bad_input& error) {
+    return error.what();
+  }
+}
+
+/// The text with its first `from` replaced.
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) throw std::invalid_argument("there is no " + from);
+  return text.replace(at, from.size(), to);
+}
+
+TEST(verdict_json, is_read_back_as_it_was_written) {
+  for (const judgement_case& entry : judgement_cases()) {
+    const std::string text = verdict_json(entry.whole);
+    EXPECT_EQ(verdict_json(read_verdict(text, "verdict.json")), text) << entry.name;
+  }
+}
+
+TEST(verdict_json, keeps_what_programs_decide_by) {
+  const gate::judgement whole = made_up_judgement("regressed");
+  const gate::judgement again = read_verdict(verdict_json(whole), "verdict.json");
+  EXPECT_EQ(again.overall, gate::verdict::regressed);
+  EXPECT_EQ(again.code, core::exit_code::judged_bad);
+  ASSERT_EQ(again.stages.size(), 2U);
+  EXPECT_EQ(again.stages[1].numbers->slowdown_ratio, whole.stages[1].numbers->slowdown_ratio);
+  EXPECT_EQ(again.stages[1].numbers->lower_99_ratio, whole.stages[1].numbers->lower_99_ratio);
+  ASSERT_EQ(again.stages[1].attributed->causes.size(), whole.stages[1].attributed->causes.size());
+  EXPECT_EQ(again.stages[1].attributed->causes[2].baseline_name,
+            whole.stages[1].attributed->causes[2].baseline_name);
+  EXPECT_EQ(again.stages[1].attributed->causes[2].match, gate::matched_by::launch_order);
+  EXPECT_EQ(again.stages[0].attribution_reason, whole.stages[0].attribution_reason);
+  EXPECT_FALSE(again.stages[0].detectable_ratio);
+}
+
+TEST(read_verdict, names_the_place_of_a_fault) {
+  const std::string good = verdict_json(made_up_judgement("regressed"));
+  EXPECT_EQ(complaint(good), "");
+  EXPECT_THAT(complaint("{"), HasSubstr("verdict.json: /: is no object"));
+  EXPECT_THAT(complaint("[]"), HasSubstr("is no object"));
+  EXPECT_THAT(complaint(changed(good, "\"1.0\"", "\"2.0\"")),
+              HasSubstr("is 2.0, and this program reads 1.0"));
+  EXPECT_THAT(complaint(changed(good, "\"regressed\"", "\"fine\"")),
+              HasSubstr("/verdict: is 'fine', which means nothing here"));
+  EXPECT_THAT(complaint(changed(good, "\"exit_code\": 1", "\"exit_code\": 5")),
+              HasSubstr("/exit_code: is 5"));
+  EXPECT_THAT(complaint(changed(good, "\"slowdown_ratio\"", "\"slowdown\"")),
+              HasSubstr("/stages/0/numbers/slowdown_ratio: is missing"));
+  EXPECT_THAT(complaint(changed(good, "\"delta_ns\": ", "\"delta_ns\": \"x\", \"y\": ")),
+              HasSubstr("/stages/1/attribution/causes/0/delta_ns: is string instead of a number"));
+}
+
+}  // namespace
+}  // namespace profgate::render
