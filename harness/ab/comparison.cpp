@@ -73,6 +73,14 @@ void add_driver(const std::optional<artifacts::gpu_device>& gpu, gate::build_ide
 
 }  // namespace
 
+gate::build_identity identity_of_build(const surroundings& where, const arm_build& build,
+                                       const std::string& device_name) {
+  const std::optional<artifacts::gpu_device> gpu = measured_gpu(build);
+  gate::build_identity identity = identity_of(where, build, gate_config(build.config), gpu, device_name);
+  add_driver(gpu, identity);
+  return identity;
+}
+
 comparison_result run_comparison(const request& wanted) {
   const comparison_settings settings = settings_of(wanted.candidate);
   require_known_stages(settings, wanted.candidate.config);
@@ -88,9 +96,7 @@ comparison_result run_comparison(const request& wanted) {
   traced_arm candidate(wanted.candidate, folder.path(), folder.state().runs, gate::arm::candidate);
   result.judged = judge(wanted, settings, folder.state(), baseline, candidate);
   const auto set_of = [&](gate::arm which, const arm_build& build, traced_arm& traced) {
-    gate::build_identity identity =
-        identity_of(wanted.where, build, gate_config(build.config), gpu, runs.device_name());
-    add_driver(gpu, identity);
+    gate::build_identity identity = identity_of_build(wanted.where, build, runs.device_name());
     return run_set_of(settings, folder.state(), which, std::move(identity), traced);
   };
   result.baseline = set_of(gate::arm::baseline, wanted.baseline, baseline);
@@ -114,9 +120,7 @@ gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std
   };
   drive(settings, next_of, folder, runs);
   traced_arm traces(build, folder.path(), folder.state().runs, gate::arm::candidate);
-  gate::build_identity identity =
-      identity_of(where, build, gate_config(build.config), gpu, runs.device_name());
-  add_driver(gpu, identity);
+  gate::build_identity identity = identity_of_build(where, build, runs.device_name());
   gate::run_set set = run_set_of(settings, folder.state(), gate::arm::candidate, std::move(identity), traces);
   folder.archive();
   return set;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "pair_words.h"
 
 namespace profgate::cli {
 namespace {
@@ -30,6 +31,22 @@ void add_save(CLI::App* baseline, action& chosen) {
   command->add_option("--out", options->out, "The file")->required();
   command->add_flag("--force", options->force, "Replace the file where it exists");
   command->callback([&chosen, options] { chosen = [options] { return baseline_save(*options); }; });
+}
+
+void add_record(CLI::App* baseline, action& chosen) {
+  auto pair = std::make_shared<pair_options>();
+  auto options = std::make_shared<baseline_record_options>();
+  CLI::App* command =
+      baseline->add_subcommand("record", "Run a pair's build for a baseline and write its run set");
+  add_pair_words(command, pair, [&chosen, pair, options] {
+    options->pair = *pair;
+    chosen = [options] { return baseline_record(*options); };
+  });
+  command->add_option("--processes", options->processes, "Processes that count")
+      ->check(CLI::Range(8, 1000))
+      ->capture_default_str();
+  command->add_option("--out", options->out,
+                      "The file; default <artifacts.stage2_dir>/ab/<pair>/<time>.runs.json");
 }
 
 void add_list(CLI::App* baseline, action& chosen) {
@@ -63,16 +80,43 @@ void add_accept(CLI::App* baseline, action& chosen) {
 }
 
 void add_gate(CLI::App& app, action& chosen) {
-  auto options = std::make_shared<judge_files_options>();
-  CLI::App* command = app.add_subcommand("gate", "Judge two recorded run sets, without running anything");
-  command->add_option("--baseline", options->baseline, "Run set of the baseline")->required();
-  command->add_option("--candidate", options->candidate, "Run set of the candidate")->required();
-  command->add_option("--config", options->config, "A run's config.yaml, for its gate.*; else the defaults");
-  command->add_flag("--stored", options->as_stored,
+  auto files = std::make_shared<judge_files_options>();
+  auto test = std::make_shared<self_test_options>();
+  auto words = std::make_shared<pair_options>();
+  CLI::App* command = app.add_subcommand(
+      "gate",
+      "Judge again without running anything: a run directory, or two run sets; or test the gate itself");
+  CLI::Option* baseline = command->add_option("--baseline", files->baseline, "Run set of the baseline");
+  command->add_option("--candidate", files->candidate, "Run set of the candidate")->needs(baseline);
+  command->add_option("--config", files->config, "A run's config.yaml, for its gate.*; else the defaults");
+  command->add_flag("--stored", files->as_stored,
                     "As stored numbers, even where they are one comparison's arms");
-  command->add_flag("--inconclusive-fails", options->inconclusive_fails, "Exit with 1 instead of 77");
-  add_baselines_dir(command, options->baselines_dir);
-  command->callback([&chosen, options] { chosen = [options] { return judge_files(*options); }; });
+  command->add_flag("--inconclusive-fails", files->inconclusive_fails, "Exit with 1 instead of 77");
+  add_baselines_dir(command, files->baselines_dir);
+  CLI::Option* self_test = command->add_flag(
+      "--self-test", "Run the named pair against itself: unchanged it must pass, with a planted delay fail");
+  command->add_option("--planted-ratio", test->planted_ratio, "Size of the planted slowdown")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command->add_option("run", words->pair, "Run directory; with --self-test a pair");
+  command->add_option("overrides", words->overrides, "With --self-test: group=choice or a.b=value");
+  command->add_option("--build-dir", words->build_dir,
+                      "With --self-test: build folder that registers the pair");
+  command->add_option("--manifest", words->manifest, "With --self-test: the pair's manifest file");
+  command->callback([&chosen, files, test, words, self_test, baseline] {
+    if (self_test->count() > 0) {
+      test->pair = *words;
+      chosen = [test] { return gate_self_test(*test); };
+    } else if (baseline->count() > 0) {
+      if (files->candidate.empty()) throw CLI::RequiredError("--candidate");
+      chosen = [files] { return judge_files(*files); };
+    } else if (words->pair.empty()) {
+      throw CLI::RequiredError("run, or --baseline and --candidate, or --self-test and a pair");
+    } else {
+      files->run = words->pair;
+      chosen = [files] { return judge_run(*files); };
+    }
+  });
 }
 
 void add_history(CLI::App& app, action& chosen) {
@@ -107,6 +151,7 @@ void add_baseline_commands(CLI::App& app, action& chosen) {
   CLI::App* baseline = app.add_subcommand("baseline", "Save, list, show or accept baselines");
   baseline->require_subcommand(1);
   add_save(baseline, chosen);
+  add_record(baseline, chosen);
   add_list(baseline, chosen);
   add_show(baseline, chosen);
   add_accept(baseline, chosen);

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include "baselines/baseline_store.h"
 #include "baselines/judge.h"
 #include "baselines/run_set_file.h"
 #include "commands.h"
 #include "gate_rules.h"
-#include "print_judgement.h"
 #include "read_waivers.h"
+#include "run_set_source.h"
+#include "show_judgement.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -42,8 +44,22 @@ gate::judgement judge(const judge_files_options& options, const std::vector<base
 
 core::exit_code judge_files(const judge_files_options& options) {
   const gate::judgement judged = judge(options, read_waivers(options.baselines_dir), baselines::today_utc());
-  print_judgement(judged);
+  say_judgement(judged, [](const std::string& line) { fmt::print("{}\n", line); });
   return judged.code;
+}
+
+core::exit_code judge_run(judge_files_options options) {
+  const gate::build_identity identity = run_set_of(options.run).runs.identity;
+  options.candidate = fs::exists(options.run / baselines::candidate_runs_name)
+                          ? options.run / baselines::candidate_runs_name
+                          : options.run / "gate" / baselines::candidate_runs_name;
+  options.baseline = options.baselines_dir / baselines::baseline_name(identity);
+  if (fs::exists(options.run / "config.yaml")) options.config = options.run / "config.yaml";
+  if (!fs::exists(options.baseline)) {
+    throw core::not_possible(fmt::format("there is no baseline {}", options.baseline.string()),
+                             fmt::format("profgate baseline accept {} --reason \"…\"", options.run.string()));
+  }
+  return judge_files(options);
 }
 
 }  // namespace profgate::cli

@@ -39,6 +39,8 @@ struct ab_options {
   std::vector<std::string> baseline_overrides;
   std::vector<std::string> candidate_overrides;
   std::optional<std::filesystem::path> out;
+  std::string candidate;    ///< a commit or a build folder; empty: the pair as it is built
+  bool for_bisect = false;  ///< 125 where a commit cannot be judged
 };
 core::exit_code compare_builds(const ab_options& options);
 
@@ -57,6 +59,21 @@ core::exit_code session(const session_options& options);
 core::exit_code analyze(const std::filesystem::path& run);
 core::exit_code render(const std::filesystem::path& run,
                        const std::optional<std::filesystem::path>& templates_dir);
+
+struct baseline_record_options {
+  pair_options pair;
+  int processes = 10;
+  std::optional<std::filesystem::path> out;
+};
+core::exit_code baseline_record(const baseline_record_options& options);
+
+/// Whether this machine's noise lets the gate do its work: an unchanged build must pass, a planted slowdown
+/// fail.
+struct self_test_options {
+  pair_options pair;
+  double planted_ratio = 0.1;
+};
+core::exit_code gate_self_test(const self_test_options& options);
 
 struct baseline_save_options {
   std::filesystem::path source;  ///< a run directory, a comparison's folder or a run set's file
@@ -87,6 +104,7 @@ core::exit_code baseline_accept(const baseline_accept_options& options);
 
 /// Judges two run sets that were recorded, without running anything.
 struct judge_files_options {
+  std::filesystem::path run;  ///< of judge_run: a run directory whose gate ran
   std::filesystem::path baseline;
   std::filesystem::path candidate;
   std::optional<std::filesystem::path> config;  ///< a run's config.yaml; nothing: the default rules
@@ -95,6 +113,9 @@ struct judge_files_options {
   std::filesystem::path baselines_dir = default_baselines_dir;  ///< has the waivers
 };
 core::exit_code judge_files(const judge_files_options& options);
+
+/// A run's recorded processes against the stored baseline of their key, by the run's own rules.
+core::exit_code judge_run(judge_files_options options);
 
 struct history_append_options {
   std::filesystem::path source;

@@ -26,6 +26,36 @@ bool is_build_dir(const fs::path& folder) {
   return fs::is_directory(folder / "profgate" / "pairs");
 }
 
+/// `wanted` is a build folder, or else a commit that is built in a worktree of its own.
+ab::arm_build build_named(const pair_manifest& pair, const std::string& wanted,
+                          const config::resolved& settings, const ab::surroundings& where) {
+  if (is_build_dir(wanted)) {
+    const pair_manifest there =
+        read_pair_manifest(manifest_in(fs::absolute(wanted).lexically_normal(), pair.pair));
+    ab::arm_build arm = arm_of(there, settings, wanted);
+    if (there.project_dir == pair.project_dir) {
+      // What is checked out there now need not be what that folder was built from.
+      arm.commit.clear();
+      arm.is_dirty = false;
+    }
+    return arm;
+  }
+  ab::baseline_request request;
+  request.project_dir = pair.project_dir;
+  request.build_dir = build_dir_of(pair);
+  request.ref = wanted;
+  request.pair = pair.pair;
+  request.say = where.say;
+  request.now_running = where.now_running;
+  request.refresh = where.refresh;
+  const ab::baseline_build built = ab::provide_baseline(request);
+  ab::arm_build arm = arm_of(read_pair_manifest(manifest_in(built.build_dir, pair.pair)), settings,
+                             fmt::format("{} ({})", wanted, built.commit.substr(0, 7)));
+  arm.commit = built.commit;
+  arm.is_dirty = false;
+  return arm;
+}
+
 }  // namespace
 
 ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name) {
@@ -54,43 +84,16 @@ ab::surroundings surroundings_of(const pair_manifest& manifest, const config::re
   return where;
 }
 
-ab::request comparison_request(const pair_manifest& candidate, const comparison_options& options,
+ab::request comparison_request(const pair_manifest& pair, const comparison_options& options,
                                progress& display) {
-  ab::surroundings where = surroundings_of(candidate, options.candidate_settings, display);
+  ab::surroundings where = surroundings_of(pair, options.candidate_settings, display);
   if (options.out) where.folder = fs::absolute(*options.out);
-
-  fs::path build_dir = options.baseline;
-  std::string name = options.baseline;
-  std::string commit;
-  if (is_build_dir(build_dir)) {
-    build_dir = fs::absolute(build_dir).lexically_normal();
-  } else {
-    ab::baseline_request wanted;
-    wanted.project_dir = candidate.project_dir;
-    wanted.build_dir = build_dir_of(candidate);
-    wanted.ref = options.baseline;
-    wanted.pair = candidate.pair;
-    wanted.say = where.say;
-    wanted.now_running = where.now_running;
-    wanted.refresh = where.refresh;
-    const ab::baseline_build built = ab::provide_baseline(wanted);
-    build_dir = built.build_dir;
-    commit = built.commit;
-    name = fmt::format("{} ({})", options.baseline, commit.substr(0, 7));
-  }
-  const pair_manifest old = read_pair_manifest(manifest_in(build_dir, candidate.pair));
-  ab::arm_build baseline = arm_of(old, options.baseline_settings, name);
-  if (!commit.empty()) {
-    baseline.commit = commit;
-    baseline.is_dirty = false;
-  } else if (old.project_dir == candidate.project_dir) {
-    // What is checked out there now need not be what that folder was built from.
-    baseline.commit.clear();
-    baseline.is_dirty = false;
-  }
-  ab::arm_build current = arm_of(candidate, options.candidate_settings, "");
-  std::string look_deeper = fmt::format("profgate run {}", candidate.pair);
-  return {std::move(where), std::move(baseline), std::move(current), std::move(look_deeper)};
+  ab::arm_build baseline = build_named(pair, options.baseline, options.baseline_settings, where);
+  ab::arm_build candidate = options.candidate.empty()
+                                ? arm_of(pair, options.candidate_settings, "")
+                                : build_named(pair, options.candidate, options.candidate_settings, where);
+  return {std::move(where), std::move(baseline), std::move(candidate),
+          fmt::format("profgate run {}", pair.pair)};
 }
 
 }  // namespace profgate::cli

@@ -24,10 +24,11 @@ struct comparison_options {
   config::resolved baseline_settings;  ///< as a rule the same for both: the candidate's
   config::resolved candidate_settings;
   std::optional<std::filesystem::path> out{};
+  std::string candidate{};  ///< the same; empty: the pair as it is built
 };
 
-/// Finds or builds the baseline. `display` must outlive the request.
-ab::request comparison_request(const pair_manifest& candidate, const comparison_options& options,
+/// Finds or builds both builds. `display` must outlive the request.
+ab::request comparison_request(const pair_manifest& pair, const comparison_options& options,
                                progress& display);
 
 }  // namespace profgate::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ab/gate_config.h"
 #include "baselines/run_set_file.h"
 #include "gate_rules.h"
 #include "read_waivers.h"
@@ -30,15 +31,10 @@ gate::judgement judge_against_stored(step_context& context, const gate::build_id
   request.baselines_dir = baselines_dir_of(context.manifest, context.config);
   request.candidate.identity = identity;
   request.rules = judge_rules_of(context.config);
-  if (!context.manifest.command_has_placeholders) {  // the whole process is timed, once
-    request.rules.reduction.discarded_iterations = 0;
-    request.rules.reduction.min_iterations = 1;
-  }
+  request.rules.reduction = ab::reduction_rules_of(context.manifest.command_has_placeholders);
   request.waivers = read_waivers(request.baselines_dir);
   request.today = baselines::today_utc();
-  request.records_without_baseline = true;
-  request.accept_hint =
-      fmt::format("profgate baseline accept {} --reason \"…\"", fs::proximate(context.run_dir).string());
+  request.accept_hint = fmt::format("profgate baseline record {}", context.manifest.pair);
   const baselines::stored_outcome outcome = baselines::judge_against_stored(std::move(request), more);
   if (!outcome.candidate.processes.empty()) {
     baselines::stored_run_set stored;

@@ -8,6 +8,7 @@
 
 #include "add_baseline_commands.h"
 #include "commands.h"
+#include "pair_words.h"
 #include "process/interrupt.h"
 
 namespace {
@@ -35,27 +36,6 @@ void add_list(CLI::App& app, action& chosen) {
   command->callback([&chosen, options] { chosen = [options] { return cli::list(*options); }; });
 }
 
-/// The words that name a pair; `finish` is called once they are known to be complete.
-void add_pair_words(CLI::App* command, const std::shared_ptr<cli::pair_options>& options,
-                    const std::function<void()>& finish) {
-  CLI::Option* pair =
-      command->add_option("pair", options->pair, "<model>.<config>, as `profgate list` shows it");
-  command->add_option("overrides", options->overrides, "group=choice or a.b=value");
-  command->add_option("--build-dir", options->build_dir,
-                      "Build folder of the project that registers the pair");
-  CLI::Option* manifest =
-      command->add_option("--manifest", options->manifest, "The pair's manifest file instead of its name");
-  command->callback([options, pair, manifest, finish] {
-    // With a manifest the first word is an override already.
-    if (manifest->count() > 0 && pair->count() > 0) {
-      options->overrides.insert(options->overrides.begin(), options->pair);
-    } else if (manifest->count() == 0 && pair->count() == 0) {
-      throw CLI::RequiredError("pair");
-    }
-    finish();
-  });
-}
-
 void add_pair_command(CLI::App& app, action& chosen, const std::string& name, const std::string& description,
                       exit_code (*run)(const cli::pair_options&)) {
   auto options = std::make_shared<cli::pair_options>();
@@ -80,6 +60,10 @@ void add_ab(CLI::App& app, action& chosen) {
       ->take_all();
   command->add_option("--out", options->out,
                       "Folder for runs, logs and traces; default <artifacts.stage2_dir>/ab/<pair>");
+  command->add_option("--candidate", options->candidate,
+                      "Judge this commit or build folder instead of the pair as it is built");
+  command->add_flag("--bisect", options->for_bisect,
+                    "Exit with 125 where a commit cannot be judged, for git bisect run");
 }
 
 void add_step(CLI::App& app, action& chosen) {

@@ -1,42 +1,62 @@
-#include "gate/gate.h"
-
 #include <cstdlib>
 
 #include "ab/comparison.h"
+#include "artifacts/atomic_file.h"
 #include "comparison_request.h"
-#include "print_judgement.h"
+#include "gate_stored.h"
+#include "parsers/workload_result.h"
+#include "read_waivers.h"
+#include "record_comparison.h"
+#include "render/gate_views.h"
+#include "show_judgement.h"
 #include "steps/step.h"
 
 namespace profgate::cli {
+namespace fs = std::filesystem;
 namespace {
 
 /// Strict: both builds now, in turns. PROFGATE_BASELINE names a commit to build or a build folder.
-void judge_against_build(step_context& context, const std::string& baseline) {
+gate::judgement judge_against_build(step_context& context, const std::string& baseline) {
   // The run's own settings, which prepare wrote, not those of the moment.
-  const ab::comparison_result result = ab::run_comparison(
-      comparison_request(context.manifest, {baseline, context.config, context.config, {}}, context.display));
-  print_judgement(result.judged);
+  ab::comparison_result result = ab::run_comparison(comparison_request(
+      context.manifest, {baseline, context.config, context.config, {}, {}}, context.display));
+  take_waivers_into_account(read_waivers(baselines_dir_of(context.manifest, context.config)), context.config,
+                            result.judged);
+  record_comparison(result);
   context.status.notes.push_back("runs, logs and traces of the comparison: " + result.folder.string());
-  if (result.judged.code == core::exit_code::good) return;
-  throw core::error(result.judged.code, gate::to_text(result.judged.overall) + ": " + result.judged.reason,
-                    result.judged.look_deeper);
+  return result.judged;
 }
 
-/// Stored mode: against the numbers of a baseline that was saved.
-void judge_against_stored(step_context& context) {
-  const gate::gate_outcome outcome = gate::judge_without_baseline(context.manifest.pair);
-  if (outcome.code != core::exit_code::good) throw core::error(outcome.code, outcome.reason, "");
+/// What the workload of this run called its device: a CPU's name comes from nowhere else.
+std::string device_name_of(const fs::path& run_dir) {
+  const fs::path result = run_dir / "stage1" / "result.json";
+  return artifacts::file_exists(result) ? parsers::read_workload_result(result).device_name : "";
+}
+
+/// Stored mode: against the numbers of the accepted baseline. The gate runs the processes that are lacking.
+gate::judgement judge_against_numbers(step_context& context) {
+  const ab::surroundings where = surroundings_of(context.manifest, context.config, context.display);
+  const ab::arm_build candidate = arm_of(context.manifest, context.config, "");
+  return judge_against_stored(
+      context, ab::identity_of_build(where, candidate, device_name_of(context.run_dir)),
+      [&](std::size_t count) { return ab::run_one_arm(where, candidate, count, ab::traced_too::yes); });
 }
 
 }  // namespace
 
 void run_gate(step_context& context) {
   const char* baseline = std::getenv("PROFGATE_BASELINE");
-  if (baseline != nullptr && *baseline != '\0') {
-    judge_against_build(context, baseline);
-  } else {
-    judge_against_stored(context);
-  }
+  const bool is_strict = baseline != nullptr && *baseline != '\0';
+  const gate::judgement judged =
+      is_strict ? judge_against_build(context, baseline) : judge_against_numbers(context);
+  write_judgement(judged, context.run_dir);
+  say_judgement(judged, [&](const std::string& line) { context.closing_lines.push_back(line); });
+  if (judged.code == core::exit_code::good) return;
+  const gate::stage_judgement* deciding = render::deciding_stage(judged);
+  throw core::error(judged.code,
+                    gate::to_text(judged.overall) + ": " +
+                        (deciding != nullptr ? render::size_sentence(*deciding) : judged.reason),
+                    "");
 }
 
 }  // namespace profgate::cli

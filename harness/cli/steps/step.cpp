@@ -150,12 +150,14 @@ core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
 
   artifacts::step_status status = artifacts::start_step(run_dir, step.name);
   core::exit_code code = core::exit_code::good;
+  std::vector<std::string> closing_lines;
   {
     progress display(fmt::format("{} {}", manifest.pair, step.name));
-    step_context context{manifest, config, parts, stage2_dir, run_dir, status, display};
+    step_context context{manifest, config, parts, stage2_dir, run_dir, status, display, closing_lines};
     code = work(step, context);
   }
   for (const std::string& note : status.notes) fmt::print("note: {}\n", note);
+  for (const std::string& line : closing_lines) fmt::print("{}\n", line);
   try {
     artifacts::write_status(run_dir, status);
   } catch (const core::error& full_disk) {

@@ -21,6 +21,11 @@ struct comparison_result {
 /// in a row, interrupted by Ctrl-C, not_possible where the workload says so (exit code 77).
 comparison_result run_comparison(const request& wanted);
 
+/// Of a build on this machine as it is now. `device_name`: what a CPU is called, where the workload has said
+/// so.
+gate::build_identity identity_of_build(const surroundings& where, const arm_build& build,
+                                       const std::string& device_name);
+
 enum class traced_too { no, yes };
 
 /// `count` bare processes of one build that count, after one that is dropped (it is the first of the set, as

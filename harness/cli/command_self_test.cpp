@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "ab/comparison.h"
+#include "ab/gate_config.h"
+#include "commands.h"
+#include "comparison_request.h"
+#include "record_comparison.h"
+#include "render/gate_views.h"
+#include "show_judgement.h"
+#include "steps/step.h"
+
+namespace profgate::cli {
+namespace {
+
+/// The delay is planted in decode steps, so this stage alone is judged.
+constexpr const char* planted_stage = "decode_all";
+constexpr const char* planted_operator = "planted";
+
+/// The pair's build against itself; the candidate waits `delay_ns` in every decode step.
+ab::comparison_result compare_with_itself(const pair_manifest& pair, std::vector<std::string> overrides,
+                                          std::int64_t delay_ns) {
+  overrides.push_back(fmt::format("gate.stages=[{}]", planted_stage));
+  const config::resolved unchanged = compose_for(pair, overrides);
+  overrides.push_back(fmt::format("workload.planted_delay_ns={}", delay_ns));
+  const config::resolved planted = compose_for(pair, overrides);
+  progress display(fmt::format("{} self-test", pair.pair));
+  ab::comparison_result result = ab::run_comparison(
+      {surroundings_of(pair, unchanged, display), arm_of(pair, unchanged, "this build"),
+       arm_of(pair, planted,
+              delay_ns == 0 ? "the same build"
+                            : fmt::format("the same build with a planted delay of {} ns a step", delay_ns)),
+       fmt::format("profgate run {} workload.planted_delay_ns={}", pair.pair, delay_ns)});
+  record_comparison(result);
+  return result;
+}
+
+void say(const gate::judgement& judged) {
+  for (const std::string& line : render::gate_lines(judged)) fmt::print("{}\n", line);
+}
+
+core::exit_code end_with(core::exit_code code, const std::string& sentence) {
+  fmt::print("self-test {}: {}\n",
+             code == core::exit_code::good           ? "passed"
+             : code == core::exit_code::not_possible ? "inconclusive"
+                                                     : "FAILED",
+             sentence);
+  return code;
+}
+
+/// Whether the cause that is named first is what was planted. Where nothing could be traced there is none.
+std::optional<std::string> wrong_cause(const gate::stage_judgement& stage) {
+  if (!stage.attributed) return std::nullopt;
+  const std::vector<gate::cause> causes = gate::leading_causes(*stage.attributed, 1);
+  if (causes.empty()) return "no cause is named";
+  const bool is_planted = causes.front().name.find(planted_operator) != std::string::npos ||
+                          causes.front().path.find(planted_operator) != std::string::npos;
+  if (is_planted) return std::nullopt;
+  return "the cause named first is another: " + gate::to_text(causes.front());
+}
+
+}  // namespace
+
+core::exit_code gate_self_test(const self_test_options& options) {
+  const pair_manifest pair = manifest_of(options.pair);
+  const config::resolved config = compose_for(pair, options.pair.overrides);
+  if (pair.engine != "llm") {
+    throw core::bad_input(
+        fmt::format("{} is no pair of the engine llm: no delay can be planted in it", pair.pair),
+        "name a pair of the engine llm; `profgate list` shows them");
+  }
+  if (options.planted_ratio <= config.number("gate.confirm_ratio")) {
+    throw core::bad_input(
+        fmt::format("a planted slowdown of {:.1f} % is within the gate's margin of {:.1f} %",
+                    100 * options.planted_ratio, 100 * config.number("gate.confirm_ratio")),
+        "plant more (--planted-ratio), or lower gate.confirm_ratio");
+  }
+  const ab::comparison_result unchanged = compare_with_itself(pair, options.pair.overrides, 0);
+  say(unchanged.judged);
+  const gate::stage_judgement& first = unchanged.judged.stages.front();
+  if (first.which == gate::verdict::inconclusive)
+    return end_with(core::exit_code::not_possible, "this machine is too noisy: " + first.reason);
+  if (first.which != gate::verdict::unchanged || !first.numbers)
+    return end_with(core::exit_code::judged_bad,
+                    "an unchanged build was judged " + gate::to_text(first.which));
+
+  const auto steps = static_cast<double>(ab::gate_config(config).integer("workload.decode_tokens"));
+  const std::int64_t delay_ns =
+      std::llround(options.planted_ratio * first.numbers->baseline_median_ns / steps);
+  const ab::comparison_result planted = compare_with_itself(pair, options.pair.overrides, delay_ns);
+  say(planted.judged);
+  const gate::stage_judgement& second = planted.judged.stages.front();
+  if (second.which == gate::verdict::inconclusive)
+    return end_with(core::exit_code::not_possible, "this machine is too noisy: " + second.reason);
+  if (second.which != gate::verdict::regressed) {
+    return end_with(core::exit_code::judged_bad,
+                    fmt::format("a planted slowdown of {:.1f} % was judged {}", 100 * options.planted_ratio,
+                                gate::to_text(second.which)));
+  }
+  if (const std::optional<std::string> fault = wrong_cause(second))
+    return end_with(core::exit_code::judged_bad, *fault);
+  return end_with(core::exit_code::good,
+                  fmt::format("an unchanged build passes, a planted slowdown of {:.1f} % fails{}",
+                              100 * options.planted_ratio,
+                              second.attributed ? " and is named first"
+                                                : ", its cause not traced: " + second.attribution_reason));
+}
+
+}  // namespace profgate::cli
