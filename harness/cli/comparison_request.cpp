@@ -76,7 +76,8 @@ ab::request comparison_request(const pair_manifest& candidate, const comparison_
     const ab::baseline_build built = ab::provide_baseline(wanted);
     build_dir = built.build_dir;
     commit = built.commit;
-    name = fmt::format("{} ({})", options.baseline, commit.substr(0, 7));
+    const bool is_hash = commit.starts_with(options.baseline);
+    name = is_hash ? options.baseline : fmt::format("{} ({})", options.baseline, commit.substr(0, 7));
   }
   const pair_manifest old = read_pair_manifest(manifest_in(build_dir, candidate.pair));
   ab::arm_build baseline = arm_of(old, options.baseline_settings, name);
