@@ -6,6 +6,7 @@
 #include "artifacts/git_facts.h"
 #include "core/error.h"
 #include "installation.h"
+#include "machine.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 
@@ -58,6 +59,10 @@ ab::request comparison_request(const pair_manifest& candidate, const comparison_
                                progress& display) {
   ab::surroundings where = surroundings_of(candidate, options.candidate_settings, display);
   if (options.out) where.folder = fs::absolute(*options.out);
+
+  // Before anything is built for nothing.
+  if (options.candidate_settings.text("workload.device") == "cuda")
+    require_gpu(artifacts::gather_gpu_facts());
 
   fs::path build_dir = options.baseline;
   std::string name = options.baseline;
