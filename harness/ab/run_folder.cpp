@@ -17,6 +17,7 @@ namespace profgate::ab {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::size_t kept_archives = 20;  // of a pair
 constexpr std::uint64_t max_run_bytes = std::uint64_t{64} << 20;
 
 void tell(const std::function<void(const std::string&)>& say, const std::string& line) {
@@ -28,9 +29,31 @@ void tell(const std::function<void(const std::string&)>& say, const std::string&
                            "make the folder writable, or choose another with --out");
 }
 
-fs::path lock_file(const fs::path& parent, const std::string& id) {
+/// One for all comparisons of a pair: two at once would disturb each other, whatever they compare.
+fs::path lock_file(const fs::path& parent) {
   fs::create_directories(parent);
-  return parent / ("." + id + ".lock");
+  return parent / ".lock";
+}
+
+/// "20261115-124615-3809cd582bc3", perhaps with an ending.
+bool is_archive(const fs::path& folder) {
+  static constexpr std::string_view form = "00000000-000000-xxxxxxxxxxxx";
+  const std::string name = folder.filename().string();
+  if (name.size() < form.size() || !fs::exists(folder / "plan.json")) return false;
+  return std::equal(form.begin(), form.end(), name.begin(), [](char wanted, char c) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (wanted == 'x') return is_digit || (c >= 'a' && c <= 'f');
+    return wanted == '0' ? is_digit : c == wanted;
+  });
+}
+
+void remove_oldest(const fs::path& parent) {
+  std::vector<fs::path> archives;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent)) {
+    if (entry.is_directory() && is_archive(entry.path())) archives.push_back(entry.path());
+  }
+  std::sort(archives.begin(), archives.end());
+  for (std::size_t i = 0; i + kept_archives < archives.size(); ++i) fs::remove_all(archives[i]);
 }
 
 }  // namespace
@@ -42,7 +65,7 @@ held_lock::held_lock(const fs::path& file)
   const int reason = errno;
   close(m_descriptor);
   if (reason != EWOULDBLOCK) fail_on(file, std::strerror(reason));
-  throw core::bad_input(fmt::format("another profgate runs this comparison ({})", file.string()),
+  throw core::bad_input(fmt::format("another profgate compares builds of this pair ({})", file.string()),
                         "wait until it is done: two at once would disturb each other");
 }
 
@@ -52,7 +75,7 @@ held_lock::~held_lock() {
 
 run_folder::run_folder(const fs::path& parent, const plan_record& plan,
                        const std::function<void(const std::string&)>& say) try
-    : m_parent(parent), m_path(parent / plan.id), m_id(plan.id), m_lock(lock_file(parent, plan.id)) {
+    : m_parent(parent), m_path(parent / plan.id), m_id(plan.id), m_lock(lock_file(parent)) {
   take_up(plan, say);
 } catch (const fs::filesystem_error& problem) {
   fail_on(parent, problem.code().message());
@@ -127,6 +150,7 @@ fs::path run_folder::rename_to(const std::string& ending) {
 
 fs::path run_folder::archive() {
   m_path = rename_to("");
+  remove_oldest(m_parent);
   return m_path;
 }
 

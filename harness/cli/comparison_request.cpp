@@ -6,6 +6,7 @@
 #include "artifacts/git_facts.h"
 #include "core/error.h"
 #include "installation.h"
+#include "machine.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 
@@ -49,8 +50,9 @@ ab::arm_build build_named(const pair_manifest& pair, const std::string& wanted,
   request.now_running = where.now_running;
   request.refresh = where.refresh;
   const ab::baseline_build built = ab::provide_baseline(request);
+  const bool is_hash = built.commit.starts_with(wanted);
   ab::arm_build arm = arm_of(read_pair_manifest(manifest_in(built.build_dir, pair.pair)), settings,
-                             fmt::format("{} ({})", wanted, built.commit.substr(0, 7)));
+                             is_hash ? wanted : fmt::format("{} ({})", wanted, built.commit.substr(0, 7)));
   arm.commit = built.commit;
   arm.is_dirty = false;
   return arm;
@@ -88,6 +90,11 @@ ab::request comparison_request(const pair_manifest& pair, const comparison_optio
                                progress& display) {
   ab::surroundings where = surroundings_of(pair, options.candidate_settings, display);
   if (options.out) where.folder = fs::absolute(*options.out);
+
+  // Before anything is built for nothing.
+  if (options.candidate_settings.text("workload.device") == "cuda")
+    require_gpu(artifacts::gather_gpu_facts());
+
   ab::arm_build baseline = build_named(pair, options.baseline, options.baseline_settings, where);
   ab::arm_build candidate = options.candidate.empty()
                                 ? arm_of(pair, options.candidate_settings, "")

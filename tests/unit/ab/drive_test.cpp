@@ -192,6 +192,21 @@ TEST_F(drive_test, a_build_that_crashes_twice_fails_with_arm_reason_and_log_and_
   EXPECT_LT(mended.stems.size(), 14U);
 }
 
+TEST_F(drive_test, the_newest_archives_stay_and_nothing_else_is_removed) {
+  fs::create_directories(m_parent / "20200101-000000-somebody-elses-folder");
+  for (int i = 10; i < 31; ++i) {
+    const fs::path old = m_parent / ("20200101-0000" + std::to_string(i) + "-0123456789ab");
+    fs::create_directories(old);
+    std::ofstream(old / "plan.json") << "{}";
+  }
+  invented_effects effects;
+  compare(effects);
+  EXPECT_TRUE(fs::exists(m_parent / "20200101-000000-somebody-elses-folder"));
+  EXPECT_FALSE(fs::exists(m_parent / "20200101-000010-0123456789ab"));
+  EXPECT_FALSE(fs::exists(m_parent / "20200101-000011-0123456789ab"));
+  EXPECT_TRUE(fs::exists(m_parent / "20200101-000012-0123456789ab"));
+}
+
 TEST_F(drive_test, two_at_once_are_refused) {
   const run_folder folder(m_parent, m_plan, {});
   invented_effects effects;

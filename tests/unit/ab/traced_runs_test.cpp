@@ -1,0 +1,112 @@
+#include "traced_runs.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "ab/gate_config.h"
+
+/// Traced processes as a comparison leaves them, made of what the embedded collector recorded on an H200.
+namespace profgate::ab {
+namespace {
+
+namespace fs = std::filesystem;
+using gate::arm;
+using ::testing::HasSubstr;
+
+const fs::path recorded = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/qwen3-0.6b.decode-b1";
+
+arm_build gpu_build() {
+  config::request wanted;
+  wanted.runner = "";
+  wanted.command_line_overrides = {"workload.device=cuda"};
+  return {config::compose(wanted), "x", {"prog"}, true};
+}
+
+class traced_runs_test : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    m_folder = fs::path(::testing::TempDir()) /
+               (std::string("profgate-traced-") + test->name() + std::to_string(getpid()));
+  }
+  void TearDown() override { fs::remove_all(m_folder); }
+
+  void add_run(arm which) {
+    finished_run run;
+    run.arm = which;
+    run.kind = run_kind::traced;
+    run.record.slot = m_runs.size();
+    const fs::path traces = m_folder / "traces" /
+                            (std::string("00") + std::to_string(m_runs.size()) +
+                             (which == arm::baseline ? "-baseline" : "-candidate"));
+    fs::create_directories(traces);
+    fs::copy_file(recorded / "embedded.timeline", traces / "embedded.timeline");
+    fs::copy_file(recorded / "profiled.json", traces / "result.json");
+    m_runs.push_back(run);
+  }
+
+  fs::path m_folder;
+  std::vector<finished_run> m_runs;
+  arm_build m_build = gpu_build();
+};
+
+TEST_F(traced_runs_test, kernels_of_a_graph_belong_to_the_operators_of_its_map) {
+  add_run(arm::baseline);
+  traced_arm traced(m_build, m_folder, m_runs, arm::baseline);
+  ASSERT_EQ(traced.size(), 1U);
+  const std::vector<gate::stage_trace> traces = traced.traces_of("decode_all");
+  ASSERT_EQ(traces.size(), 1U);
+  std::map<std::string, std::size_t> launches_by_operator;
+  for (const gate::operation& operation : traces[0].operations) {
+    if (!operation.is_copy) launches_by_operator[std::string(operation.path)] += 1;
+  }
+  EXPECT_EQ(launches_by_operator.count(""), 0U);
+  EXPECT_GE(launches_by_operator["attn.core"], 64U * 28U);  // 64 steps of 28 layers
+  EXPECT_GE(launches_by_operator["lm_head"], 64U);
+}
+
+TEST_F(traced_runs_test, the_structure_is_counted_and_the_same_build_differs_in_nothing) {
+  add_run(arm::baseline);
+  add_run(arm::candidate);
+  traced_arm baseline(m_build, m_folder, m_runs, arm::baseline);
+  traced_arm candidate(m_build, m_folder, m_runs, arm::candidate);
+  const auto structure = baseline.structure({"decode_all"});
+  ASSERT_TRUE(structure.at("decode_all").kernels);
+  EXPECT_EQ(structure.at("decode_all").tokens, 64);
+  EXPECT_GE(structure.at("decode_all").launches, 64);
+  EXPECT_GT(structure.at("decode_all").graph_nodes, 28);
+  const gate::attribution same =
+      gate::attribute(baseline.traces_of("decode_all"), candidate.traces_of("decode_all"));
+  EXPECT_EQ(same.difference_ns, 0);
+  EXPECT_TRUE(same.causes.empty());
+}
+
+TEST_F(traced_runs_test, kernel_sums_add_up_to_all_launches) {
+  add_run(arm::candidate);
+  traced_arm traced(m_build, m_folder, m_runs, arm::candidate);
+  std::int64_t launches = 0;
+  for (const gate::operation& operation : traced.traces_of("decode_all")[0].operations)
+    launches += operation.is_copy ? 0 : 1;
+  const auto kernels = traced.kernels({"decode_all"});
+  ASSERT_EQ(kernels.size(), 1U);
+  std::int64_t summed = 0;
+  for (const gate::kernel_aggregate& sum : kernels[0].at("decode_all")) {
+    EXPECT_FALSE(sum.name.empty());
+    EXPECT_GT(sum.total_ns, 0);
+    summed += sum.launches;
+  }
+  EXPECT_EQ(summed, launches);
+}
+
+TEST_F(traced_runs_test, a_trace_that_failed_says_why) {
+  add_run(arm::baseline);
+  m_runs[0].crash = "the workload made no NVTX call";
+  const traced_arm traced(m_build, m_folder, m_runs, arm::baseline);
+  EXPECT_EQ(traced.size(), 0U);
+  EXPECT_THAT(traced.absent_reason(),
+              HasSubstr("the baseline could not be traced: the workload made no NVTX call"));
+  EXPECT_TRUE(traced.structure({"decode_all"}).empty());
+}
+
+}  // namespace
+}  // namespace profgate::ab
