@@ -21,6 +21,7 @@ struct pair_result {
   std::filesystem::path stage2_dir;
   std::string line;  ///< its report, or the reason why there is none
   std::optional<gate::judgement> judged;
+  bool is_damaged = false;  ///< its verdict cannot be read
 };
 
 /// The verdict that the gate left in the run, where it came that far.
@@ -54,8 +55,13 @@ pair_result result_of(const pair_manifest& pair) {
     result.line = "not run";
     return result;
   }
-  result.judged = verdict_of(current->run_directory);
-  result.line = line_of(current->run_directory, result.judged);
+  try {
+    result.judged = verdict_of(current->run_directory);
+    result.line = line_of(current->run_directory, result.judged);
+  } catch (const core::bad_input& damaged) {
+    result.is_damaged = true;  // the other pairs' lines are worth no less for it
+    result.line = fmt::format("FAILED   {}", damaged.what());
+  }
   return result;
 }
 
@@ -89,12 +95,15 @@ core::exit_code session(const session_options& options) {
 
   fmt::print("\n");
   std::map<fs::path, std::vector<render::summary_row>> summaries;
+  bool is_damaged = false;
   for (const pair_manifest& pair : registered_pairs(build_dir)) {
     pair_result result = result_of(pair);
     fmt::print("{:<32} {}\n", pair.pair, result.line);
+    is_damaged = is_damaged || result.is_damaged;
     summaries[result.stage2_dir].push_back({pair.pair, std::move(result.judged), std::move(result.line)});
   }
   write_summaries(summaries);
+  if (is_damaged) return core::exit_code::bad_input;
   // The caller wants ctest's own code, whatever it is.
   return outcome.how == process::ending::exited ? static_cast<core::exit_code>(outcome.exit_code)
                                                 : core::exit_code::judged_bad;
