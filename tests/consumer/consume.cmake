@@ -1,6 +1,6 @@
-# cmake -DWAY=find_package|add_subdirectory ... -P consume.cmake
+# cmake -DWAY=find_package|add_subdirectory -DTASK=build|run ... -P consume.cmake
 #
-# Builds the project beside this file and runs the pair it registers.
+# Builds the project beside this file, or runs the pair it registers.
 #   find_package      profgate is installed, and the tree moved before it is used
 #   add_subdirectory  profgate is part of the project; none of its own pairs, tests or flags may show
 cmake_minimum_required(VERSION 3.25)
@@ -13,39 +13,43 @@ macro(run what)
   endif()
 endmacro()
 
-file(REMOVE_RECURSE "${FOLDER}")
-file(COPY "${CMAKE_CURRENT_LIST_DIR}/project/" DESTINATION "${FOLDER}/project")
-set(options -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_BUILD_TYPE=Release
-            -DCMAKE_CXX_FLAGS_RELEASE=-O0  # profgate may be compiled once more here: as cheaply as possible
-            -DCONSUMER_NVTX_INCLUDE_DIR=${NVTX_INCLUDE_DIR})
-if(WAY STREQUAL "find_package")
-  run("cmake --install" "${CMAKE_COMMAND}" --install "${PROFGATE_BINARY_DIR}" --prefix "${FOLDER}/first")
-  file(RENAME "${FOLDER}/first" "${FOLDER}/moved")
-  foreach(file bin/profgate lib/profgate/libprofgate_collector.so libexec/profgate/profgate-llm share/profgate/conf
-               share/profgate/templates lib/cmake/profgate/profgateConfig.cmake)
-    if(NOT EXISTS "${FOLDER}/moved/${file}")
-      message(FATAL_ERROR "the install tree lacks ${file}")
+if(TASK STREQUAL "build")
+  file(REMOVE_RECURSE "${FOLDER}")
+  file(COPY "${CMAKE_CURRENT_LIST_DIR}/project/" DESTINATION "${FOLDER}/project")
+  set(options -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_BUILD_TYPE=Release
+              -DCMAKE_CXX_FLAGS_RELEASE=-O0  # profgate may be compiled once more here: as cheaply as possible
+              -DCONSUMER_NVTX_INCLUDE_DIR=${NVTX_INCLUDE_DIR})
+  if(WAY STREQUAL "find_package")
+    run("cmake --install" "${CMAKE_COMMAND}" --install "${PROFGATE_BINARY_DIR}" --prefix "${FOLDER}/first")
+    file(RENAME "${FOLDER}/first" "${FOLDER}/moved")
+    foreach(file bin/profgate lib/profgate/libprofgate_collector.so libexec/profgate/profgate-llm share/profgate/conf
+                 share/profgate/templates lib/cmake/profgate/profgateConfig.cmake)
+      if(NOT EXISTS "${FOLDER}/moved/${file}")
+        message(FATAL_ERROR "the install tree lacks ${file}")
+      endif()
+    endforeach()
+    set(targets counting_bench)
+    run("the moved profgate" "${FOLDER}/moved/bin/profgate" --help)
+    list(APPEND options -DCMAKE_PREFIX_PATH=${FOLDER}/moved)
+  else()
+    set(targets counting_bench profgate profgate_collector)
+    # Without precompiled headers: the one place where a source that does not include what it uses is found.
+    list(APPEND options -DCONSUMER_PROFGATE_SOURCE_DIR=${PROFGATE_SOURCE_DIR} "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}"
+                        "-DPROFGATE_DEPS_CACHE=${DEPS_CACHE}" -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
+  endif()
+  run("configure" "${CMAKE_COMMAND}" -G Ninja -S "${FOLDER}/project" -B "${FOLDER}/build" ${options})
+  run("build" "${CMAKE_COMMAND}" --build "${FOLDER}/build" --target ${targets})
+
+  run("ctest -N" "${CTEST}" --test-dir "${FOLDER}/build" -N)
+  foreach(step "" .prepare .stage1 .timeline .counters .gate .prune)
+    if(NOT output MATCHES " stage2\\.counting\\.tiny${step}\n")
+      message(FATAL_ERROR "the test stage2.counting.tiny${step} is not registered:\n${output}")
     endif()
   endforeach()
-  set(targets counting_bench)
-  run("the moved profgate" "${FOLDER}/moved/bin/profgate" --help)
-  list(APPEND options -DCMAKE_PREFIX_PATH=${FOLDER}/moved)
-else()
-  set(targets counting_bench profgate profgate_collector)
-  list(APPEND options -DCONSUMER_PROFGATE_SOURCE_DIR=${PROFGATE_SOURCE_DIR} "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}"
-                      "-DPROFGATE_DEPS_CACHE=${DEPS_CACHE}")
-endif()
-run("configure" "${CMAKE_COMMAND}" -G Ninja -S "${FOLDER}/project" -B "${FOLDER}/build" ${options})
-run("build" "${CMAKE_COMMAND}" --build "${FOLDER}/build" --target ${targets})
-
-run("ctest -N" "${CTEST}" --test-dir "${FOLDER}/build" -N)
-foreach(step "" .prepare .stage1 .timeline .counters .gate .prune)
-  if(NOT output MATCHES " stage2\\.counting\\.tiny${step}\n")
-    message(FATAL_ERROR "the test stage2.counting.tiny${step} is not registered:\n${output}")
+  if(NOT output MATCHES "Total Tests: 7\n")
+    message(FATAL_ERROR "the project must have its own seven tests and no other:\n${output}")
   endif()
-endforeach()
-if(NOT output MATCHES "Total Tests: 7\n")
-  message(FATAL_ERROR "the project must have its own seven tests and no other:\n${output}")
+  return()
 endif()
 
 run("ctest -L stage2" "${CTEST}" --test-dir "${FOLDER}/build" -L "^stage2$" --output-on-failure --no-tests=error)
