@@ -41,8 +41,10 @@ bool decides_what_is_measured(const std::string& key) {
 
 config::resolved gate_config(const config::resolved& own) {
   const std::string origin = "the gate";
-  config::resolved config = own.with("stage1.repetitions", own.integer("gate.iterations"), origin)
-                                .with("stage1.ceilings", false, origin);
+  config::resolved config =
+      own.with("stage1.repetitions", own.integer("gate.iterations"), origin)
+          .with("stage1.warmup", std::int64_t{0}, origin)  // the first rounds do not count
+          .with("stage1.ceilings", false, origin);
   if (own.is_null("workload.decode_tokens") || own.is_null("gate.decode_tokens")) return config;
   const std::int64_t tokens =
       std::min(own.integer("workload.decode_tokens"), own.integer("gate.decode_tokens"));

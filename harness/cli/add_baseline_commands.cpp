@@ -93,8 +93,9 @@ void add_gate(CLI::App& app, action& chosen) {
                     "As stored numbers, even where they are one comparison's arms");
   command->add_flag("--inconclusive-fails", files->inconclusive_fails, "Exit with 1 instead of 77");
   add_baselines_dir(command, files->baselines_dir);
-  CLI::Option* self_test = command->add_flag(
-      "--self-test", "Run the named pair against itself: unchanged it must pass, with a planted delay fail");
+  auto is_self_test = std::make_shared<bool>(false);
+  command->add_flag("--self-test", *is_self_test,
+                    "Run the named pair against itself: unchanged it must pass, with a planted delay fail");
   command->add_option("--planted-ratio", test->planted_ratio, "Size of the planted slowdown")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
@@ -103,8 +104,8 @@ void add_gate(CLI::App& app, action& chosen) {
   command->add_option("--build-dir", words->build_dir,
                       "With --self-test: build folder that registers the pair");
   command->add_option("--manifest", words->manifest, "With --self-test: the pair's manifest file");
-  command->callback([&chosen, files, test, words, self_test, baseline] {
-    if (self_test->count() > 0) {
+  command->callback([&chosen, files, test, words, is_self_test, baseline] {
+    if (*is_self_test) {
       test->pair = *words;
       chosen = [test] { return gate_self_test(*test); };
     } else if (baseline->count() > 0) {

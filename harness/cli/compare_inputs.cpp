@@ -9,6 +9,7 @@
 
 #include "artifacts/atomic_file.h"
 #include "artifacts/run_list.h"
+#include "baselines/run_set_file.h"
 #include "config/config.h"
 #include "config/schema.h"
 #include "core/error.h"
@@ -74,17 +75,12 @@ gate::compared_side side_of_run(const fs::path& run_dir, const std::string& name
   return side;
 }
 
-/// The place where baselines come in: what `text` holds as a run set, or nothing where it is something else.
-std::optional<gate::run_set> run_set_in(const json& /*document*/, const std::string& /*text*/,
-                                        const std::string& /*file*/) {
-  return std::nullopt;
-}
-
 gate::compared_side side_of_file(const fs::path& file, const std::string& name) {
   const std::string text = artifacts::read_file(file);
   const json document = json::parse(text, nullptr, false);
   if (!document.is_object()) throw core::bad_input(file.string(), 0, "is not a JSON object", what_it_may_be);
-  if (const auto runs = run_set_in(document, text, file.string())) return gate::side_of_run_set(*runs, name);
+  const bool is_run_set = document.contains("content_sha256") && document.contains("processes");
+  if (is_run_set) return gate::side_of_run_set(baselines::parse_run_set(text, file.string()).runs, name);
   return gate::side_of_profile(text, file.string(), name);
 }
 

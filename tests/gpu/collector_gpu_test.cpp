@@ -167,18 +167,18 @@ class collector_on_gpu : public ::testing::Test {
     std::int64_t planted_count = 0;
     const std::vector<kernel_execution> decode = kernels_in(timeline, "decode_all");
     for (const kernel_execution& planted : decode) {
-      if (!is_planted(planted.mangled_name)) continue;
+      if (!is_planted(planted.shape->mangled_name)) continue;
       ++planted_count;
       EXPECT_GE(planted.end_ns - planted.start_ns, m_planted_delay_ns - clock_error_ns);
       for (const kernel_execution& other : decode) {
         EXPECT_TRUE(&other == &planted || other.end_ns <= planted.start_ns + clock_error_ns ||
                     other.start_ns >= planted.end_ns - clock_error_ns)
-            << other.name << " runs beside it";
+            << other.shape->name << " runs beside it";
       }
     }
     EXPECT_EQ(planted_count, result().tokens.at("decode"));
     for (const kernel_execution& kernel : kernels_in(timeline, "prefill")) {
-      EXPECT_FALSE(is_planted(kernel.mangled_name)) << "none in the prefill";
+      EXPECT_FALSE(is_planted(kernel.shape->mangled_name)) << "none in the prefill";
     }
   }
 

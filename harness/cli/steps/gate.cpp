@@ -17,9 +17,12 @@ namespace {
 
 /// Strict: both builds now, in turns. PROFGATE_BASELINE names a commit to build or a build folder.
 gate::judgement judge_against_build(step_context& context, const std::string& baseline) {
-  // The run's own settings, which prepare wrote, not those of the moment.
-  ab::comparison_result result = ab::run_comparison(comparison_request(
-      context.manifest, {baseline, context.config, context.config, {}, {}}, context.display));
+  // The run's own settings, which prepare wrote, not those of the moment. A planted delay stands for a slower
+  // build, so the other one has none.
+  const config::resolved sound =
+      context.config.with("workload.planted_delay_ns", std::int64_t{0}, "the baseline's own");
+  ab::comparison_result result = ab::run_comparison(
+      comparison_request(context.manifest, {baseline, sound, context.config, {}, {}}, context.display));
   take_waivers_into_account(read_waivers(baselines_dir_of(context.manifest, context.config)), context.config,
                             result.judged);
   record_comparison(result);

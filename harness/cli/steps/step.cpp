@@ -153,8 +153,9 @@ core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
   std::vector<std::string> closing_lines;
   {
     progress display(fmt::format("{} {}", manifest.pair, step.name));
-    step_context context{manifest, config, parts, stage2_dir, run_dir, status, display, closing_lines};
+    step_context context{manifest, config, parts, stage2_dir, run_dir, status, display};
     code = work(step, context);
+    closing_lines = std::move(context.closing_lines);
   }
   for (const std::string& note : status.notes) fmt::print("note: {}\n", note);
   for (const std::string& line : closing_lines) fmt::print("{}\n", line);

@@ -27,7 +27,7 @@ struct step_context {
   const std::filesystem::path& run_dir;
   artifacts::step_status& status;
   progress& display;
-  std::vector<std::string>& closing_lines;  ///< printed when the step has ended, before its last line
+  std::vector<std::string> closing_lines{};  ///< printed when the step has ended, before its last line
 };
 
 struct step_definition {
