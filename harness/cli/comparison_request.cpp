@@ -30,9 +30,10 @@ bool is_build_dir(const fs::path& folder) {
 /// `wanted` is a build folder, or else a commit that is built in a worktree of its own.
 ab::arm_build build_named(const pair_manifest& pair, const std::string& wanted,
                           const config::resolved& settings, const ab::surroundings& where) {
-  if (is_build_dir(wanted)) {
-    const pair_manifest there =
-        read_pair_manifest(manifest_in(fs::absolute(wanted).lexically_normal(), pair.pair));
+  // CTest runs tests elsewhere: what a person calls build/dev is that of the project.
+  const fs::path folder = is_build_dir(wanted) ? fs::absolute(wanted) : pair.project_dir / wanted;
+  if (is_build_dir(folder)) {
+    const pair_manifest there = read_pair_manifest(manifest_in(folder.lexically_normal(), pair.pair));
     ab::arm_build arm = arm_of(there, settings, wanted);
     if (there.project_dir == pair.project_dir) {
       // What is checked out there now need not be what that folder was built from.

@@ -19,7 +19,6 @@ void write_judgement(const gate::judgement& judged, const std::filesystem::path&
 }
 
 void say_judgement(const gate::judgement& judged, const line_writer& say) {
-  say(render::ctest_measurements(judged));
   for (const std::string& line : render::gate_lines(judged)) say(line);
 }
 

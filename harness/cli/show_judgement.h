@@ -22,7 +22,7 @@ using line_writer = std::function<void(const std::string& line)>;
 /// verdict.json, gate.md and gate.svg in `folder`.
 void write_judgement(const gate::judgement& judged, const std::filesystem::path& folder);
 
-/// The lines that people read, and CTest's measurements before them.
+/// The lines that people read.
 void say_judgement(const gate::judgement& judged, const line_writer& say);
 
 }  // namespace profgate::cli

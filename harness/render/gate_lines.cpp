@@ -133,6 +133,12 @@ std::string stage_line(const gate::stage_judgement& stage) {
   return fmt::format("  {}: {}: {}", stage.stage, gate::to_text(stage.which), size_of(stage));
 }
 
+/// Who was compared with whom, and how.
+std::string arms_line(const gate::judgement& whole) {
+  return fmt::format("  compared: {} against {}, {} on {}", whole.candidate_name, whole.baseline_name,
+                     whole.is_interleaved ? "run in turns" : "stored numbers", whole.device_name);
+}
+
 std::string numeric(const std::string& name, double value) {
   return fmt::format(R"(<CTestMeasurement type="numeric/double" name="{}">{:.6g}</CTestMeasurement>)",
                      core::escape_html(harmless(name)), value);
@@ -155,9 +161,14 @@ const gate::stage_judgement* deciding_stage(const gate::judgement& whole) {
 std::vector<std::string> gate_lines(const gate::judgement& whole) {
   const gate::stage_judgement* deciding = deciding_stage(whole);
   const bool is_skip = whole.code == core::exit_code::not_possible;
+  // Good by its runs, and failed all the same: an expired waiver. What failed it is the verdict's reason.
+  const bool is_overruled =
+      whole.code == core::exit_code::judged_bad && gate::exit_code_of(whole.overall) == core::exit_code::good;
   const std::string verdict =
-      fmt::format("{}: {}: {}", whole.pair, gate::to_text(whole.overall),
-                  deciding != nullptr && deciding->numbers ? size_sentence(*deciding) : after_verdict(whole));
+      is_overruled ? fmt::format("{}: failed: {}", whole.pair, whole.reason)
+                   : fmt::format("{}: {}: {}", whole.pair, gate::to_text(whole.overall),
+                                 deciding != nullptr && deciding->numbers ? size_sentence(*deciding)
+                                                                          : after_verdict(whole));
   std::vector<std::string> lines;
   if (!is_skip) lines.push_back(verdict);
   const auto append = [&](const std::vector<std::string>& more) {
@@ -169,6 +180,7 @@ std::vector<std::string> gate_lines(const gate::judgement& whole) {
     lines.push_back(stage_line(stage));
     for (const std::string& line : detail_lines(stage)) lines.push_back("  " + line);
   }
+  if (!whole.stages.empty()) lines.push_back(arms_line(whole));
   for (const std::string& warning : whole.warnings) lines.push_back("  warning: " + warning);
   for (const std::string& notice : whole.notices) lines.push_back("  " + notice);
   if (!whole.look_deeper.empty()) lines.push_back("  look deeper: " + whole.look_deeper);

@@ -54,7 +54,7 @@ set(rows  # step | setup of | requires | cleanup of | locks
   "timeline|${fixture}.timeline|${fixture}.stage1||nsys,profgate-measure"
   "counters|${fixture}.counters|${fixture}.timeline||profgate-measure"
   "|${fixture}.report|${setups}||"
-  "gate||${fixture}.report||"
+  "gate||${fixture}.report||profgate-measure"
   "prune|||${setups},${fixture}.report|")
 string(JSON count LENGTH "${listing}" tests)
 expect("number of tests of two pairs" "${count}" 14)

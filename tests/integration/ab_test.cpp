@@ -64,7 +64,7 @@ TEST_F(ab, a_slower_candidate_fails_and_its_operators_are_named) {
   probe_build("old", "20000");
   const command_result result = compare(probe_build("new", "60000"), "old");
   EXPECT_EQ(result.exit_code, 1) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("decode_all: regressed"));
+  EXPECT_THAT(result.output, HasSubstr("decode_all: regressed: "));
   EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
   EXPECT_EQ(files_ending("embedded.timeline").size(), 6U);
 }
@@ -73,7 +73,7 @@ TEST_F(ab, a_program_that_does_not_time_itself_is_compared_as_a_whole) {
   const fs::path manifest = build_of(register_command({"/bin/true"}), "new", "command.probe");
   const command_result result = compare(manifest, "new");
   EXPECT_THAT(result.exit_code, AnyOf(0, 77)) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("process: "));
+  EXPECT_THAT(result.output, HasSubstr("process is "));
 }
 
 TEST_F(ab, a_candidate_that_crashes_is_tried_again_and_then_named) {

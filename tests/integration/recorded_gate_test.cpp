@@ -118,12 +118,12 @@ TEST_F(recorded_gate, waivers_let_a_regression_pass_until_they_expire) {
   };
   const command_result waived = waive("2999-12-31", "0.08");
   EXPECT_EQ(waived.exit_code, 0) << waived.output;
-  EXPECT_THAT(waived.output, AllOf(HasSubstr("regressed"), HasSubstr("waived by ada, until 2999-12-31")));
+  EXPECT_THAT(waived.output, AllOf(HasSubstr("regressed"), HasSubstr("waived: ada, until 2999-12-31")));
   EXPECT_EQ(waive("2999-12-31", "0.03").exit_code, 1);
   EXPECT_EQ(waive("2020-01-01", "0.08").exit_code, 1);
   const command_result expired = judge_case("same-build");
   EXPECT_EQ(expired.exit_code, 1) << "an expired waiver fails even where nothing got slower";
-  EXPECT_THAT(expired.last_line(), HasSubstr("waiver of ada for decode_all expired on 2020-01-01"));
+  EXPECT_THAT(expired.output, HasSubstr("waiver of ada for decode_all expired on 2020-01-01"));
   const command_result no_date = waive("soon", "0.08");
   EXPECT_EQ(no_date.exit_code, 2);
   EXPECT_THAT(no_date.output, AllOf(HasSubstr("waivers.yaml:5"), HasSubstr("no date")));

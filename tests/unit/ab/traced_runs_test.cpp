@@ -85,8 +85,8 @@ TEST_F(traced_runs_test, kernel_sums_add_up_to_all_launches) {
   add_run(arm::candidate);
   traced_arm traced(m_build, m_folder, m_runs, arm::candidate);
   std::int64_t launches = 0;
-  for (const gate::operation& operation : traced.traces_of("decode_all")[0].operations)
-    launches += operation.is_copy ? 0 : 1;
+  const std::vector<gate::stage_trace> traces = traced.traces_of("decode_all");
+  for (const gate::operation& operation : traces.at(0).operations) launches += operation.is_copy ? 0 : 1;
   const auto kernels = traced.kernels({"decode_all"});
   ASSERT_EQ(kernels.size(), 1U);
   std::int64_t summed = 0;

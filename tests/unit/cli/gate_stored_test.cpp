@@ -65,13 +65,14 @@ class stored_gate_of_a_step : public ::testing::Test {
   progress m_display{"test"};
 };
 
-TEST_F(stored_gate_of_a_step, records_its_processes_so_that_the_run_can_be_accepted_and_then_judges_by_it) {
+TEST_F(stored_gate_of_a_step, runs_nothing_without_a_baseline_and_judges_by_an_accepted_one) {
   const gate::judgement first = judge(9'000'000);
   EXPECT_EQ(first.code, core::exit_code::not_possible);
-  EXPECT_THAT(first.reason, HasSubstr("profgate baseline accept"));
+  EXPECT_THAT(first.reason, HasSubstr("profgate baseline record m.c"));
+  EXPECT_FALSE(fs::exists(m_run_dir / "gate" / baselines::candidate_runs_name));
 
-  const baselines::stored_run_set recorded = run_set_of(m_run_dir);
-  EXPECT_EQ(recorded.run_id, "20261115-090000-m.c");
+  baselines::stored_run_set recorded;
+  recorded.runs = made_processes(10, 9'000'000);
   baselines::accept_request accept;
   accept.baselines_dir = m_project / "conf/baselines";
   accept.reason = "first";
@@ -79,6 +80,7 @@ TEST_F(stored_gate_of_a_step, records_its_processes_so_that_the_run_can_be_accep
   baselines::accept_baseline(recorded, accept);
 
   EXPECT_EQ(judge(9'000'000).overall, gate::verdict::unchanged);
+  EXPECT_EQ(run_set_of(m_run_dir).run_id, "20261115-090000-m.c") << "so that it can be accepted as well";
   EXPECT_EQ(judge(12'000'000).code, core::exit_code::judged_bad);
 }
 

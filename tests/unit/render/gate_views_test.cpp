@@ -62,8 +62,9 @@ TEST(gate_lines, say_verdict_size_causes_and_what_to_run) {
           StartsWith("  2. +310.0 µs: gemv<__nv_bfloat16, 8, false> in mlp.gate_up is slower"),
           StartsWith("  3. +150.0 µs: more idle, waiting for a launch"),
           "  new kernel: planted_delay_kernel(long)", "  launches a token: 143 → 144",
-          StartsWith("  prefill: unchanged: 0.1 % slower"), StartsWith("  warning: the driver"),
-          StartsWith("  2 processes were repeated"),
+          StartsWith("  prefill: unchanged: 0.1 % slower"),
+          "  compared: build/dev against main (1a2b3c4), run in turns on NVIDIA H200",
+          StartsWith("  warning: the driver"), StartsWith("  2 processes were repeated"),
           "  look deeper: profgate compare tmp/stage2/a tmp/stage2/b"));
 }
 
