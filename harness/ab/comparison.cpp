@@ -97,6 +97,7 @@ comparison_result run_comparison(const request& wanted) {
   result.judged = judge(wanted, settings, folder.state(), baseline, candidate);
   const auto set_of = [&](gate::arm which, const arm_build& build, traced_arm& traced) {
     gate::build_identity identity = identity_of_build(wanted.where, build, runs.device_name());
+    identity.versions.merge(std::map(runs.library_versions()));
     return run_set_of(settings, folder.state(), which, std::move(identity), traced);
   };
   result.baseline = set_of(gate::arm::baseline, wanted.baseline, baseline);
@@ -121,6 +122,7 @@ gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std
   drive(settings, next_of, folder, runs);
   traced_arm traces(build, folder.path(), folder.state().runs, gate::arm::candidate);
   gate::build_identity identity = identity_of_build(where, build, runs.device_name());
+  identity.versions.merge(std::map(runs.library_versions()));
   gate::run_set set = run_set_of(settings, folder.state(), gate::arm::candidate, std::move(identity), traces);
   folder.archive();
   return set;

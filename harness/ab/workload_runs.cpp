@@ -140,6 +140,7 @@ void workload_runs::take_result(const fs::path& file, finished_run& run) {
   run.record.samples_ns = std::move(result.samples_ns);
   m_telemetry = std::move(result.telemetry);
   m_device_name = result.device_name;
+  m_library_versions = std::move(result.library_versions);
   fs::remove(file);  // what counts of it is in the record
 }
 

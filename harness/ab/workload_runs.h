@@ -29,6 +29,8 @@ class workload_runs : public run_effects {
 
   /// What the last workload called its device; empty: it did not say.
   const std::string& device_name() const { return m_device_name; }
+  /// The libraries it computes with.
+  const std::map<std::string, std::string>& library_versions() const { return m_library_versions; }
 
  private:
   finished_run run_bare(const prepared_arm& arm, const std::string& name, const std::string& stem);
@@ -42,6 +44,7 @@ class workload_runs : public run_effects {
   prepared_arm m_baseline;
   prepared_arm m_candidate;
   std::string m_device_name;
+  std::map<std::string, std::string> m_library_versions;
   std::map<std::string, core::stage_telemetry> m_telemetry;  ///< of the process that ran last
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "pair_fixture.h"
 
@@ -12,6 +13,10 @@ namespace fs = std::filesystem;
 using core::step_state;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+
+/// Wide margins, for differences that are wider still: then the noise of a shared machine decides nothing.
+const std::vector<std::string> wide_margins = {"gate.screen_ratio=0.5", "gate.confirm_ratio=0.5",
+                                               "gate.unchanged_ratio=0.9"};
 
 class ab : public pair_fixture {
  protected:
@@ -122,6 +127,73 @@ TEST_F(ab, the_gate_step_compares_with_the_build_that_the_environment_names) {
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_EQ(status_of("gate").state, step_state::failed);
   EXPECT_THAT(status_of("gate").reason, HasSubstr("regressed"));
+}
+
+/// A project in git whose program spins as long as its commit says; nothing is compiled.
+class bisect : public ab {
+ protected:
+  void SetUp() override {
+    ab::SetUp();
+    std::ofstream(m_project / ".gitignore") << "/build/\n/tmp/\n";
+    fs::path manifest =
+        register_probe({"--repetitions", "23", "--steps", "2", "--spin-iterations", "@SPIN@"});
+    std::stringstream text;
+    text << std::ifstream(manifest).rdbuf();
+    fs::remove(manifest);
+    std::ofstream(m_project / "manifest.json.in") << text.str();
+    std::ofstream(m_project / "CMakeLists.txt")
+        << "cmake_minimum_required(VERSION 3.25)\n"
+           "project(spinning LANGUAGES NONE)\n"
+           "file(STRINGS spin.txt SPIN)\n"
+           "configure_file(manifest.json.in profgate/pairs/probe.probe.json @ONLY)\n";
+    git({"init", "--quiet", "--initial-branch=main"});
+  }
+  void commit(const std::string& spin_iterations) {
+    std::ofstream(m_project / "spin.txt") << spin_iterations << "\n";
+    std::ofstream(m_project / "number.txt") << ++m_commits << "\n";
+    git({"add", "--all"});
+    git({"commit", "--quiet", "--message", "commit " + std::to_string(m_commits)});
+  }
+  command_result git(const std::vector<std::string>& words) const {
+    std::vector<std::string> argv = {"git", "-c", "user.name=test", "-c", "user.email=test@example.org"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    return run(argv);
+  }
+  int m_commits = 0;
+};
+
+TEST_F(bisect, finds_the_commit_that_made_it_slower) {
+  for (const char* spin_iterations : {"20000", "20000", "20000", "60000", "60000"}) commit(spin_iterations);
+  git({"tag", "good", "HEAD~4"});
+  ASSERT_EQ(run({"cmake", "-S", ".", "-B", "build"}).exit_code, 0);
+  git({"bisect", "start", "HEAD", "good"});
+  std::vector<std::string> words = {"bisect", "run", m_program.string(), "ab", "probe.probe"};
+  words.insert(words.end(), wide_margins.begin(), wide_margins.end());
+  for (const char* word : {"--build-dir", "build", "--baseline", "good", "--candidate", "HEAD", "--bisect"})
+    words.emplace_back(word);
+  const command_result found = git(words);
+  EXPECT_EQ(found.exit_code, 0) << found.output;
+  EXPECT_THAT(found.output, HasSubstr("is the first bad commit"));
+  EXPECT_THAT(found.output, HasSubstr("commit 4")) << found.output;
+}
+
+TEST_F(ab, the_self_test_finds_what_it_plants) {
+  const fs::path manifest = build_of(register_llm("llm/llama-tiny", "smoke"), "new", "llama-tiny.smoke");
+  std::vector<std::string> words = {"gate", "--self-test", "--manifest", manifest.string(), "--planted-ratio",
+                                    "3"};
+  words.insert(words.end(), wide_margins.begin(), wide_margins.end());
+  const command_result result = profgate(words);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("planted in decode_step is new"));
+  EXPECT_THAT(result.last_line(), HasSubstr("self-test passed: an unchanged build passes"));
+}
+
+TEST_F(ab, a_self_test_within_the_margin_is_refused) {
+  const fs::path manifest = build_of(register_llm("llm/llama-tiny", "smoke"), "new", "llama-tiny.smoke");
+  const command_result result =
+      profgate({"gate", "--self-test", "--manifest", manifest.string(), "--planted-ratio", "0.01"});
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("--planted-ratio"));
 }
 
 }  // namespace

@@ -97,9 +97,15 @@ fs::path pair_fixture::register_command(const std::vector<std::string>& argv) {
 
 command_result pair_fixture::profgate(const std::vector<std::string>& words,
                                       const std::function<std::optional<std::string>()>& stop_request) const {
+  std::vector<std::string> argv = {m_program.string()};
+  argv.insert(argv.end(), words.begin(), words.end());
+  return run(argv, stop_request);
+}
+
+command_result pair_fixture::run(const std::vector<std::string>& argv,
+                                 const std::function<std::optional<std::string>()>& stop_request) const {
   process::command command;
-  command.argv = {m_program.string()};
-  command.argv.insert(command.argv.end(), words.begin(), words.end());
+  command.argv = argv;
   command.set_environment = m_environment;
   command.working_directory = m_project;
   command_result result;

@@ -36,6 +36,9 @@ class pair_fixture : public ::testing::Test {
 
   command_result profgate(const std::vector<std::string>& words,
                           const std::function<std::optional<std::string>()>& stop_request = {}) const;
+  /// Any command, in the project's folder.
+  command_result run(const std::vector<std::string>& argv,
+                     const std::function<std::optional<std::string>()>& stop_request = {}) const;
   command_result run_pair(const std::filesystem::path& manifest,
                           const std::vector<std::string>& overrides = {}) const;
 
