@@ -115,12 +115,12 @@ std::vector<core::kernel_counters> launches_of_details_page(const csv_table& tab
   std::vector<core::kernel_counters> launches;
   std::map<std::string, std::size_t> place_of;  // by ncu's id of the launch
   for (std::size_t row = 1; row < table.row_count(); ++row) {
-    const std::string id = table.cell(row, "ID");
+    const std::string& id = table.cell(row, "ID");
     const auto [place, is_new] = place_of.try_emplace(id, launches.size());
     if (is_new) launches.push_back(launch_in(table, row, domain));
-    const std::string label = table.cell(row, "Metric Name");
+    const std::string& label = table.cell(row, "Metric Name");
     if (label.empty()) continue;  // a rule's words
-    const std::string unit = table.cell(row, "Metric Unit");
+    const std::string& unit = table.cell(row, "Metric Unit");
     const auto value = number_in(table, row, "Metric Value", table.cell(row, "Metric Value"));
     if (!value) continue;
     const std::string name = is_metric_column(label) ? label : metric_of_label(label, unit);

@@ -97,7 +97,7 @@ std::vector<projection_summary> read_nvtx_projection_csv(const std::filesystem::
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (std::size_t row = 0; row < report.row_count(); ++row) {
     projection_summary summary;
-    const std::string cell = report.text(is_trace ? "Name" : "Range", row);
+    const std::string& cell = report.text(is_trace ? "Name" : "Range", row);
     std::tie(summary.domain, summary.name) = split_range(cell);
     summary.style = report.text("Style", row);
     summary.projected_ns = report.integer(is_trace ? "Projected Duration (ns)" : "Total Proj Time (ns)", row);
