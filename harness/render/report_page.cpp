@@ -125,7 +125,8 @@ json report_pictures(const json& profile) {
                       {"left", css_percent(left_ratio)},
                       {"width", css_percent(share)},
                       {"share", percent_text(share)},
-                      {"time", html_cell(stage["bare"], "median_ns", "duration")},
+                      {"time", html_cell(stage["bare"], "median_ns", "duration") +
+                                   (share > 0 ? " (" + percent_text(share) + ")" : "")},
                       {"split", split_of(stage)},
                       {"split_reason", reason_of(stage, "idle")},
                       {"pareto_title", pareto["title"]},

@@ -17,12 +17,14 @@ using nlohmann::json;
 
 constexpr double width_px = 900;
 constexpr double height_px = 430;
-constexpr double left_px = 80;
+constexpr double left_px = 110;
 constexpr double right_px = 870;
 constexpr double top_px = 20;
 constexpr double bottom_px = 380;
 constexpr double smallest_radius_px = 4;
 constexpr double largest_radius_px = 16;
+constexpr double label_px = 13;         ///< height of a line of text
+constexpr double label_width_px = 110;  ///< of a usual label: further apart they cannot meet
 
 struct point {
   double intensity = 0;  ///< FLOP a byte
@@ -93,6 +95,21 @@ std::vector<point> points_of(const json& profile) {
   return points;
 }
 
+/// Kernels of one kind lie close together: a label that would cover another moves down below it.
+void spread_labels(json& dots) {
+  std::stable_sort(dots.begin(), dots.end(),
+                   [](const json& a, const json& b) { return a["y"].get<double>() < b["y"].get<double>(); });
+  for (std::size_t i = 0; i < dots.size(); ++i) {
+    double label_y = dots[i]["y"].get<double>();
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool is_beside =
+          std::abs(dots[j]["x"].get<double>() - dots[i]["x"].get<double>()) < label_width_px;
+      if (is_beside) label_y = std::max(label_y, dots[j]["label_y"].get<double>() + label_px);
+    }
+    dots[i]["label_y"] = std::round(10 * label_y) / 10;
+  }
+}
+
 }  // namespace
 
 json roofline_of(const json& profile) {
@@ -120,7 +137,8 @@ json roofline_of(const json& profile) {
   json dots = json::array();
   for (const point& kernel : points) {
     dots.push_back(
-        {{"x", x.px(kernel.intensity)},
+        {{"label_y", y.px(kernel.flops_per_s)},
+         {"x", x.px(kernel.intensity)},
          {"y", y.px(kernel.flops_per_s)},
          {"r",
           std::round(10 * std::max(smallest_radius_px, largest_radius_px * std::sqrt(kernel.share))) / 10},
@@ -128,6 +146,7 @@ json roofline_of(const json& profile) {
          {"label", kernel.label},
          {"title", kernel.title}});
   }
+  spread_labels(dots);
   return {
       {"width", width_px},
       {"height", height_px},
