@@ -19,6 +19,7 @@ struct bundle_row {
 constexpr bundle_row bundle[] = {
     {"stakeholder_summary.md", "Summary for stakeholders", "report"},
     {"report.md", "Report", "report"},
+    {"report.html", "Report with pictures", "report"},
     {"operators.md", "Time by operator", "report"},
     {"kernels.md", "Time by kernel", "report"},
     {"ncu/regions/report.md", "Time by region", "report"},

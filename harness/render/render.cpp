@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/profile.h"
+#include "report_page.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
 
@@ -37,6 +38,10 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
     written.push_back(output_dir / entry.output_file);
     writer(written.back(), text);
   }
+  nlohmann::json page = nlohmann::json::parse(profile_json_text);
+  page["pictures"] = report_pictures(page);
+  written.push_back(output_dir / "report.html");
+  writer(written.back(), fill_template_file(page, templates_dir / "report.html.inja"));
   // The regions once more for programs: they may be long, and not everyone wants the rest.
   const auto profile = nlohmann::ordered_json::parse(profile_json_text);
   written.push_back(output_dir / "ncu" / "regions" / "report.json");

@@ -1,0 +1,167 @@
+#include "roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "gate/kernel_names.h"
+#include "values.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+constexpr double width_px = 900;
+constexpr double height_px = 430;
+constexpr double left_px = 110;
+constexpr double right_px = 870;
+constexpr double top_px = 20;
+constexpr double bottom_px = 380;
+constexpr double smallest_radius_px = 4;
+constexpr double largest_radius_px = 16;
+constexpr double label_px = 13;         ///< height of a line of text
+constexpr double label_width_px = 110;  ///< of a usual label: further apart they cannot meet
+
+struct point {
+  double intensity = 0;  ///< FLOP a byte
+  double flops_per_s = 0;
+  double share = 0;
+  std::size_t stage = 0;
+  std::string label;
+  std::string title;
+};
+
+/// A logarithmic axis over whole decades.
+class log_axis {
+ public:
+  log_axis(double smallest, double largest, double from_px, double to_px)
+      : m_low(std::floor(std::log10(smallest))),
+        m_high(std::ceil(std::log10(largest))),
+        m_from_px(from_px),
+        m_to_px(to_px) {
+    if (m_high <= m_low) m_high = m_low + 1;
+  }
+  double px(double value) const {
+    const double place = (std::log10(value) - m_low) / (m_high - m_low);
+    return std::round(10 * (m_from_px + place * (m_to_px - m_from_px))) / 10;
+  }
+  double smallest() const { return std::pow(10, m_low); }
+  double largest() const { return std::pow(10, m_high); }
+  json ticks(const char* format) const {
+    json marks = json::array();
+    for (double decade = m_low; decade <= m_high + 0.5; decade += 1) {
+      const double value = std::pow(10, decade);
+      marks.push_back({{"at", px(value)},
+                       {"label", *format == '\0' ? fmt::format("{:g}", value) : formatted(value, format)}});
+    }
+    return marks;
+  }
+
+ private:
+  double m_low;
+  double m_high;
+  double m_from_px;
+  double m_to_px;
+};
+
+bool is_positive(const json& object, const char* key) {
+  return object.contains(key) && object[key].is_number() && object[key].get<double>() > 0;
+}
+
+std::vector<point> points_of(const json& profile) {
+  std::vector<point> points;
+  std::size_t index = 0;
+  for (const json& stage : profile["stages"]) {
+    const std::size_t at = index++;
+    if (!stage.contains("counters") || !stage["counters"].is_object()) continue;
+    for (const json& kernel : stage["counters"]["kernels"]) {
+      if (!is_positive(kernel, "intensity_flops_per_byte") || !is_positive(kernel, "achieved_flops_per_s"))
+        continue;
+      const std::string op = kernel["op"].is_string() ? kernel["op"].get<std::string>() : "";
+      const std::string name = gate::readable_kernel_name(kernel["kernel_name"].get<std::string>());
+      points.push_back(
+          {kernel["intensity_flops_per_byte"].get<double>(), kernel["achieved_flops_per_s"].get<double>(),
+           is_positive(kernel, "share_ratio") ? kernel["share_ratio"].get<double>() : 0, at,
+           op.empty() ? name : op,
+           fmt::format("{}, {}: {}; {}", stage["name"].get<std::string>(), name,
+                       kernel["bound"].is_string() ? "bound by " + kernel["bound"].get<std::string>() : "",
+                       kernel["evidence"].is_string() ? kernel["evidence"].get<std::string>() : "")});
+    }
+  }
+  return points;
+}
+
+/// Kernels of one kind lie close together: a label that would cover another moves down below it.
+void spread_labels(json& dots) {
+  std::stable_sort(dots.begin(), dots.end(),
+                   [](const json& a, const json& b) { return a["y"].get<double>() < b["y"].get<double>(); });
+  for (std::size_t i = 0; i < dots.size(); ++i) {
+    double label_y = dots[i]["y"].get<double>();
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool is_beside =
+          std::abs(dots[j]["x"].get<double>() - dots[i]["x"].get<double>()) < label_width_px;
+      if (is_beside) label_y = std::max(label_y, dots[j]["label_y"].get<double>() + label_px);
+    }
+    dots[i]["label_y"] = std::round(10 * label_y) / 10;
+  }
+}
+
+}  // namespace
+
+json roofline_of(const json& profile) {
+  const std::vector<point> points = points_of(profile);
+  const json& ceilings = profile["ceilings"];
+  if (points.empty() || !is_positive(ceilings, "measured_flops_per_s") ||
+      !is_positive(ceilings, "measured_bytes_per_s")) {
+    return nullptr;
+  }
+  const double peak = ceilings["measured_flops_per_s"].get<double>();
+  const double bandwidth = ceilings["measured_bytes_per_s"].get<double>();
+  const double ridge = peak / bandwidth;
+  double least_intensity = ridge / 10;
+  double most_intensity = ridge * 10;
+  double least_rate = peak / 10;
+  for (const point& kernel : points) {
+    least_intensity = std::min(least_intensity, kernel.intensity);
+    most_intensity = std::max(most_intensity, kernel.intensity);
+    least_rate = std::min(least_rate, kernel.flops_per_s);
+  }
+  const log_axis x(least_intensity, most_intensity, left_px, right_px);
+  const log_axis y(least_rate, peak * 1.01, bottom_px, top_px);
+  // The roof enters the plot at its left or at its lower edge, whichever it meets first.
+  const double entry = std::max(x.smallest(), y.smallest() / bandwidth);
+  json dots = json::array();
+  for (const point& kernel : points) {
+    dots.push_back(
+        {{"label_y", y.px(kernel.flops_per_s)},
+         {"x", x.px(kernel.intensity)},
+         {"y", y.px(kernel.flops_per_s)},
+         {"r",
+          std::round(10 * std::max(smallest_radius_px, largest_radius_px * std::sqrt(kernel.share))) / 10},
+         {"stage", kernel.stage},
+         {"label", kernel.label},
+         {"title", kernel.title}});
+  }
+  spread_labels(dots);
+  return {
+      {"width", width_px},
+      {"height", height_px},
+      {"left", left_px},
+      {"right", right_px},
+      {"top", top_px},
+      {"bottom", bottom_px},
+      {"x_ticks", x.ticks("")},
+      {"y_ticks", y.ticks("flops_per_s")},
+      {"roof", fmt::format("{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}", x.px(entry), y.px(entry * bandwidth),
+                           x.px(ridge), y.px(peak), x.px(x.largest()), y.px(peak))},
+      {"peak_y", y.px(peak)},
+      {"peak_text", formatted(peak, "flops_per_s") + " measured"},
+      {"bandwidth_text", formatted(bandwidth, "bytes_per_s") + " measured"},
+      {"points", std::move(dots)}};
+}
+
+}  // namespace profgate::render

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace profgate::render {
+
+/// The counted kernels of all stages by arithmetic intensity and rate, under the ceilings that the bare run
+/// measured; both axes logarithmic. Null where there is no kernel with both figures, or no ceiling.
+nlohmann::json roofline_of(const nlohmann::json& profile);
+
+}  // namespace profgate::render
