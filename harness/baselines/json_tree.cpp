@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/merge_marker.h"
 
 namespace profgate::baselines {
 namespace {
@@ -228,20 +229,11 @@ class parser {
   int m_line = 1;
 };
 
-bool is_merge_marker(std::string_view line) {
-  for (const std::string_view marker : {"<<<<<<<", "|||||||", "=======", ">>>>>>>"}) {
-    if (!line.starts_with(marker)) continue;
-    const std::string_view rest = line.substr(marker.size());
-    if (rest.empty() || rest.front() == ' ' || rest.front() == '\r') return true;
-  }
-  return false;
-}
-
 void check_lines(std::string_view text, const std::string& file, const std::string& remedy) {
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    if (is_merge_marker(line)) {
+    if (core::is_merge_marker(line)) {
       throw core::bad_input(
           file, number, "this line is the marker of an unfinished merge",
           "take one side as a whole (git checkout --ours or --theirs with the file's path): "

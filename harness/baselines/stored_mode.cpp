@@ -85,8 +85,6 @@ stored_outcome judge_against_stored(stored_request request, const run_more& more
     return without_runs(gate::verdict::not_comparable, other_schema.what());
   }
   if (!baseline) {
-    if (request.records_without_baseline && more && request.candidate.processes.empty())
-      append_runs(more(request.rules.stored.min_runs), request.candidate);
     std::string reason = no_baseline_text(request);
     if (!request.accept_hint.empty()) reason += "; to make one: " + request.accept_hint;
     return without_runs(gate::verdict::no_baseline, reason);

@@ -39,7 +39,7 @@ core::exit_code compare_builds(const ab_options& options) {
     const ab::comparison_result result = compare(options);
     record_comparison(result);
     fmt::print("runs, logs and traces: {}\n", result.folder.string());
-    say_judgement(result.judged, [](const std::string& line) { fmt::print("{}\n", line); });
+    print_judgement(result.judged);
     if (options.for_bisect && result.judged.code == core::exit_code::not_possible)
       return static_cast<core::exit_code>(bisect_skip);
     return result.judged.code;

@@ -44,15 +44,13 @@ gate::judgement judge(const judge_files_options& options, const std::vector<base
 
 core::exit_code judge_files(const judge_files_options& options) {
   const gate::judgement judged = judge(options, read_waivers(options.baselines_dir), baselines::today_utc());
-  say_judgement(judged, [](const std::string& line) { fmt::print("{}\n", line); });
+  print_judgement(judged);
   return judged.code;
 }
 
 core::exit_code judge_run(judge_files_options options) {
-  const gate::build_identity identity = run_set_of(options.run).runs.identity;
-  options.candidate = fs::exists(options.run / baselines::candidate_runs_name)
-                          ? options.run / baselines::candidate_runs_name
-                          : options.run / "gate" / baselines::candidate_runs_name;
+  options.candidate = run_set_file_of(options.run);
+  const gate::build_identity identity = baselines::read_run_set(options.candidate).runs.identity;
   options.baseline = options.baselines_dir / baselines::baseline_name(identity);
   if (fs::exists(options.run / "config.yaml")) options.config = options.run / "config.yaml";
   if (!fs::exists(options.baseline)) {

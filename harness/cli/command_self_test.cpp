@@ -7,7 +7,6 @@
 #include "commands.h"
 #include "comparison_request.h"
 #include "record_comparison.h"
-#include "render/gate_views.h"
 #include "show_judgement.h"
 #include "steps/step.h"
 
@@ -34,10 +33,6 @@ ab::comparison_result compare_with_itself(const pair_manifest& pair, std::vector
        fmt::format("profgate run {} workload.planted_delay_ns={}", pair.pair, delay_ns)});
   record_comparison(result);
   return result;
-}
-
-void say(const gate::judgement& judged) {
-  for (const std::string& line : render::gate_lines(judged)) fmt::print("{}\n", line);
 }
 
 core::exit_code end_with(core::exit_code code, const std::string& sentence) {
@@ -77,7 +72,7 @@ core::exit_code gate_self_test(const self_test_options& options) {
         "plant more (--planted-ratio), or lower gate.confirm_ratio");
   }
   const ab::comparison_result unchanged = compare_with_itself(pair, options.pair.overrides, 0);
-  say(unchanged.judged);
+  print_judgement(unchanged.judged);
   const gate::stage_judgement& first = unchanged.judged.stages.front();
   if (first.which == gate::verdict::inconclusive)
     return end_with(core::exit_code::not_possible, "this machine is too noisy: " + first.reason);
@@ -89,7 +84,7 @@ core::exit_code gate_self_test(const self_test_options& options) {
   const std::int64_t delay_ns =
       std::llround(options.planted_ratio * first.numbers->baseline_median_ns / steps);
   const ab::comparison_result planted = compare_with_itself(pair, options.pair.overrides, delay_ns);
-  say(planted.judged);
+  print_judgement(planted.judged);
   const gate::stage_judgement& second = planted.judged.stages.front();
   if (second.which == gate::verdict::inconclusive)
     return end_with(core::exit_code::not_possible, "this machine is too noisy: " + second.reason);

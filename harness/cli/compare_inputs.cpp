@@ -25,10 +25,6 @@ constexpr const char* what_it_may_be =
     "name a run directory, a profile.json, a baseline file, a run id, a pair or a commit that was profiled "
     "(--runs-dir says where runs are)";
 
-bool has_file(const fs::path& path) {
-  return fs::exists(path) || fs::exists(path.string() + ".gz");
-}
-
 /// Of a path only its last part: the same file of another checkout is the same setting.
 std::string text_of(const config::resolved& config, const config::schema_row& row) {
   if (config.is_null(row.key)) return "null";
@@ -52,7 +48,7 @@ std::string text_of(const config::resolved& config, const config::schema_row& ro
 
 void add_settings(const fs::path& run_dir, gate::compared_side& side) {
   const fs::path file = run_dir / "config.yaml";
-  if (!has_file(file)) return;
+  if (!artifacts::file_exists(file)) return;
   try {
     const config::resolved config = config::parse_resolved(artifacts::read_file(file), file.string());
     for (const config::schema_row& row : config::schema()) {
@@ -66,7 +62,7 @@ void add_settings(const fs::path& run_dir, gate::compared_side& side) {
 
 gate::compared_side side_of_run(const fs::path& run_dir, const std::string& name) {
   const fs::path file = run_dir / "profile.json";
-  if (!has_file(file)) {
+  if (!artifacts::file_exists(file)) {
     throw core::bad_input(fmt::format("{} has no profile.json", run_dir.string()),
                           "`profgate analyze <run>` makes it where the run got as far as stage1");
   }
@@ -87,7 +83,7 @@ gate::compared_side side_of_file(const fs::path& file, const std::string& name) 
 /// The commit that env.json of the run names; empty: none.
 std::string commit_of(const fs::path& run_dir) {
   const fs::path file = run_dir / "env.json";
-  if (!has_file(file)) return "";
+  if (!artifacts::file_exists(file)) return "";
   const json env = json::parse(artifacts::read_file(file), nullptr, false);
   const json::json_pointer commit("/git/commit");
   return env.is_object() && env.contains(commit) && env[commit].is_string() ? env[commit].get<std::string>()
@@ -117,7 +113,8 @@ std::vector<artifacts::run_info> runs_of_commit(const std::string& commit, const
                                                 const std::optional<std::string>& pair) {
   std::vector<artifacts::run_info> runs;
   for (const artifacts::run_info& run : artifacts::list_runs(runs_dir, pair)) {
-    if (has_file(run.path / "profile.json") && commit_of(run.path).starts_with(commit)) runs.push_back(run);
+    if (artifacts::file_exists(run.path / "profile.json") && commit_of(run.path).starts_with(commit))
+      runs.push_back(run);
   }
   return runs;
 }
@@ -156,7 +153,7 @@ gate::compared_side find_side(const std::string& name, const compare_place& plac
   if (name.find('/') == std::string::npos && fs::is_directory(place.runs_dir / name))
     return side_of_run(place.runs_dir / name, name);
   std::vector<artifacts::run_info> runs = artifacts::list_runs(place.runs_dir, name);
-  std::erase_if(runs, [](const auto& run) { return !has_file(run.path / "profile.json"); });
+  std::erase_if(runs, [](const auto& run) { return !artifacts::file_exists(run.path / "profile.json"); });
   if (!runs.empty()) return side_of_run(runs.back().path, runs.back().run_id);
   if (const auto side = side_of_commit(name, place)) return *side;
   throw core::bad_input(fmt::format("'{}' is nothing that can be compared", name), what_it_may_be);

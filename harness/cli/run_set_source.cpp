@@ -8,20 +8,25 @@
 namespace profgate::cli {
 namespace fs = std::filesystem;
 
-baselines::stored_run_set run_set_of(const fs::path& source) {
-  if (!fs::is_directory(source)) return baselines::read_run_set(source);
+fs::path run_set_file_of(const fs::path& source) {
+  if (!fs::is_directory(source)) return source;
   for (const fs::path& folder : {source, source / "gate"}) {
-    const fs::path file = folder / baselines::candidate_runs_name;
-    if (!artifacts::file_exists(file)) continue;
-    baselines::stored_run_set stored = baselines::read_run_set(file);
-    if (stored.run_id.empty()) stored.run_id = fs::absolute(source).lexically_normal().filename().string();
-    return stored;
+    if (artifacts::file_exists(folder / baselines::candidate_runs_name))
+      return folder / baselines::candidate_runs_name;
   }
   throw core::bad_input(
       fmt::format("{} holds no {}: its gate has not run", source.string(), baselines::candidate_runs_name),
       "let the pair's gate run (ctest -R '^stage2\\.<pair>\\.gate$' or profgate ab <pair>), or name a run "
       "set's "
       "file");
+}
+
+baselines::stored_run_set run_set_of(const fs::path& source) {
+  baselines::stored_run_set stored = baselines::read_run_set(run_set_file_of(source));
+  const bool is_of_a_folder = fs::is_directory(source);
+  if (is_of_a_folder && stored.run_id.empty())
+    stored.run_id = fs::absolute(source).lexically_normal().filename().string();
+  return stored;
 }
 
 }  // namespace profgate::cli

@@ -6,6 +6,9 @@
 
 namespace profgate::cli {
 
+/// Where that run set lies: `source` itself where it is a file.
+std::filesystem::path run_set_file_of(const std::filesystem::path& source);
+
 /// The run set that a person means: a file, the folder of a comparison or a run directory whose gate ran (of
 /// these the candidate's). bad_input, with what to run first, where there is none.
 baselines::stored_run_set run_set_of(const std::filesystem::path& source);

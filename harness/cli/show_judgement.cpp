@@ -1,5 +1,7 @@
 #include "show_judgement.h"
 
+#include <fmt/format.h>
+
 #include "artifacts/atomic_file.h"
 #include "installation.h"
 #include "render/gate_views.h"
@@ -18,8 +20,8 @@ void write_judgement(const gate::judgement& judged, const std::filesystem::path&
   render::render_gate(judged, find_installation().templates_dir, folder, artifacts::write_file_atomically);
 }
 
-void say_judgement(const gate::judgement& judged, const line_writer& say) {
-  for (const std::string& line : render::gate_lines(judged)) say(line);
+void print_judgement(const gate::judgement& judged) {
+  for (const std::string& line : render::gate_lines(judged)) fmt::print("{}\n", line);
 }
 
 }  // namespace profgate::cli

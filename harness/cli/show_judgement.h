@@ -1,8 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "baselines/waivers.h"
@@ -17,12 +15,10 @@ namespace profgate::cli {
 void take_waivers_into_account(const std::vector<baselines::waiver>& waivers, const config::resolved& config,
                                gate::judgement& judged);
 
-using line_writer = std::function<void(const std::string& line)>;
-
 /// verdict.json, gate.md and gate.svg in `folder`.
 void write_judgement(const gate::judgement& judged, const std::filesystem::path& folder);
 
-/// The lines that people read.
-void say_judgement(const gate::judgement& judged, const line_writer& say);
+/// The lines that people read, on standard output.
+void print_judgement(const gate::judgement& judged);
 
 }  // namespace profgate::cli

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/merge_marker.h"
 #include "core/units.h"
 
 namespace profgate::config {
@@ -16,16 +17,8 @@ bool is_control(char c) {
   return byte < 0x20 || byte == 0x7f;
 }
 
-bool is_merge_marker(std::string_view line) {
-  for (const std::string_view marker : {"<<<<<<<", "|||||||", "=======", ">>>>>>>"}) {
-    const bool whole_word = line.size() == marker.size() || line.substr(0, marker.size() + 1).ends_with(' ');
-    if (line.starts_with(marker) && whole_word) return true;
-  }
-  return false;
-}
-
 void check_line(std::string_view line, int number, const text_source& source) {
-  if (is_merge_marker(line)) {
+  if (core::is_merge_marker(line)) {
     throw core::bad_input(source.name, source.line(number), "this line is the marker of an unfinished merge",
                           "resolve the merge conflict in this file");
   }

@@ -24,10 +24,6 @@ std::optional<double> number(const json& object, const char* key) {
   return found->get<double>();
 }
 
-std::string percent_text(double ratio) {
-  return fmt::format("{:.1f} %", 100 * ratio);
-}
-
 /// CSS lengths: three digits are finer than any screen.
 std::string css_percent(double ratio) {
   return fmt::format("{:.3f}%", 100 * std::clamp(ratio, 0.0, 1.0));
@@ -53,8 +49,8 @@ json bars_of(std::vector<ranked> rows) {
                     {"detail", row.detail},
                     {"width", css_percent(row.ns / rows.front().ns)},
                     {"time", core::format_duration(row.ns)},
-                    {"share", percent_text(row.ns / total_ns)},
-                    {"cumulative", percent_text(so_far_ns / total_ns)}});
+                    {"share", formatted(row.ns / total_ns, "percent")},
+                    {"cumulative", formatted(so_far_ns / total_ns, "percent")}});
   }
   return bars;
 }
@@ -85,7 +81,7 @@ json split_part(const char* kind, const char* label, double ns, double total_ns)
           {"label", label},
           {"width", css_percent(ns / total_ns)},
           {"time", core::format_duration(ns)},
-          {"share", percent_text(ns / total_ns)}};
+          {"share", formatted(ns / total_ns, "percent")}};
 }
 
 /// Busy, and idle by cause, of one repetition of the bare stage; null with a reason where it is not known.
@@ -124,9 +120,9 @@ json report_pictures(const json& profile) {
                       {"has_share", number(stage, "share_ratio").has_value()},
                       {"left", css_percent(left_ratio)},
                       {"width", css_percent(share)},
-                      {"share", percent_text(share)},
+                      {"share", formatted(share, "percent")},
                       {"time", html_cell(stage["bare"], "median_ns", "duration") +
-                                   (share > 0 ? " (" + percent_text(share) + ")" : "")},
+                                   (share > 0 ? " (" + formatted(share, "percent") + ")" : "")},
                       {"split", split_of(stage)},
                       {"split_reason", reason_of(stage, "idle")},
                       {"pareto_title", pareto["title"]},

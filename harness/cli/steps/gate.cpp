@@ -56,7 +56,7 @@ void run_gate(step_context& context) {
   // Only CTest takes them out of the output again.
   if (std::getenv("DASHBOARD_TEST_FROM_CTEST") != nullptr)
     context.closing_lines.push_back(render::ctest_measurements(judged));
-  say_judgement(judged, [&](const std::string& line) { context.closing_lines.push_back(line); });
+  for (std::string& line : render::gate_lines(judged)) context.closing_lines.push_back(std::move(line));
   if (judged.code == core::exit_code::good) return;
   const gate::stage_judgement* deciding = render::deciding_stage(judged);
   throw core::error(judged.code,

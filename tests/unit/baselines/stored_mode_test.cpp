@@ -55,15 +55,6 @@ TEST_F(stored_mode, without_a_baseline_it_is_skipped_and_says_how_to_make_one) {
   EXPECT_THAT(m_asked, IsEmpty());
 }
 
-TEST_F(stored_mode, what_is_recorded_without_a_baseline_can_become_one) {
-  stored_request wanted = request();
-  wanted.records_without_baseline = true;
-  const stored_outcome outcome = judge_against_stored(wanted, processes_of(9e6));
-  EXPECT_EQ(outcome.judged.overall, verdict::no_baseline);
-  accept_baseline({"", outcome.candidate, {}, ""}, {m_folder.path(), "first", "Ada", std::nullopt, 8});
-  EXPECT_EQ(judge_against_stored(request(), processes_of(9e6)).judged.overall, verdict::unchanged);
-}
-
 TEST_F(stored_mode, runs_what_a_judgement_lacks) {
   accept(9e6);
   const stored_outcome same = judge_against_stored(request(), processes_of(9.1e6));

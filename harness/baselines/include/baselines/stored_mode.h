@@ -23,8 +23,7 @@ struct stored_request {
   judge_rules rules{};
   std::vector<waiver> waivers{};
   std::string today{};
-  bool records_without_baseline = false;  ///< run the processes all the same, so that they can be accepted
-  std::string accept_hint{};              ///< the command that would make this run the baseline
+  std::string accept_hint{};  ///< the command that would make this run the baseline
 };
 
 struct stored_outcome {
