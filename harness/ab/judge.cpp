@@ -41,7 +41,7 @@ gate::stage_judgement judge_stage(const std::string& stage, const gate::stage_st
   judged.numbers = step.judged;
   judged.detectable_ratio = step.detectable_ratio;
   if (judged.which != gate::verdict::regressed) {
-    judged.attribution_reason = "it did not regress, so there is nothing to explain";
+    judged.attribution_reason = gate::nothing_to_explain;
   } else if (!times_itself) {
     judged.attribution_reason =
         "the program is timed as a whole: without {mode} in its command it is not known how to trace a stage";
@@ -151,7 +151,7 @@ gate::run_set run_set_of(const comparison_settings& settings, const comparison_s
   }
   if (!set.processes.empty()) set.created_utc = set.processes.front().started_utc;
   set.structure = traced.structure(settings.stages);
-  set.kernels = traced.kernels(settings.stages);
+  set.traces = traced.sums(settings.stages);
   return set;
 }
 

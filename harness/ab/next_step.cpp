@@ -171,9 +171,12 @@ next_step next_of_one_arm(const comparison_settings& settings, std::size_t count
     return run_of(arm::candidate, is_cold ? run_kind::warm_up : run_kind::counted,
                   count - counted + (is_cold ? 1 : 0));
   }
-  const bool was_traced = std::any_of(state.runs.begin(), state.runs.end(),
-                                      [](const finished_run& run) { return run.kind == run_kind::traced; });
-  return is_traced && !was_traced ? run_of(arm::candidate, run_kind::traced, 0) : next_step{};
+  const auto traced = static_cast<std::size_t>(
+      std::count_if(state.runs.begin(), state.runs.end(),
+                    [](const finished_run& run) { return run.kind == run_kind::traced; }));
+  const bool lacks_traces = is_traced && traced < settings.traced_processes;
+  return lacks_traces ? run_of(arm::candidate, run_kind::traced, settings.traced_processes - traced - 1)
+                      : next_step{};
 }
 
 std::size_t runs_to_keep(const std::vector<finished_run>& runs) {

@@ -109,27 +109,14 @@ std::map<std::string, gate::stage_structure> traced_arm::structure(
   return by_stage;
 }
 
-std::vector<std::map<std::string, std::vector<gate::kernel_aggregate>>> traced_arm::kernels(
+std::vector<std::map<std::string, gate::traced_stage>> traced_arm::sums(
     const std::vector<std::string>& stages) {
-  std::vector<std::map<std::string, std::vector<gate::kernel_aggregate>>> all;
+  std::vector<std::map<std::string, gate::traced_stage>> all;
   for (traced_process& process : m_processes) {
-    std::map<std::string, std::vector<gate::kernel_aggregate>> by_stage;
-    if (process.timeline.kernels.empty()) continue;
+    std::map<std::string, gate::traced_stage> by_stage;
     for (const std::string& stage : stages) {
-      std::map<std::pair<std::string_view, std::string_view>, gate::kernel_aggregate> sums;
-      for (const gate::stage_trace& trace : traces_of(process, stage)) {
-        for (const gate::operation& operation : trace.operations) {
-          if (operation.is_copy) continue;
-          gate::kernel_aggregate& sum = sums[{operation.name, operation.path}];
-          sum.launches += 1;
-          sum.total_ns += operation.end_ns - operation.start_ns;
-        }
-      }
-      for (auto& [key, sum] : sums) {
-        sum.name = key.first;
-        sum.operator_path = key.second;
-        by_stage[stage].push_back(std::move(sum));
-      }
+      const std::vector<gate::stage_trace> traces = traces_of(process, stage);
+      if (!traces.empty()) by_stage[stage] = gate::sum_up(traces);
     }
     all.push_back(std::move(by_stage));
   }

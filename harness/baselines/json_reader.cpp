@@ -65,8 +65,7 @@ bool json_reader::boolean() const {
   return of_kind(json_kind::boolean, "true or false").text == "true";
 }
 
-std::int64_t json_reader::integer(std::int64_t least) const {
-  constexpr std::int64_t most = std::int64_t{1} << 53;
+std::int64_t json_reader::integer(std::int64_t least, std::int64_t most) const {
   const std::string& digits = of_kind(json_kind::number, "a whole number").text;
   std::int64_t value = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);

@@ -24,8 +24,8 @@ class json_reader {
 
   std::string text() const;
   bool boolean() const;
-  /// From `least` to 2^53: larger ones do not survive other JSON readers.
-  std::int64_t integer(std::int64_t least = 0) const;
+  /// No integer beyond 2^53 survives other JSON readers.
+  std::int64_t integer(std::int64_t least = 0, std::int64_t most = std::int64_t{1} << 53) const;
   double quantity() const;  ///< 0 or more, finite
 
   [[noreturn]] void fail(const std::string& what) const;

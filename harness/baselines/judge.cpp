@@ -6,6 +6,7 @@
 #include <set>
 
 #include "baselines/comparability.h"
+#include "core/error.h"
 #include "gate/process_runs.h"
 
 namespace profgate::baselines {
@@ -60,13 +61,44 @@ void explain_exact_failure(gate::stage_judgement& stage) {
   stage.reason = fmt::format("{}; {}", fmt::join(changes, "; "), stage.reason);
 }
 
+/// Of the traced processes that have the stage.
+std::vector<gate::traced_stage> traces_of(const gate::run_set& runs, const std::string& stage) {
+  std::vector<gate::traced_stage> traces;
+  for (const auto& process : runs.traces) {
+    const auto found = process.find(stage);
+    if (found != process.end()) traces.push_back(found->second);
+  }
+  return traces;
+}
+
+/// From the sums that the run sets keep of their traces.
+void attribute(const gate::run_set& baseline, const gate::run_set& candidate, gate::stage_judgement& judged) {
+  if (judged.which != verdict::regressed) {
+    judged.attribution_reason = gate::nothing_to_explain;
+    return;
+  }
+  const std::vector<gate::traced_stage> before = traces_of(baseline, judged.stage);
+  const std::vector<gate::traced_stage> now = traces_of(candidate, judged.stage);
+  if (before.empty() || now.empty()) {
+    judged.attribution_reason =
+        fmt::format("the {} has no trace of the stage", before.empty() ? "baseline" : "candidate");
+    return;
+  }
+  try {
+    judged.attributed = gate::attribute(
+        before, now, judged.numbers ? std::optional(judged.numbers->difference_ns) : std::nullopt);
+  } catch (const core::bad_input& unsuitable) {
+    judged.attribution_reason = fmt::format("{}: {}", unsuitable.what(), unsuitable.remedy());
+  }
+}
+
 gate::stage_judgement judge_stage(const std::string& stage, const gate::run_set& baseline,
                                   const gate::run_set& candidate, const judge_rules& rules,
                                   bool is_interleaved) {
   gate::stage_judgement judged;
   judged.stage = stage;
   judged.in_phase = is_interleaved ? gate::phase::screen : gate::phase::stored;
-  judged.attribution_reason = "no traces were taken";
+  judged.attribution_reason = gate::nothing_to_explain;
   if (!has_stage(candidate, stage)) {
     judged.which = verdict::missing;
     judged.reason = "the candidate has no runs of this stage";
@@ -88,6 +120,7 @@ gate::stage_judgement judge_stage(const std::string& stage, const gate::run_set&
   judged.detectable_ratio = step.detectable_ratio;
   judged.exact = compare_structures(baseline, candidate, stage, rules.exact);
   explain_exact_failure(judged);
+  attribute(baseline, candidate, judged);
   return judged;
 }
 

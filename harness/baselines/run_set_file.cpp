@@ -95,9 +95,59 @@ gate::stage_structure read_structure(const json_reader& object) {
   return structure;
 }
 
-gate::kernel_aggregate read_kernel(const json_reader& object) {
-  return {object.require("name").text(), object.require("operator_path").text(),
-          object.require("launches").integer(), object.require("total_ns").integer()};
+/// Neither a time in nanoseconds nor a count of a traced process is larger.
+std::int64_t traced_number(const json_reader& value) {
+  return value.integer(0, 10'000'000'000'000);
+}
+
+/// What schema 1.0 did not have yet is 0.
+gate::operation_sum read_operation(const json_reader& object) {
+  const auto number = [&](const char* key) {
+    const std::optional<json_reader> value = object.find(key);
+    return value ? traced_number(*value) : 0;
+  };
+  gate::operation_sum sum;
+  sum.name = object.require("name").text();
+  sum.operator_path = object.require("operator_path").text();
+  if (const auto category = object.find("category")) sum.category = category->text();
+  sum.launches = traced_number(object.require("launches"));
+  sum.total_ns = traced_number(object.require("total_ns"));
+  sum.shared_units = number("shared_ns") * gate::units_per_ns;
+  sum.first_at_ns = number("first_at_ns");
+  return sum;
+}
+
+gate::stage_idle read_idle(const json_reader& object) {
+  gate::stage_idle times;
+  times.occurrences = traced_number(object.require("occurrences"));
+  times.time_ns = traced_number(object.require("time_ns"));
+  const json_reader idle = object.require("idle_ns");
+  for (std::size_t i = 0; i < gate::idle_cause_count; ++i) {
+    const std::string cause = gate::to_text(static_cast<gate::idle_cause>(i));
+    times.idle.by_cause_ns[i] = traced_number(idle.require(cause));
+  }
+  return times;
+}
+
+/// "kernels" and, since schema 1.1, "traced_stages": both by process and stage.
+std::vector<std::map<std::string, gate::traced_stage>> read_traces(const json_reader& root) {
+  std::vector<std::map<std::string, gate::traced_stage>> traces;
+  for (const json_reader& traced : root.require("kernels").items()) {
+    auto& stages = traces.emplace_back();
+    for (const auto& [stage, kernels] : traced.members()) {
+      for (const json_reader& kernel : kernels.items())
+        stages[stage].operations.push_back(read_operation(kernel));
+    }
+  }
+  const std::optional<json_reader> all_times = root.find("traced_stages");
+  if (!all_times) return traces;
+  const std::vector<json_reader> processes = all_times->items();
+  if (processes.size() != traces.size())
+    all_times->fail(fmt::format("has {} processes, \"kernels\" has {}", processes.size(), traces.size()));
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    for (const auto& [stage, times] : processes[i].members()) traces[i][stage].times = read_idle(times);
+  }
+  return traces;
 }
 
 gate::run_set read_runs(const json_reader& root) {
@@ -110,12 +160,7 @@ gate::run_set read_runs(const json_reader& root) {
   for (const auto& [stage, structure] : root.require("structure").members()) {
     runs.structure[stage] = read_structure(structure);
   }
-  for (const json_reader& traced : root.require("kernels").items()) {
-    auto& stages = runs.kernels.emplace_back();
-    for (const auto& [stage, kernels] : traced.members()) {
-      for (const json_reader& kernel : kernels.items()) stages[stage].push_back(read_kernel(kernel));
-    }
-  }
+  runs.traces = read_traces(root);
   return runs;
 }
 

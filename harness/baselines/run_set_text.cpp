@@ -123,23 +123,51 @@ std::string structure_text(const gate::stage_structure& structure) {
   return lines_text(lines, 4, '{', '}');
 }
 
-std::string kernel_text(const gate::kernel_aggregate& kernel) {
+std::int64_t whole_ns(std::int64_t units) {
+  return (units + gate::units_per_ns / 2) / gate::units_per_ns;
+}
+
+std::string operation_text(const gate::operation_sum& sum, bool has_shares) {
   object_text object;
-  object.add_number("launches", kernel.launches);
-  object.add_text("name", kernel.name);
-  object.add_text("operator_path", kernel.operator_path);
-  object.add_number("total_ns", kernel.total_ns);
+  if (!sum.category.empty()) object.add_text("category", sum.category);
+  if (has_shares) object.add_number("first_at_ns", sum.first_at_ns);
+  object.add_number("launches", sum.launches);
+  object.add_text("name", sum.name);
+  object.add_text("operator_path", sum.operator_path);
+  if (has_shares) object.add_number("shared_ns", whole_ns(sum.shared_units));
+  object.add_number("total_ns", sum.total_ns);
   return object.str();
 }
 
-std::string traced_process_text(const std::map<std::string, std::vector<gate::kernel_aggregate>>& stages) {
+using traced_process = std::map<std::string, gate::traced_stage>;
+
+std::string operations_text(const traced_process& stages) {
   std::vector<std::string> lines;
-  for (const auto& [stage, kernels] : stages) {
+  for (const auto& [stage, traced] : stages) {
     std::vector<std::string> rows;
-    for (const gate::kernel_aggregate& kernel : kernels) rows.push_back(kernel_text(kernel));
+    for (const gate::operation_sum& sum : traced.operations)
+      rows.push_back(operation_text(sum, traced.times.has_value()));
     lines.push_back(json_quoted(stage) + ": " + lines_text(rows, 6, '[', ']'));
   }
   return lines_text(lines, 4, '{', '}');
+}
+
+std::string times_text(const traced_process& stages) {
+  object_text object;
+  for (const auto& [stage, traced] : stages) {
+    if (!traced.times) continue;
+    std::map<std::string, std::int64_t> by_cause;
+    for (std::size_t i = 0; i < gate::idle_cause_count; ++i)
+      by_cause[gate::to_text(static_cast<gate::idle_cause>(i))] = traced.times->idle.by_cause_ns[i];
+    object_text idle;
+    for (const auto& [cause, idle_ns] : by_cause) idle.add_number(cause, idle_ns);
+    object_text times;
+    times.add("idle_ns", idle.str());
+    times.add_number("occurrences", traced.times->occurrences);
+    times.add_number("time_ns", traced.times->time_ns);
+    object.add(stage, times.str());
+  }
+  return object.str();
 }
 
 template <class Values, class Write>
@@ -159,11 +187,12 @@ std::string text_with(const stored_run_set& stored, const std::string& checksum)
       "\"content_sha256\": " + json_quoted(checksum),
       "\"created_utc\": " + json_quoted(runs.created_utc),
       "\"identity\": " + identity_text(runs.identity),
-      "\"kernels\": " + lines_text(each(runs.kernels, traced_process_text), 2, '[', ']'),
+      "\"kernels\": " + lines_text(each(runs.traces, operations_text), 2, '[', ']'),
       "\"processes\": " + lines_text(each(runs.processes, process_text), 2, '[', ']'),
       "\"run_id\": " + json_quoted(stored.run_id),
-      "\"schema_version\": \"1.0\"",
+      "\"schema_version\": \"1.1\"",
       "\"structure\": " + lines_text(structure, 2, '{', '}'),
+      "\"traced_stages\": " + lines_text(each(runs.traces, times_text), 2, '[', ']'),
   };
   return lines_text(members, 0, '{', '}') + "\n";
 }

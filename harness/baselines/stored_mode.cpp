@@ -59,7 +59,7 @@ void append_runs(const gate::run_set& later, gate::run_set& runs) {
     runs.processes.push_back(std::move(process));
   }
   for (const auto& [stage, structure] : later.structure) runs.structure.emplace(stage, structure);
-  runs.kernels.insert(runs.kernels.end(), later.kernels.begin(), later.kernels.end());
+  runs.traces.insert(runs.traces.end(), later.traces.begin(), later.traces.end());
 }
 
 stored_outcome judge_against_stored(stored_request request, const run_more& more) {

@@ -8,9 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "busy_time.h"
 #include "core/error.h"
-#include "gate/kernel_names.h"
+#include "gate/traced_stage.h"
 #include "matching.h"
 
 namespace profgate::gate {
@@ -18,55 +17,69 @@ namespace {
 
 /// Sums over an arm's processes; whole numbers, so that they are exact.
 struct arm_sums {
-  double processes = 0;
+  double occurrences = 0;
   std::int64_t total_ns = 0;
   std::int64_t busy_ns = 0;
-  std::int64_t rest_units = 0;
   idle_times idle{};
   std::size_t operations = 0;
   std::vector<operation_group> groups{};
 
-  double mean(std::int64_t sum) const { return static_cast<double>(sum) / processes; }
+  double mean(std::int64_t sum) const { return static_cast<double>(sum) / occurrences; }
   double mean_ns(std::int64_t units) const { return mean(units) / static_cast<double>(units_per_ns); }
 };
 
-void add_trace(const stage_trace& trace,
-               std::map<std::pair<std::string_view, std::string_view>, operation_group>& groups,
-               arm_sums& sums) {
-  const stage_times times = share_time(trace);
-  sums.total_ns += times.total_ns;
-  sums.busy_ns += times.busy_ns;
-  sums.rest_units += times.rest_units;
-  sums.operations += trace.operations.size();
+void add_times(const stage_idle& times, arm_sums& sums) {
+  sums.occurrences += static_cast<double>(times.occurrences);
+  sums.total_ns += times.time_ns;
+  sums.busy_ns += times.time_ns;
   for (std::size_t cause = 0; cause < idle_cause_count; ++cause) {
     sums.idle.by_cause_ns[cause] += times.idle.by_cause_ns[cause];
-  }
-  for (std::size_t i = 0; i < trace.operations.size(); ++i) {
-    const operation& one = trace.operations[i];
-    const std::int64_t offset_ns = one.start_ns - trace.start_ns;
-    const auto [found, is_new] = groups.try_emplace({one.name, one.path});
-    operation_group& group = found->second;
-    if (is_new) {
-      group.name = one.name;
-      group.path = one.path;
-      group.category = one.category.empty() ? (one.is_copy ? "copy" : category_of_name(one.name))
-                                            : std::string(one.category);
-      group.first_offset_ns = offset_ns;
-    }
-    group.first_offset_ns = std::min(group.first_offset_ns, offset_ns);
-    group.launches += 1;
-    group.units += times.share_units[i];
+    sums.busy_ns -= times.idle.by_cause_ns[cause];
   }
 }
 
-arm_sums sum_up(const std::vector<stage_trace>& traces) {
-  if (traces.empty()) {
+/// The parts of a trace's time are that time, but for rounding. It also keeps the sums from overflowing.
+void check(const traced_stage& process, std::int64_t before_ns) {
+  constexpr std::int64_t longest_ns = 10'000'000'000'000;  // some 2.8 hours of all processes: 7.2e18 units
+  if (!process.times) {
+    throw core::bad_input("a trace holds no idle times, so nothing can be attributed",
+                          "record the build anew with this profgate");
+  }
+  std::int64_t parts_ns = 0;
+  double operations = 1;
+  for (const std::int64_t idle_ns : process.times->idle.by_cause_ns) parts_ns += idle_ns;
+  for (const operation_sum& one : process.operations) {
+    parts_ns += one.shared_units / units_per_ns;
+    operations += static_cast<double>(one.launches);
+  }
+  const bool adds_up =
+      std::abs(static_cast<double>(parts_ns) - static_cast<double>(process.times->time_ns)) <= operations;
+  if (!adds_up || before_ns + process.times->time_ns > longest_ns) {
+    throw core::bad_input(
+        fmt::format("a trace of {} ns has parts of {} ns", process.times->time_ns, parts_ns),
+        "record the build anew");
+  }
+}
+
+arm_sums sums_of(const std::vector<traced_stage>& processes) {
+  arm_sums sums;
+  std::map<std::pair<std::string_view, std::string_view>, operation_group> groups;
+  for (const traced_stage& process : processes) {
+    check(process, sums.total_ns);
+    add_times(*process.times, sums);
+    for (const operation_sum& one : process.operations) {
+      const auto [found, is_new] = groups.try_emplace({one.name, one.operator_path});
+      operation_group& group = found->second;
+      if (is_new) group = {one.name, one.operator_path, one.category, 0, 0, one.first_at_ns};
+      group.first_offset_ns = std::min(group.first_offset_ns, one.first_at_ns);
+      group.launches += one.launches;
+      group.units += one.shared_units;
+      sums.operations += static_cast<std::size_t>(one.launches);
+    }
+  }
+  if (sums.occurrences == 0) {
     throw core::bad_input("an arm has no traced process, so nothing can be attributed", "trace both arms");
   }
-  arm_sums sums;
-  sums.processes = static_cast<double>(traces.size());
-  std::map<std::pair<std::string_view, std::string_view>, operation_group> groups;
-  for (const stage_trace& trace : traces) add_trace(trace, groups, sums);
   for (auto& [key, group] : groups) sums.groups.push_back(std::move(group));
   return sums;
 }
@@ -159,8 +172,13 @@ void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<c
 
 attribution attribute(const std::vector<stage_trace>& baseline, const std::vector<stage_trace>& candidate,
                       std::optional<double> bare_difference_ns) {
-  const arm_sums before = sum_up(baseline);
-  const arm_sums after = sum_up(candidate);
+  return attribute({sum_up(baseline)}, {sum_up(candidate)}, bare_difference_ns);
+}
+
+attribution attribute(const std::vector<traced_stage>& baseline, const std::vector<traced_stage>& candidate,
+                      std::optional<double> bare_difference_ns) {
+  const arm_sums before = sums_of(baseline);
+  const arm_sums after = sums_of(candidate);
   attribution result;
   result.baseline_ns = before.mean(before.total_ns);
   result.candidate_ns = after.mean(after.total_ns);

@@ -3,13 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "gate/attribution.h"
+#include "gate/traced_stage.h"
 
 namespace profgate::gate {
-
-/// Shares are kept in units of 1/720720 ns, the least common multiple of 1 … 16: up to 16 operations share an
-/// instant without a rest.
-inline constexpr std::int64_t units_per_ns = 720'720;
 
 struct stage_times {
   std::int64_t total_ns = 0;

@@ -21,15 +21,16 @@ std::vector<double> medians_of(const run_set& runs, const std::string& stage) {
   return arm_medians_ns(processes, reduction_rules{});
 }
 
-/// Means over the traced processes.
+/// Means over the traced processes. Copies are no kernels, nor are the ranges that stand for them on a CPU.
 std::vector<side_kernel> kernels_of(const run_set& runs, const std::string& stage) {
   std::map<std::pair<std::string, std::string>, side_kernel> sums;
   double processes = 0;
-  for (const auto& traced : runs.kernels) {
+  for (const auto& traced : runs.traces) {
     const auto found = traced.find(stage);
     if (found == traced.end()) continue;
     ++processes;
-    for (const kernel_aggregate& aggregate : found->second) {
+    for (const operation_sum& aggregate : found->second.operations) {
+      if (aggregate.category == "copy" || aggregate.category == "host") continue;
       side_kernel& sum = sums[{aggregate.name, aggregate.operator_path}];
       sum.name = aggregate.name;
       sum.path =

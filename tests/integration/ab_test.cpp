@@ -129,6 +129,23 @@ TEST_F(ab, the_gate_step_compares_with_the_build_that_the_environment_names) {
   EXPECT_THAT(status_of("gate").reason, HasSubstr("regressed"));
 }
 
+TEST_F(ab, the_gate_step_names_causes_against_stored_numbers_too) {
+  std::ofstream(m_project / "gitconfig") << "[user]\n  name = Ada\n  email = ada@example.org\n";
+  m_environment["GIT_CONFIG_GLOBAL"] = (m_project / "gitconfig").string();
+  const fs::path old = probe_build("old", "20000");
+  const fs::path runs = m_project / "old.runs.json";
+  const command_result recorded =
+      profgate({"baseline", "record", "--manifest", old.string(), "--out", runs.string()});
+  ASSERT_EQ(recorded.exit_code, 0) << recorded.output;
+  const command_result accepted = profgate({"baseline", "accept", runs.string(), "--reason", "first"});
+  ASSERT_EQ(accepted.exit_code, 0) << accepted.output;
+  const command_result result = run_pair(probe_build("new", "60000"));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("stored numbers"));
+  EXPECT_THAT(result.output, HasSubstr("  1. +"));
+  EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
+}
+
 /// A project in git whose program spins as long as its commit says; nothing is compiled.
 class bisect : public ab {
  protected:

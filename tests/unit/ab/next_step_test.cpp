@@ -242,8 +242,9 @@ TEST(next_step, one_arm_runs_a_warm_up_and_as_many_as_asked_for) {
     state.runs.push_back(invented_run({{{"decode_all", 1e6}}}, next.arm, next.kind, state.runs.size()));
     if (kinds.size() == 2) state.runs.back().record.spoiled_by = "heat";
   }
-  EXPECT_EQ(kinds, (std::vector<run_kind>{run_kind::warm_up, run_kind::counted, run_kind::counted,
-                                          run_kind::counted, run_kind::counted, run_kind::traced}));
+  EXPECT_EQ(kinds,
+            (std::vector<run_kind>{run_kind::warm_up, run_kind::counted, run_kind::counted, run_kind::counted,
+                                   run_kind::counted, run_kind::traced, run_kind::traced, run_kind::traced}));
 }
 
 }  // namespace

@@ -40,6 +40,44 @@ TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {
   EXPECT_EQ(faster.code, core::exit_code::good);
 }
 
+/// A stage of one kernel and 200 ns of idle time.
+std::map<std::string, gate::traced_stage> traced(const std::string& kernel, std::int64_t kernel_ns) {
+  gate::traced_stage stage;
+  stage.times = {{1, kernel_ns + 200, {{200, 0, 0, 0}}}};
+  stage.operations = {{kernel, "mlp.gate_up", "gemv", 16, kernel_ns, kernel_ns * gate::units_per_ns, 100}};
+  return {{"decode_all", stage}};
+}
+
+TEST(judging, stored_numbers_name_the_kernel_that_became_slower) {
+  gate::run_set before = made_runs(9e6);
+  gate::run_set now = made_later(10e6);
+  before.traces = {traced("gemv<4>", 8'000'000), traced("gemv<4>", 8'000'200)};
+  now.traces = {traced("gemv<4>", 9'000'100)};
+  const gate::judgement judged = judge_stored(before, now, {}, {}, today);
+  const gate::stage_judgement& decode = stage_of(judged, "decode_all");
+  ASSERT_TRUE(decode.attributed) << decode.attribution_reason;
+  const std::vector<gate::cause> causes = gate::leading_causes(*decode.attributed, 3);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].name, "gemv<4>");
+  EXPECT_EQ(causes[0].delta_ns, 1e6);
+  EXPECT_NEAR(*decode.attributed->bare_difference_ns, 1e6, 1e5);
+  EXPECT_THAT(stage_of(judged, "prefill").attribution_reason, HasSubstr("did not regress"));
+}
+
+TEST(judging, says_why_there_are_no_causes) {
+  gate::run_set before = made_runs(9e6);
+  gate::run_set now = made_later(10e6);
+  const auto reason = [&] {
+    return stage_of(judge_stored(before, now, {}, {}, today), "decode_all").attribution_reason;
+  };
+  EXPECT_EQ(reason(), "the baseline has no trace of the stage");
+  before.traces = {traced("gemv<4>", 8'000'000)};
+  EXPECT_EQ(reason(), "the candidate has no trace of the stage");
+  now.traces = {traced("gemv<4>", 9'000'000)};
+  before.traces[0].at("decode_all").times.reset();
+  EXPECT_THAT(reason(), HasSubstr("holds no idle times"));
+}
+
 TEST(judging, stored_numbers_get_the_wide_margin) {
   const gate::judgement five = judge_run_sets(made_runs(9e6), made_later(9.45e6), {}, {}, today);
   EXPECT_FALSE(five.is_interleaved);

@@ -22,7 +22,10 @@ stored_run_set everything() {
       1980.123456789, 41.0 / 3, 1e-7, {"software_power_cap"}, {"4711 python"}};
   stored.runs.structure["decode_all"] = {{{"a<int, 3>(b\"\\\n)", "gemv|x`", "\xff\xfe"}}, 37, 16, 227};
   stored.runs.structure["prefill"] = {};
-  stored.runs.kernels = {{{"decode_all", {{"k", "attn.qkv", 28, 12345}}}}, {}};
+  gate::traced_stage traced;
+  traced.times = {{1, 15000, {{1000, 900, 755, 0}}}};
+  traced.operations = {{"k", "attn.qkv", "gemv", 28, 12345, 12345 * gate::units_per_ns, 1000}};
+  stored.runs.traces = {{{"decode_all", traced}}, {}};
   stored.accepted = {
       {"2026-11-15T10:00:00Z", "Ada <ada@example.org>", "faster: “graphs”", std::string(40, 'a'), ""}};
   return stored;
@@ -54,9 +57,34 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_EQ(read.runs.structure.at("decode_all").launches, 37);
   EXPECT_EQ(read.runs.structure.at("decode_all").kernels->size(), 3U);
   EXPECT_FALSE(read.runs.structure.at("prefill").kernels);
-  EXPECT_EQ(read.runs.kernels.at(0).at("decode_all").at(0).total_ns, 12345);
+  const gate::traced_stage& traced = read.runs.traces.at(0).at("decode_all");
+  EXPECT_EQ(traced.operations.at(0).total_ns, 12345);
+  EXPECT_EQ(traced.operations.at(0).shared_units, 12345 * gate::units_per_ns);
+  ASSERT_TRUE(traced.times);
+  EXPECT_EQ(traced.times->time_ns, 15000);
+  EXPECT_EQ(traced.times->idle.by_cause_ns, (std::array<std::int64_t, 4>{1000, 900, 755, 0}));
   EXPECT_EQ(read.accepted.at(0).reason, "faster: “graphs”");
   EXPECT_EQ(read.runs.identity.versions, everything().runs.identity.versions);
+}
+
+TEST(run_set_file, of_schema_1_0_has_durations_and_no_idle_times) {
+  stored_run_set stored = everything();
+  stored.runs.traces[0].at("decode_all").times.reset();
+  const std::string text = run_set_text(stored);
+  EXPECT_EQ(text.find("shared_ns"), std::string::npos);
+  const stored_run_set read = parse_run_set(text, "b.json");
+  EXPECT_FALSE(read.runs.traces.at(0).at("decode_all").times);
+  EXPECT_EQ(read.runs.traces.at(0).at("decode_all").operations.at(0).total_ns, 12345);
+}
+
+TEST(run_set_file, traces_that_do_not_fit_together_are_refused) {
+  const std::string text = run_set_text(everything());
+  EXPECT_THAT(fault_of(replaced(text, "\"shared_ns\": 12345", "\"shared_ns\": 10000000000001")),
+              HasSubstr("shared_ns is 10000000000001, but must be from 0 to 10000000000000"));
+  EXPECT_THAT(fault_of(replaced(text, "\"launch\": 1000", "\"lunch\": 1000")), HasSubstr("launch"));
+  const std::size_t from = text.find("\"traced_stages\"");
+  EXPECT_THAT(fault_of(text.substr(0, from) + "\"traced_stages\": []\n}\n"),
+              HasSubstr("traced_stages has 0 processes, \"kernels\" has 2"));
 }
 
 TEST(run_set_file, one_process_is_one_line_and_keys_are_sorted) {
@@ -70,7 +98,7 @@ TEST(run_set_file, one_process_is_one_line_and_keys_are_sorted) {
   std::size_t last = 0;
   for (const char* key :
        {"\"accepted\"", "\"content_sha256\"", "\"created_utc\"", "\"identity\"", "\"kernels\"",
-        "\"processes\"", "\"run_id\"", "\"schema_version\"", "\"structure\""}) {
+        "\"processes\"", "\"run_id\"", "\"schema_version\"", "\"structure\"", "\"traced_stages\""}) {
     const std::size_t at = text.find(std::string("\n  ") + key);
     ASSERT_NE(at, std::string::npos) << key;
     EXPECT_GT(at, last) << key;
@@ -136,10 +164,10 @@ TEST(run_set_file, what_cannot_be_is_named_with_its_line) {
 
 TEST(run_set_file, another_major_schema_is_not_possible_here_and_garbage_in_its_place_is_bad_input) {
   const std::string text = run_set_text(everything());
-  EXPECT_THROW(parse_run_set(replaced(text, "\"1.0\"", "\"2.0\""), "b.json"), core::not_possible);
-  EXPECT_THROW(parse_run_set(replaced(text, "\"1.0\"", "\"11.0\""), "b.json"), core::not_possible);
-  EXPECT_THAT(fault_of(replaced(text, "\"1.0\"", "\"new\"")), HasSubstr("schema_version"));
-  EXPECT_THAT(fault_of(replaced(text, "\"1.0\"", "1")), HasSubstr("schema_version"));
+  EXPECT_THROW(parse_run_set(replaced(text, "\"1.1\"", "\"2.0\""), "b.json"), core::not_possible);
+  EXPECT_THROW(parse_run_set(replaced(text, "\"1.1\"", "\"11.0\""), "b.json"), core::not_possible);
+  EXPECT_THAT(fault_of(replaced(text, "\"1.1\"", "\"new\"")), HasSubstr("schema_version"));
+  EXPECT_THAT(fault_of(replaced(text, "\"1.1\"", "1")), HasSubstr("schema_version"));
 }
 
 TEST(run_set_file, what_no_file_may_hold_is_not_written) {

@@ -126,7 +126,7 @@ TEST_F(stored_mode, a_damaged_baseline_is_an_error_and_another_schema_is_not_com
   std::string text = run_set_text({"", made_runs(9e6), {}, ""});
   std::ofstream(file) << text.substr(0, text.size() / 2);
   EXPECT_THROW(judge_against_stored(request(), {}), core::bad_input);
-  std::ofstream(file) << text.replace(text.find("\"1.0\""), 5, "\"2.0\"");
+  std::ofstream(file) << text.replace(text.find("\"1.1\""), 5, "\"2.0\"");
   const gate::judgement judged = judge_against_stored(request(), {}).judged;
   EXPECT_EQ(judged.overall, verdict::not_comparable);
   EXPECT_THAT(judged.reason, HasSubstr("schema 2.0"));

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "core/error.h"
+#include "gate/traced_stage.h"
 
 namespace profgate::gate {
 namespace {
@@ -277,6 +278,40 @@ TEST(attribute, adds_up_on_any_mixture_of_streams_and_names) {
     EXPECT_NEAR(sum_of(result), result.difference_ns, 0.01 * static_cast<double>(result.operations));
     EXPECT_NEAR(result.residual_ns, 0, 0.01);
   }
+}
+
+TEST(attribute, says_the_same_of_sums_as_of_the_traces) {
+  const stage_trace before =
+      stage_builder().kernel("gemv", "x", 5000).copy(300, 200).kernel("norm", "y", 900).end();
+  const stage_trace after = stage_builder()
+                                .kernel("gemv", "x", 6000)
+                                .copy(300, 700)
+                                .kernel("norm", "y", 900)
+                                .kernel("new", "y", 50)
+                                .end();
+  const attribution of_traces = attribute({before, before}, {after, before}, 700.0);
+  const attribution of_sums =
+      attribute({sum_up({before, before})}, {sum_up({after}), sum_up({before})}, 700.0);
+  EXPECT_EQ(of_sums.difference_ns, of_traces.difference_ns);
+  EXPECT_EQ(of_sums.idle_difference_ns, of_traces.idle_difference_ns);
+  EXPECT_EQ(of_sums.bare_difference_ns, of_traces.bare_difference_ns);
+  ASSERT_EQ(of_sums.causes.size(), of_traces.causes.size());
+  for (std::size_t i = 0; i < of_sums.causes.size(); ++i)
+    EXPECT_EQ(to_text(of_sums.causes[i]), to_text(of_traces.causes[i]));
+}
+
+TEST(attribute, refuses_sums_that_cannot_be) {
+  const traced_stage good = sum_up({stage_builder().kernel("a", "x", 5000).end()});
+  traced_stage durations_alone = good;
+  durations_alone.times.reset();
+  EXPECT_THROW(attribute({good}, {durations_alone}), core::bad_input);
+  traced_stage lacking = good;
+  lacking.operations.clear();
+  EXPECT_THROW(attribute({lacking}, {good}), core::bad_input);
+  traced_stage endless = good;
+  endless.times->time_ns += 20'000'000'000'000;
+  endless.times->idle.by_cause_ns[0] += 20'000'000'000'000;
+  EXPECT_THROW(attribute({good}, {endless}), core::bad_input);
 }
 
 TEST(attribute, refuses_traces_that_cannot_be) {

@@ -174,8 +174,13 @@ TEST(side_of_run_set, has_the_medians_of_its_processes_and_the_means_of_its_trac
   runs.processes.back().spoiled_by = "throttled";
   runs.structure["decode_all"].launches = 32;
   runs.structure["decode_all"].tokens = 16;
-  runs.kernels = {{{"decode_all", {{"f", "decode_step/attn.qkv", 10, 1000}}}},
-                  {{"decode_all", {{"f", "decode_step/attn.qkv", 10, 1200}}}}};
+  for (const std::int64_t total_ns : {1000, 1200}) {
+    traced_stage traced;
+    traced.operations = {{"f", "decode_step/attn.qkv", "gemv", 10, total_ns},
+                         {"copy host to device", "sample", "copy", 1, 50},
+                         {"attn.qkv", "decode_step", "host", 10, 2000}};
+    runs.traces.push_back({{"decode_all", traced}});
+  }
   const compared_side side = side_of_run_set(runs, "baseline.json");
   ASSERT_EQ(side.stages.size(), 2U);
   EXPECT_EQ(side.stages[0].name, "prefill");
@@ -184,7 +189,7 @@ TEST(side_of_run_set, has_the_medians_of_its_processes_and_the_means_of_its_trac
   EXPECT_EQ(decode.min_ns, std::optional<double>(100));
   EXPECT_EQ(*decode.figures.at("/launches_per_token_count"), 2);
   EXPECT_THAT(decode.figures.at("/idle/idle_ns").reason(), HasSubstr("baseline"));
-  ASSERT_EQ(decode.kernels.size(), 1U);
+  ASSERT_EQ(decode.kernels.size(), 1U) << "neither copies nor operators are kernels";
   EXPECT_EQ(decode.kernels[0].total_ns, 1100);
   EXPECT_EQ(decode.kernels[0].path, "attn.qkv");
   EXPECT_FALSE(side.stages[0].kernels_absent_reason.empty());

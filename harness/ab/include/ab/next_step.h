@@ -63,8 +63,8 @@ next_step next_action(const comparison_settings& settings, const comparison_stat
 /// What the rules say of each of settings.stages, in their order.
 std::vector<gate::stage_step> stage_steps(const comparison_settings& settings, const comparison_state& state);
 
-/// A warm-up, then `count` processes of one build (the arm `candidate`), then a traced one where it is asked
-/// for. Spoiled and crashed runs are repeated as in a comparison.
+/// A warm-up, then `count` processes of one build (the arm `candidate`), then the traced ones where they are
+/// asked for. Spoiled and crashed runs are repeated as in a comparison.
 next_step next_of_one_arm(const comparison_settings& settings, std::size_t count, bool is_traced,
                           const comparison_state& state);
 

@@ -13,6 +13,9 @@
 /// it.
 namespace profgate::gate {
 
+/// Why a stage that is as fast as before has no causes.
+inline constexpr const char* nothing_to_explain = "it did not regress, so there is nothing to explain";
+
 struct stage_judgement {
   std::string stage{};
   verdict which = verdict::no_baseline;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gate/exact_gates.h"
+#include "gate/traced_stage.h"
 
 /// What is known of one build on one machine: its processes, what they ran under, and where they come from.
 /// A baseline is a run set; so is each arm of a comparison.
@@ -29,14 +30,6 @@ struct process_record {
   std::map<std::string, std::vector<std::int64_t>> samples_ns{};  ///< by stage, one an iteration, in order
   run_conditions conditions{};
   std::optional<std::string> spoiled_by{};  ///< why it does not count; it was repeated
-};
-
-/// All launches of one kernel under one operator, in one stage of one traced process.
-struct kernel_aggregate {
-  std::string name{};  ///< demangled, whole
-  std::string operator_path{};
-  std::int64_t launches = 0;
-  std::int64_t total_ns = 0;
 };
 
 /// What must be equal for two run sets to be compared at all, and what is worth a warning.
@@ -61,10 +54,9 @@ struct build_identity {
 struct run_set {
   build_identity identity{};
   std::string created_utc{};
-  std::vector<process_record> processes{};             ///< in the order they ran
-  std::map<std::string, stage_structure> structure{};  ///< by stage; from a traced process
-  std::vector<std::map<std::string, std::vector<kernel_aggregate>>>
-      kernels{};  ///< by traced process, by stage
+  std::vector<process_record> processes{};                    ///< in the order they ran
+  std::map<std::string, stage_structure> structure{};         ///< by stage; from a traced process
+  std::vector<std::map<std::string, traced_stage>> traces{};  ///< by traced process, by stage
 };
 
 }  // namespace profgate::gate
