@@ -1,4 +1,6 @@
 #include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "pair_fixture.h"
 
@@ -59,6 +61,32 @@ TEST_F(recorded_gate, says_of_every_case_what_is_expected) {
   EXPECT_GE(cases, 8U);
 }
 
+/// Comparisons of an H200 by CTest: with a kernel of 5 % of a decode step planted into the candidate, and
+/// without.
+TEST_F(recorded_gate, judges_every_comparison_of_the_gpu_as_it_did_there) {
+  std::map<std::string, int> cases;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(fs::path(PROFGATE_TEST_DATA) / "gate-runs/h200-cuda13.0/end-to-end")) {
+    const std::string name = entry.path().filename().string();
+    SCOPED_TRACE(name);
+    const bool is_planted = name.find(".planted.") != std::string::npos;
+    cases[name.substr(0, name.rfind('.'))] += 1;
+    const command_result result =
+        judge(entry.path() / "baseline.runs.json", entry.path() / "candidate.runs.json");
+    EXPECT_EQ(result.exit_code, is_planted ? 1 : 0) << result.output;
+    const auto verdict = nlohmann::json::parse(contents_of(entry.path() / "verdict.json"));
+    EXPECT_EQ(verdict.at("exit_code"), result.exit_code);
+    if (!is_planted) continue;
+    EXPECT_THAT(result.output, HasSubstr(" regressed: decode_all is "));
+    const auto& causes = verdict.at("stages").at(1).at("attribution").at("causes");
+    EXPECT_THAT(causes.at(0).at("name").get<std::string>(), HasSubstr("planted_delay_kernel"));
+  }
+  EXPECT_EQ(cases, (std::map<std::string, int>{{"qwen3-0.6b.decode-b1.unchanged", 18},
+                                               {"qwen3-0.6b.decode-b1.planted", 9},
+                                               {"llama-3.1-8b.decode-b1.unchanged", 3},
+                                               {"llama-3.1-8b.decode-b1.planted", 2}}));
+}
+
 TEST_F(recorded_gate, an_inconclusive_comparison_fails_a_release) {
   EXPECT_EQ(judge_case("noisy", {"--inconclusive-fails"}).exit_code, 1);
 }
@@ -101,7 +129,7 @@ TEST_F(recorded_gate, a_merge_conflict_is_named_by_its_line) {
 
 TEST_F(recorded_gate, another_schema_is_not_comparable) {
   const fs::path newer =
-      edited("same-build", [](std::string text) { return text.replace(text.find("\"1.0\""), 5, "\"2.0\""); });
+      edited("same-build", [](std::string text) { return text.replace(text.find("\"1.1\""), 5, "\"2.0\""); });
   const command_result result = judge(newer, candidate_of("same-build"));
   EXPECT_EQ(result.exit_code, 77) << result.output;
   EXPECT_THAT(result.output, AllOf(HasSubstr("not comparable"), HasSubstr("schema 2.0")));
