@@ -135,6 +135,7 @@ gate::judgement judge(const request& wanted, const comparison_settings& settings
   judged.seconds = seconds;
   judged.discarded_runs = spoiled_runs(state.runs);
   gate::conclude(judged, config.text("gate.inconclusive") == "fail");
+  if (judged.overall == gate::verdict::improved) judged.notices.push_back(gate::faster_notice);
   return judged;
 }
 

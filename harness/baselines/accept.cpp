@@ -91,6 +91,13 @@ accepted_baseline accept_baseline(stored_run_set candidate, const accept_request
   const std::optional<stored_run_set> previous = find_baseline(request.baselines_dir, identity);
   const std::string found = previous ? previous->content_sha256 : std::string();
   if (found != expected) tell_who_was_first(file, previous);
+  if (previous && !previous->accepted.empty() && measurement_id(*previous) == measurement_id(candidate)) {
+    const acceptance& last = previous->accepted.back();
+    throw core::step_failure(
+        fmt::format("{} already is this measurement: {} accepted it on {} ({}); nothing was written",
+                    file.string(), last.author, last.accepted_utc, last.reason),
+        "leave it as it is, or measure the build again");
+  }
 
   candidate.accepted = previous ? previous->accepted : std::vector<acceptance>();
   candidate.accepted.push_back(

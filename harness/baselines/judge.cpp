@@ -153,8 +153,11 @@ gate::judgement judge(const gate::run_set& baseline, const gate::run_set& candid
   judged.device_name = candidate.identity.device_name;
   judged.warnings.insert(judged.warnings.end(), conditions.warnings.begin(), conditions.warnings.end());
   judged.discarded_runs = spoiled_runs(candidate) + (is_interleaved ? spoiled_runs(baseline) : 0);
-  if (judged.overall == verdict::improved) {
-    judged.notices.push_back("faster than its baseline: profgate baseline accept makes this the new one");
+  if (judged.overall == verdict::improved) judged.notices.push_back(gate::faster_notice);
+  if (!is_interleaved && !judged.stages.empty()) {
+    judged.notices.push_back(fmt::format(
+        "stored numbers are of another session: only a slowdown of surely more than {:.1f} % fails",
+        100 * rules.stored.ratio));
   }
   return judged;
 }

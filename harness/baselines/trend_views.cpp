@@ -160,9 +160,12 @@ std::vector<std::string> change_sentences(const std::vector<trend>& trends) {
   std::vector<std::string> sentences;
   for (const trend& series : trends) {
     for (const gate::change_point& change : series.changes) {
+      // What was not measured in between may as well be the cause: the range for git log.
       const history_entry& entry = series.points[change.index].entry;
-      sentences.push_back(fmt::format("{} on {}: {} with {} ({})", series.stage, series.device,
-                                      percent(change.shift_ratio), commit_of(entry), entry.measured_utc));
+      const history_entry& before = series.points[change.index - 1].entry;
+      sentences.push_back(fmt::format("{} on {}: {} with {} ({}), somewhere in {}..{}", series.stage,
+                                      series.device, percent(change.shift_ratio), commit_of(entry),
+                                      entry.measured_utc, commit_of(before), commit_of(entry)));
     }
   }
   return sentences;

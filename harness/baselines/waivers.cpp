@@ -70,6 +70,7 @@ void fail_expired(const std::vector<waiver>& waivers, const std::string& today, 
       judged.notices.push_back(sentence);
     } else {
       judged.reason = sentence;
+      judged.failed_by = sentence;
       judged.code = core::exit_code::judged_bad;
     }
   }

@@ -23,12 +23,14 @@ ab::comparison_result compare(const ab_options& options) {
     return compose_for(manifest, all);
   };
   const config::resolved settings = settings_with(options.candidate_overrides);
+  const std::vector<baselines::waiver> waivers =
+      read_waivers(baselines_dir_of(manifest, settings));  // a faulty file is told before the runs
   progress display(fmt::format("{} ab", manifest.pair));
   ab::comparison_result result = ab::run_comparison(comparison_request(
       manifest,
       {options.baseline, settings_with(options.baseline_overrides), settings, options.out, options.candidate},
       display));
-  take_waivers_into_account(read_waivers(baselines_dir_of(manifest, settings)), settings, result.judged);
+  take_waivers_into_account(waivers, settings, result.judged);
   return result;
 }
 

@@ -10,7 +10,7 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 
 core::exit_code compare(const compare_options& options) {
-  compare_place place{options.runs_dir, options.pair};
+  compare_place place{options.runs_dir, options.pair, options.baselines_dir};
   if (!place.pair) place.pair = common_pair(options.a, options.b, options.runs_dir);
   const gate::profile_comparison comparison =
       gate::compare_sides(find_side(options.a, place), find_side(options.b, place));

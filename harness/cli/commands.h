@@ -114,7 +114,8 @@ struct judge_files_options {
 };
 core::exit_code judge_files(const judge_files_options& options);
 
-/// A run's recorded processes against the stored baseline of their key, by the run's own rules.
+/// A run's recorded processes against the other build of their comparison, or else the stored baseline of
+/// their key, by the run's own rules.
 core::exit_code judge_run(judge_files_options options);
 
 struct history_append_options {
@@ -137,6 +138,7 @@ struct compare_options {
   std::string a;
   std::string b;
   std::filesystem::path runs_dir = "tmp/stage2";
+  std::filesystem::path baselines_dir = default_baselines_dir;
   std::optional<std::string> pair;
   std::optional<std::filesystem::path> out;
   bool as_json = false;

@@ -10,10 +10,11 @@
 #include "artifacts/atomic_file.h"
 #include "artifacts/run_list.h"
 #include "baselines/run_set_file.h"
+#include "compare_baselines.h"
 #include "config/config.h"
 #include "config/schema.h"
 #include "core/error.h"
-#include "process/runner.h"
+#include "steps/run_command.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -62,6 +63,9 @@ void add_settings(const fs::path& run_dir, gate::compared_side& side) {
 
 gate::compared_side side_of_run(const fs::path& run_dir, const std::string& name) {
   const fs::path file = run_dir / "profile.json";
+  const fs::path arm = run_dir / baselines::candidate_runs_name;  // of a comparison's folder
+  if (!artifacts::file_exists(file) && artifacts::file_exists(arm))
+    return gate::side_of_run_set(baselines::read_run_set(arm).runs, name);
   if (!artifacts::file_exists(file)) {
     throw core::bad_input(fmt::format("{} has no profile.json", run_dir.string()),
                           "`profgate analyze <run>` makes it where the run got as far as stage1");
@@ -98,13 +102,8 @@ bool is_hex(const std::string& name) {
 /// The whole hash that git knows `name` by here, else the name itself where it looks like a hash.
 std::optional<std::string> commit_named(const std::string& name) {
   if (name.empty() || name.front() == '-') return std::nullopt;
-  process::command git;
-  git.argv = {"git", "rev-parse", "--verify", "--quiet", name + "^{commit}"};
-  process::run_options options;
-  options.capture_stdout = true;
-  const process::outcome outcome = process::run(git, options);
-  if (outcome.how == process::ending::exited && outcome.exit_code == 0)
-    return outcome.captured.substr(0, outcome.captured.find('\n'));
+  if (const auto hash = output_of({"git", "rev-parse", "--verify", "--quiet", name + "^{commit}"}))
+    return hash->substr(0, hash->find('\n'));
   return is_hex(name) ? std::optional<std::string>(name) : std::nullopt;
 }
 
@@ -135,9 +134,11 @@ std::optional<gate::compared_side> side_of_commit(const std::string& name, const
                           "say which one with --pair");
   }
   if (runs.empty()) {
-    throw core::bad_input(fmt::format("no run in {} is of commit {}{}", place.runs_dir.string(), *commit,
-                                      place.pair ? " and pair " + *place.pair : ""),
-                          "profile it with `profgate run <pair>`, or say where the runs are with --runs-dir");
+    if (auto side = side_of_baseline_at(*commit, name, place)) return side;
+    throw core::bad_input(
+        fmt::format("no run in {} is of commit {}{}, nor has it a baseline in {}", place.runs_dir.string(),
+                    *commit, place.pair ? " and pair " + *place.pair : "", place.baselines_dir.string()),
+        "profile it with `profgate run <pair>`, or say where the runs are with --runs-dir");
   }
   return side_of_run(runs.back().path, fmt::format("{} ({})", name, runs.back().run_id));
 }
@@ -155,6 +156,7 @@ gate::compared_side find_side(const std::string& name, const compare_place& plac
   std::vector<artifacts::run_info> runs = artifacts::list_runs(place.runs_dir, name);
   std::erase_if(runs, [](const auto& run) { return !artifacts::file_exists(run.path / "profile.json"); });
   if (!runs.empty()) return side_of_run(runs.back().path, runs.back().run_id);
+  if (const auto side = side_of_baseline(name, place)) return *side;
   if (const auto side = side_of_commit(name, place)) return *side;
   throw core::bad_input(fmt::format("'{}' is nothing that can be compared", name), what_it_may_be);
 }

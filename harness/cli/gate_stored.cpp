@@ -35,12 +35,16 @@ gate::judgement judge_against_stored(step_context& context, const gate::build_id
   request.waivers = read_waivers(request.baselines_dir);
   request.today = baselines::today_utc();
   request.accept_hint = fmt::format("profgate baseline record {}", context.manifest.pair);
-  const baselines::stored_outcome outcome = baselines::judge_against_stored(std::move(request), more);
+  baselines::stored_outcome outcome = baselines::judge_against_stored(std::move(request), more);
   if (!outcome.candidate.processes.empty()) {
     baselines::stored_run_set stored;
     stored.run_id = context.run_dir.filename().string();
     stored.runs = outcome.candidate;
     baselines::write_run_set(context.run_dir / "gate" / baselines::candidate_runs_name, stored);
+  }
+  if (!outcome.judged.stages.empty()) {
+    outcome.judged.look_deeper =
+        fmt::format("profgate compare {} {}", outcome.judged.baseline_name, context.run_dir.string());
   }
   return outcome.judged;
 }

@@ -109,8 +109,10 @@ void add_compare(CLI::App& app, action& chosen) {
   command->add_option("--out", options->out,
                       "Write compare.md, compare.html and compare.json to this folder");
   command->add_flag("--json", options->as_json, "Print JSON instead of Markdown");
-  command->add_option("--pair", options->pair, "The pair whose runs a commit stands for");
+  command->add_option("--pair", options->pair, "The pair whose runs or baseline a commit stands for");
   command->add_option("--runs-dir", options->runs_dir, "Folder of the runs")->capture_default_str();
+  command->add_option("--baselines-dir", options->baselines_dir, "Folder of the baselines")
+      ->capture_default_str();
   command->callback([&chosen, options] { chosen = [options] { return cli::compare(*options); }; });
 }
 

@@ -75,13 +75,13 @@ class stage_decision {
     step.in_phase = in_phase;
     step.judged = m_last;
     if (ratios.p_slower() <= m_rules.screen_alpha && shift >= m_margins.screen_log) {
-      m_why_more = fmt::format("the {} shows {} (p = {:.4f})", to_text(in_phase), slowdown_text(shift),
-                               ratios.p_slower());
+      m_why_more = fmt::format("the {} shows {} ({})", to_text(in_phase), slowdown_text(shift),
+                               p_text(ratios.p_slower()));
       return confirm(std::max(block.baseline_ns.size(), block.candidate_ns.size()));
     }
     if (ratios.p_faster() <= m_rules.improved_alpha && shift <= -m_margins.improved_log) {
       step.final_verdict = verdict::improved;
-      step.reason = fmt::format("{} (p = {:.4f})", slowdown_text(shift), ratios.p_faster());
+      step.reason = fmt::format("{} ({})", slowdown_text(shift), p_text(ratios.p_faster()));
       return step;
     }
     if (auto unchanged = if_unchanged(step, ratios)) return unchanged;
@@ -100,18 +100,17 @@ class stage_decision {
     step.judged = m_last;
     if (ratios.p_slower() <= m_rules.confirm_alpha && shift >= m_margins.confirm_log) {
       step.final_verdict = verdict::regressed;
-      step.reason = fmt::format("{} (p = {:.4f}), confirmed on runs of its own", slowdown_text(shift),
-                                ratios.p_slower());
+      step.reason = fmt::format("{} ({}), confirmed on runs of its own", slowdown_text(shift),
+                                p_text(ratios.p_slower()));
       return step;
     }
     if (auto unchanged = if_unchanged(step, ratios)) {
       unchanged->reason += "; what the screen showed was not confirmed";
       return *unchanged;
     }
-    return inconclusive(
-        std::move(step),
-        fmt::format("what the screen showed was not confirmed ({}, p = {:.4f}), nor ruled out",
-                    slowdown_text(shift), ratios.p_slower()));
+    return inconclusive(std::move(step),
+                        fmt::format("what the screen showed was not confirmed ({}, {}), nor ruled out",
+                                    slowdown_text(shift), p_text(ratios.p_slower())));
   }
 
   std::optional<stage_step> if_unchanged(stage_step step, const log_ratios& ratios) const {

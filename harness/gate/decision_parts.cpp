@@ -34,6 +34,10 @@ std::optional<double> detectable(const log_ratios& ratios, double alpha, double 
   return to_ratio(std::max(margin, least_log + ratios.hodges_lehmann() - *lower));
 }
 
+std::string p_text(double p) {
+  return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.4f}", p);
+}
+
 std::string slowdown_text(double log_ratio) {
   const double percent = 100 * to_ratio(log_ratio);
   return percent < 0 ? fmt::format("{:.2f} % faster", -percent) : fmt::format("{:.2f} % slower", percent);

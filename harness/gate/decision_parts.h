@@ -19,6 +19,9 @@ double margin_log(double ratio, double ignored_difference_ns, double baseline_me
 /// `least_log`, or the margin if that is larger. Nothing where there are too few runs for a bound.
 std::optional<double> detectable(const log_ratios& ratios, double alpha, double margin, double least_log = 0);
 
+/// "p = 0.0123", "p < 0.0001".
+std::string p_text(double p);
+
 /// "2.3 % slower", "0.4 % faster".
 std::string slowdown_text(double log_ratio);
 

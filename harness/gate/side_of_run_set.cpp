@@ -25,6 +25,7 @@ std::vector<double> medians_of(const run_set& runs, const std::string& stage) {
 std::vector<side_kernel> kernels_of(const run_set& runs, const std::string& stage) {
   std::map<std::pair<std::string, std::string>, side_kernel> sums;
   double processes = 0;
+  bool has_shares = true;
   for (const auto& traced : runs.traces) {
     const auto found = traced.find(stage);
     if (found == traced.end()) continue;
@@ -35,15 +36,20 @@ std::vector<side_kernel> kernels_of(const run_set& runs, const std::string& stag
       sum.name = aggregate.name;
       sum.path =
           aggregate.operator_path.substr(aggregate.operator_path.rfind('/') + 1);  // as profiles name it
-      sum.category = category_of_name(aggregate.name);
+      sum.category = aggregate.category.empty() ? category_of_name(aggregate.name) : aggregate.category;
       sum.launches += static_cast<double>(aggregate.launches);
       sum.total_ns += static_cast<double>(aggregate.total_ns);
+      has_shares = has_shares && found->second.times.has_value();
+      sum.own_ns = sum.own_ns.value_or(0) +
+                   static_cast<double>(aggregate.shared_units) / static_cast<double>(units_per_ns);
     }
   }
   std::vector<side_kernel> kernels;
   for (auto& [key, sum] : sums) {
     sum.launches /= processes;
     sum.total_ns /= processes;
+    *sum.own_ns /= processes;
+    if (!has_shares) sum.own_ns.reset();  // of schema 1.0
     kernels.push_back(std::move(sum));
   }
   return kernels;
@@ -56,10 +62,24 @@ std::vector<side_kernel> by_category(const std::vector<side_kernel>& kernels) {
     sum.name = sum.category = kernel.category;
     sum.launches += kernel.launches;
     sum.total_ns += kernel.total_ns;
+    if (kernel.own_ns) sum.own_ns = sum.own_ns.value_or(0) + *kernel.own_ns;
   }
   std::vector<side_kernel> categories;
   for (auto& [name, sum] : sums) categories.push_back(std::move(sum));
   return categories;
+}
+
+/// By whole processes, so they are facts of the side and no figures of a stage.
+void add_conditions(const run_set& runs, compared_side& side) {
+  const auto add = [&](const char* name, std::optional<double> run_conditions::*value, int decimals) {
+    std::vector<double> values;
+    for (const process_record& process : runs.processes)
+      if (!process.spoiled_by && process.conditions.*value) values.push_back(*(process.conditions.*value));
+    if (!values.empty()) side.facts[name] = fmt::format("{:.{}f}", median_of(values), decimals);
+  };
+  add("processes.sm_clock_median_mhz", &run_conditions::sm_clock_mhz, 0);
+  add("processes.temperature_median_c", &run_conditions::temperature_c, 0);
+  add("processes.power_median_w", &run_conditions::power_w, 0);
 }
 
 side_stage stage_of(const run_set& runs, const std::string& name) {
@@ -85,7 +105,10 @@ side_stage stage_of(const run_set& runs, const std::string& name) {
   }
   stage.kernels = kernels_of(runs, name);
   stage.categories = by_category(stage.kernels);
-  if (stage.kernels.empty()) stage.kernels_absent_reason = "the baseline holds no traced process";
+  if (stage.kernels.empty()) {
+    stage.kernels_absent_reason = runs.traces.empty() ? "the baseline holds no traced process"
+                                                      : "the baseline's traces hold no kernels of it";
+  }
   return stage;
 }
 
@@ -110,6 +133,7 @@ compared_side side_of_run_set(const run_set& runs, const std::string& name) {
                 {"host.host_name", identity.host},
                 {"gpu.0.uuid", identity.device_uuid}};
   for (const auto& [what, version] : identity.versions) side.facts["version." + what] = version;
+  add_conditions(runs, side);
   std::map<std::string, bool> stages;
   for (const process_record& process : runs.processes)
     for (const auto& [stage, samples] : process.samples_ns) stages[stage] = true;

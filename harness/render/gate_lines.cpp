@@ -97,9 +97,21 @@ bool counts_as(const gate::stage_judgement& stage, gate::verdict which) {
   return stage.which == which || (stage.exact.fails() && which == gate::verdict::regressed);
 }
 
-std::string exact_line(gate::exact_change change) {
+/// With "not allowed: " before what the configuration forbids.
+std::string exact_text(gate::exact_change change) {
   change.subject = core::shorten_middle(change.subject, longest_name_bytes);
-  return fmt::format("  {}{}", change.fails ? "not allowed: " : "", gate::to_text(change));
+  return (change.fails ? "not allowed: " : "") + gate::to_text(change);
+}
+
+/// What the runs say; a change that is not allowed comes before the size, which may well be nothing.
+std::string sentence_of_runs(const gate::judgement& whole) {
+  const gate::stage_judgement* deciding = deciding_stage(whole);
+  if (deciding == nullptr || !deciding->numbers) return after_verdict(whole);
+  if (!deciding->exact.fails()) return size_sentence(*deciding);
+  const auto& changes = deciding->exact.changes;
+  const auto failing = std::find_if(changes.begin(), changes.end(),
+                                    [](const gate::exact_change& change) { return change.fails; });
+  return fmt::format("{}: {}; it is {}", deciding->stage, exact_text(*failing), size_of(*deciding));
 }
 
 void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& lines) {
@@ -120,7 +132,7 @@ std::vector<std::string> detail_lines(const gate::stage_judgement& stage) {
   std::size_t shown = 0;
   for (const gate::exact_change& change : stage.exact.changes) {
     if (shown++ == exact_changes_shown) break;
-    lines.push_back(exact_line(change));
+    lines.push_back("  " + exact_text(change));
   }
   if (stage.exact.changes.size() > exact_changes_shown)
     lines.push_back(
@@ -151,6 +163,18 @@ std::string size_sentence(const gate::stage_judgement& stage) {
   return fmt::format("{} is {}", stage.stage, size_of(stage));
 }
 
+std::string verdict_word(const gate::judgement& whole) {
+  return whole.failed_by ? "failed" : gate::to_text(whole.overall);
+}
+
+std::string verdict_sentence(const gate::judgement& whole) {
+  if (!whole.failed_by) return sentence_of_runs(whole);
+  const bool has_runs = deciding_stage(whole) != nullptr;
+  return has_runs ? fmt::format("{} (its runs: {}: {})", *whole.failed_by, gate::to_text(whole.overall),
+                                sentence_of_runs(whole))
+                  : *whole.failed_by;
+}
+
 const gate::stage_judgement* deciding_stage(const gate::judgement& whole) {
   for (const gate::stage_judgement& stage : whole.stages) {
     if (counts_as(stage, whole.overall)) return &stage;
@@ -161,14 +185,8 @@ const gate::stage_judgement* deciding_stage(const gate::judgement& whole) {
 std::vector<std::string> gate_lines(const gate::judgement& whole) {
   const gate::stage_judgement* deciding = deciding_stage(whole);
   const bool is_skip = whole.code == core::exit_code::not_possible;
-  // Good by its runs, and failed all the same: an expired waiver. What failed it is the verdict's reason.
-  const bool is_overruled =
-      whole.code == core::exit_code::judged_bad && gate::exit_code_of(whole.overall) == core::exit_code::good;
   const std::string verdict =
-      is_overruled ? fmt::format("{}: failed: {}", whole.pair, whole.reason)
-                   : fmt::format("{}: {}: {}", whole.pair, gate::to_text(whole.overall),
-                                 deciding != nullptr && deciding->numbers ? size_sentence(*deciding)
-                                                                          : after_verdict(whole));
+      fmt::format("{}: {}: {}", whole.pair, verdict_word(whole), verdict_sentence(whole));
   std::vector<std::string> lines;
   if (!is_skip) lines.push_back(verdict);
   const auto append = [&](const std::vector<std::string>& more) {

@@ -89,8 +89,8 @@ bool far_apart(const gate::attribution& attributed) {
 
 json markdown_data(const gate::judgement& whole) {
   json document = json::parse(verdict_json(whole));
-  const gate::stage_judgement* deciding = deciding_stage(whole);
-  document["sentence"] = core::to_valid_utf8(deciding != nullptr ? size_sentence(*deciding) : whole.reason);
+  document["word"] = verdict_word(whole);
+  document["sentence"] = core::to_valid_utf8(verdict_sentence(whole));
   document["has_numbers"] = false;
   for (std::size_t i = 0; i < whole.stages.size(); ++i) {
     const gate::stage_judgement& stage = whole.stages[i];
@@ -160,11 +160,9 @@ std::string summary_line(const summary_row& row) {
                        empty_cell);
   }
   const gate::judgement& judged = *row.judged;
-  const gate::stage_judgement* stage = deciding_stage(judged);
-  const std::string word = gate::to_text(judged.overall);
-  const std::string size = stage != nullptr && stage->numbers ? size_sentence(*stage) : judged.reason;
+  const std::string word = verdict_word(judged);
   return fmt::format("| {} | {} | {} | {} |\n", pair, urgency(row) == 0 ? "**" + word + "**" : word,
-                     core::escape_markdown(size), first_cause_of(judged));
+                     core::escape_markdown(verdict_sentence(judged)), first_cause_of(judged));
 }
 
 }  // namespace

@@ -208,6 +208,8 @@ gate::judgement read_verdict(std::string_view text, const std::string& file) {
   whole.overall = root.enumerator_of("verdict", gate::verdict::no_baseline);
   whole.code = exit_code_of(root);
   whole.reason = root.text("reason");
+  if (const std::string failed_by = root.text_or_empty("failed_by"); !failed_by.empty())
+    whole.failed_by = failed_by;
   whole.is_interleaved = root.text("mode") == "interleaved";
   whole.baseline_name = root.text_or_empty("baseline_name");
   whole.candidate_name = root.text_or_empty("candidate_name");

@@ -138,6 +138,7 @@ std::string verdict_json(const gate::judgement& whole) {
   object.put("verdict", gate::to_text(whole.overall));
   object.put("exit_code", static_cast<int>(whole.code));
   object.put("reason", whole.reason);
+  object.put_text("failed_by", whole.failed_by.value_or(""), "the runs alone decide");
   object.put("mode", whole.is_interleaved ? "interleaved" : "stored");
   object.put_text("baseline_name", whole.baseline_name, "there is no baseline");
   object.put_text("candidate_name", whole.candidate_name, "it has no name");

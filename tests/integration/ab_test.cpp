@@ -127,6 +127,9 @@ TEST_F(ab, the_gate_step_compares_with_the_build_that_the_environment_names) {
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_EQ(status_of("gate").state, step_state::failed);
   EXPECT_THAT(status_of("gate").reason, HasSubstr("regressed"));
+  const command_result again = profgate({"gate", latest_run().string()});
+  EXPECT_EQ(again.exit_code, 1) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("attn.qkv in decode_step is slower"));
 }
 
 TEST_F(ab, the_gate_step_names_causes_against_stored_numbers_too) {
@@ -142,6 +145,7 @@ TEST_F(ab, the_gate_step_names_causes_against_stored_numbers_too) {
   const command_result result = run_pair(probe_build("new", "60000"));
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output, HasSubstr("stored numbers"));
+  EXPECT_THAT(result.output, HasSubstr("look deeper: profgate compare " + m_project.string()));
   EXPECT_THAT(result.output, HasSubstr("  1. +"));
   EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
 }

@@ -106,6 +106,37 @@ TEST_F(baseline_commands, save_writes_what_can_be_read_again_and_replaces_nothin
   EXPECT_THAT(again.output, HasSubstr("--force"));
 }
 
+TEST_F(baseline_commands, the_same_measurement_is_accepted_once) {
+  ASSERT_EQ(accept(runs_of("stored-same-build"), "first").exit_code, 0);
+  const std::string text = baseline_text();
+  const command_result again = accept(runs_of("stored-same-build"), "again");
+  EXPECT_EQ(again.exit_code, 1) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("already is this measurement"));
+  EXPECT_EQ(baseline_text(), text);
+}
+
+TEST_F(baseline_commands, those_of_two_commits_are_compared) {
+  const auto git = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "git");
+    ASSERT_EQ(run(words).exit_code, 0);
+  };
+  git({"init", "--quiet"});
+  for (const char* build : {"stored-same-build", "stored-slower-15-percent"}) {
+    ASSERT_EQ(accept(runs_of(build), build).exit_code, 0);
+    git({"add", "conf"});
+    git({"commit", "--quiet", "--message", build});
+  }
+  const command_result commits = profgate({"compare", "HEAD~1", "HEAD"});
+  EXPECT_EQ(commits.exit_code, 0) << commits.output;
+  EXPECT_THAT(commits.output, AllOf(HasSubstr("baseline at HEAD\\~1"), HasSubstr("+15.")));
+  const command_result with_pair = profgate({"compare", "HEAD~1", "qwen3-0.6b.decode-b1"});
+  EXPECT_EQ(with_pair.exit_code, 0) << with_pair.output;
+  EXPECT_THAT(with_pair.output, HasSubstr("baseline of qwen3-0.6b.decode-b1"));
+  const command_result other = profgate({"compare", "HEAD~1", "HEAD", "--pair", "no.such"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.output, HasSubstr("nor has it a baseline in conf/baselines"));
+}
+
 TEST_F(baseline_commands, of_many_who_accept_at_once_each_is_recorded_or_told) {
   constexpr int people = 8;
   std::vector<command_result> results(people);

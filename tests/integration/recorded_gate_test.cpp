@@ -76,6 +76,8 @@ TEST_F(recorded_gate, judges_every_comparison_of_the_gpu_as_it_did_there) {
     EXPECT_EQ(result.exit_code, is_planted ? 1 : 0) << result.output;
     const auto verdict = nlohmann::json::parse(contents_of(entry.path() / "verdict.json"));
     EXPECT_EQ(verdict.at("exit_code"), result.exit_code);
+    EXPECT_EQ(profgate({"gate", entry.path().string()}).exit_code, result.exit_code)
+        << "a comparison has its own baseline";
     if (!is_planted) continue;
     EXPECT_THAT(result.output, HasSubstr(" regressed: decode_all is "));
     const auto& causes = verdict.at("stages").at(1).at("attribution").at("causes");
@@ -151,7 +153,12 @@ TEST_F(recorded_gate, waivers_let_a_regression_pass_until_they_expire) {
   EXPECT_EQ(waive("2020-01-01", "0.08").exit_code, 1);
   const command_result expired = judge_case("same-build");
   EXPECT_EQ(expired.exit_code, 1) << "an expired waiver fails even where nothing got slower";
-  EXPECT_THAT(expired.output, HasSubstr("waiver of ada for decode_all expired on 2020-01-01"));
+  EXPECT_THAT(expired.output,
+              AllOf(HasSubstr("failed: the waiver of ada for decode_all expired on 2020-01-01"),
+                    HasSubstr("its runs: unchanged: decode_all is ")));
+  const command_result noisy = judge_case("noisy");
+  EXPECT_EQ(noisy.exit_code, 1);
+  EXPECT_THAT(noisy.output, AllOf(HasSubstr("failed: the waiver of ada"), HasSubstr("inconclusive")));
   const command_result no_date = waive("soon", "0.08");
   EXPECT_EQ(no_date.exit_code, 2);
   EXPECT_THAT(no_date.output, AllOf(HasSubstr("waivers.yaml:5"), HasSubstr("no date")));

@@ -19,13 +19,15 @@ namespace {
 gate::judgement judge_against_build(step_context& context, const std::string& baseline) {
   // The run's own settings, which prepare wrote, not those of the moment. A planted delay stands for a slower
   // build, so the other one has none.
+  const std::vector<baselines::waiver> waivers = read_waivers(
+      baselines_dir_of(context.manifest, context.config));  // a faulty file is told before the runs
   const config::resolved sound =
       context.config.with("workload.planted_delay_ns", std::int64_t{0}, "the baseline's own");
   ab::comparison_result result = ab::run_comparison(
       comparison_request(context.manifest, {baseline, sound, context.config, {}, {}}, context.display));
-  take_waivers_into_account(read_waivers(baselines_dir_of(context.manifest, context.config)), context.config,
-                            result.judged);
+  take_waivers_into_account(waivers, context.config, result.judged);
   record_comparison(result);
+  write_arms(result, context.run_dir / "gate");  // they stay as long as the run
   context.status.notes.push_back("runs, logs and traces of the comparison: " + result.folder.string());
   return result.judged;
 }
@@ -58,11 +60,7 @@ void run_gate(step_context& context) {
     context.closing_lines.push_back(render::ctest_measurements(judged));
   for (std::string& line : render::gate_lines(judged)) context.closing_lines.push_back(std::move(line));
   if (judged.code == core::exit_code::good) return;
-  const gate::stage_judgement* deciding = render::deciding_stage(judged);
-  throw core::error(judged.code,
-                    gate::to_text(judged.overall) + ": " +
-                        (deciding != nullptr ? render::size_sentence(*deciding) : judged.reason),
-                    "");
+  throw core::error(judged.code, render::verdict_word(judged) + ": " + render::verdict_sentence(judged), "");
 }
 
 }  // namespace profgate::cli

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <numeric>
 
 #include "baselines/judge.h"
 #include "baselines/run_set_file.h"
@@ -53,6 +54,17 @@ TEST_P(recorded_runs, with_a_planted_kernel_are_found) {
 TEST_P(recorded_runs, with_a_planted_kernel_differ_nowhere_else) {
   const gate::arm_pair runs{medians_ns("", "prefill"), medians_ns("planted-", "prefill")};
   EXPECT_LE(gate::reorder(runs, {}, seed, trials).count(gate::verdict::regressed), 5U);
+}
+
+TEST_P(recorded_runs, of_two_recordings_of_one_build_agree_within_a_tenth) {
+  for (const char* stage : {"prefill", "decode_all"}) {
+    const std::vector<double> both_ns = medians_ns("", stage);  // recorded one after the other: a, b
+    const auto middle = both_ns.begin() + static_cast<std::ptrdiff_t>(both_ns.size() / 2);
+    const double first_ns = std::accumulate(both_ns.begin(), middle, 0.0);
+    const double second_ns = std::accumulate(middle, both_ns.end(), 0.0);
+    EXPECT_NEAR(second_ns / first_ns, 1, 0.10) << stage;
+    RecordProperty(std::string(stage) + "_apart", std::to_string(second_ns / first_ns - 1));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(h200, recorded_runs,

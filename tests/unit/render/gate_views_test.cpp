@@ -80,6 +80,16 @@ TEST(gate_lines, of_a_skip_end_with_the_reason) {
           "llama-tiny.smoke: no baseline: there is no baseline for llama-tiny.smoke on this machine"));
 }
 
+TEST(gate_lines, say_first_what_fails_the_test) {
+  EXPECT_THAT(gate_lines(made_up_judgement("expired_waiver")).front(),
+              AllOf(StartsWith("llama-3.1-8b.decode-b1: failed: the waiver of kim for decode_all expired on"),
+                    HasSubstr("(its runs: inconclusive: decode_all is 1.2 % slower")));
+  EXPECT_THAT(
+      gate_lines(made_up_judgement("exact_failure")).front(),
+      StartsWith("llama-3.1-8b.decode-b1: regressed: decode_all: not allowed: new kernel: spin_kernel; "
+                 "it is 0.1 % slower"));
+}
+
 TEST(gate_lines, hold_no_control_characters_and_no_markup_of_ctest) {
   for (const std::string& line : gate_lines(made_up_judgement("hostile"))) {
     EXPECT_THAT(line, Not(HasSubstr("<CTest"))) << line;

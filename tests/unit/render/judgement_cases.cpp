@@ -203,6 +203,16 @@ gate::judgement waived() {
   return base({excused});
 }
 
+/// Too noisy to say, which would be a skip; but the test has to fail.
+gate::judgement expired_waiver() {
+  gate::judgement whole = inconclusive();
+  whole.failed_by =
+      "the waiver of kim for decode_all expired on 2026-11-14 (waivers.yaml:3): the new sampler";
+  whole.reason = *whole.failed_by;
+  whole.code = core::exit_code::judged_bad;
+  return whole;
+}
+
 gate::judgement hostile() {
   gate::stage_judgement bad = regressed_stage();
   bad.stage = "de<co>\"de|";
@@ -236,6 +246,7 @@ std::vector<judgement_case> judgement_cases() {
        no_baseline(verdict::no_baseline, "there is no baseline for llama-tiny.smoke on this machine")},
       {"exact_failure", exact_failure()},
       {"waived", waived()},
+      {"expired_waiver", expired_waiver()},
       {"hostile", hostile()},
   };
 }

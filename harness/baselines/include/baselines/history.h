@@ -69,7 +69,8 @@ std::string trends_markdown(const std::vector<trend>& trends);
 /// One panel a trend, one below the other; needs nothing from elsewhere.
 std::string trends_svg(const std::vector<trend>& trends);
 
-/// One sentence a change point: "decode_all on …: +3.1 % with 1a2b3c4 (2026-11-15T…)".
+/// One sentence a change point: "decode_all on …: +3.1 % with 1a2b3c4 (2026-11-15T…), somewhere in
+/// 0f1e2d3..1a2b3c4".
 std::vector<std::string> change_sentences(const std::vector<trend>& trends);
 
 }  // namespace profgate::baselines

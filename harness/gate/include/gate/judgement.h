@@ -16,6 +16,9 @@ namespace profgate::gate {
 /// Why a stage that is as fast as before has no causes.
 inline constexpr const char* nothing_to_explain = "it did not regress, so there is nothing to explain";
 
+inline constexpr const char* faster_notice =
+    "faster than its baseline: profgate baseline accept makes this the new one";
+
 struct stage_judgement {
   std::string stage{};
   verdict which = verdict::no_baseline;
@@ -39,7 +42,8 @@ struct judgement {
   std::vector<stage_judgement> stages{};
   verdict overall = verdict::no_baseline;
   core::exit_code code = core::exit_code::not_possible;
-  std::string reason{};  ///< of the overall verdict, one sentence
+  std::string reason{};                    ///< of the overall verdict, one sentence
+  std::optional<std::string> failed_by{};  ///< what fails it whatever the runs say: an expired waiver
   std::vector<std::string> warnings{};
   std::vector<std::string> notices{};
   std::optional<double> seconds{};  ///< that the runs took

@@ -21,7 +21,8 @@ struct side_kernel {
   std::string category{};
   double launches = 0;
   double total_ns = 0;
-  std::optional<double> own_ns{};  ///< without waits for the kernel before
+  std::optional<double>
+      own_ns{};  ///< without waits for the kernel before; of a run set its share of busy time
 };
 
 struct side_operator {

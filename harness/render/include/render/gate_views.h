@@ -20,6 +20,11 @@ std::vector<std::string> gate_lines(const gate::judgement& whole);
 /// no such number: one sentence, for a table or a status.
 std::string size_sentence(const gate::stage_judgement& stage);
 
+/// The verdict in a word, "failed" where something else than the runs fails it; and in a sentence: the size
+/// of the change, or what is not allowed, or why there is neither.
+std::string verdict_word(const gate::judgement& whole);
+std::string verdict_sentence(const gate::judgement& whole);
+
 /// The stage that decided the whole, or nothing where there is none.
 const gate::stage_judgement* deciding_stage(const gate::judgement& whole);
 
