@@ -16,10 +16,38 @@ constexpr const char* schema =
     "NULL, device TEXT NOT NULL, config_sha256 TEXT NOT NULL, median_ns REAL NOT NULL, processes INTEGER NOT "
     "NULL, PRIMARY KEY (measurement_id, stage)) WITHOUT ROWID";
 
+/// Beside the entries: files of an earlier profgate do not have it.
+constexpr const char* anchors_schema =
+    "CREATE TABLE IF NOT EXISTS anchors (measurement_id TEXT NOT NULL, stage TEXT NOT NULL, anchor_commit "
+    "TEXT "
+    "NOT NULL, ratio REAL NOT NULL, PRIMARY KEY (measurement_id, stage)) WITHOUT ROWID";
+
+bool has_anchors(const sqlite_file& database) {
+  return sqlite_statement(database, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'anchors'")
+      .next();
+}
+
+void append_anchor(const sqlite_file& database, const std::string& id, const std::string& stage,
+                   double median_ns, const gate::run_set& anchor) {
+  const std::vector<double> medians = stage_medians_ns(anchor, stage, reduction_for(anchor));
+  if (medians.empty()) return;
+  sqlite_statement(database, "INSERT INTO anchors VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")
+      .bind(1, id)
+      .bind(2, stage)
+      .bind(3, anchor.identity.commit)
+      .bind(4, median_ns / gate::median_of(medians))
+      .next();
+}
+
 }  // namespace
 
-bool append_history(const fs::path& file, const stored_run_set& stored, history_kind kind) {
+bool append_history(const fs::path& file, const stored_run_set& stored, history_kind kind,
+                    const gate::run_set* anchor) {
   const sqlite_file database(file, sqlite_file::access::append, history_application_id, schema);
+  const bool is_anchored = anchor != nullptr && are_interleaved(*anchor, stored.runs) &&
+                           compare_arms(*anchor, stored.runs).obstacles.empty();
+  if (!is_anchored) anchor = nullptr;
+  if (anchor != nullptr) database.execute(anchors_schema);
   const gate::build_identity& identity = stored.runs.identity;
   const std::string id = measurement_id(stored);
   bool is_new = false;
@@ -43,6 +71,7 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
         .bind(11, static_cast<std::int64_t>(medians.size()));
     insert.next();
     is_new = is_new || database.changes() > 0;
+    if (anchor != nullptr) append_anchor(database, id, stage, gate::median_of(medians), *anchor);
   }
   if (kind == history_kind::accepted) {
     sqlite_statement(database, "UPDATE entries SET is_accepted = 1 WHERE measurement_id = ?1")
@@ -61,11 +90,15 @@ void require_appendable(const fs::path& file) {
 
 std::vector<history_entry> read_history(const fs::path& file, const std::string& pair) {
   const sqlite_file database(file, sqlite_file::access::read, history_application_id, schema);
+  const std::string anchor_columns = has_anchors(database) ? "anchor_commit, ratio" : "NULL, NULL";
+  const std::string anchor_table =
+      has_anchors(database) ? " LEFT JOIN anchors USING (measurement_id, stage)" : "";
   sqlite_statement rows(
       database,
       "SELECT measurement_id, measured_utc, commit_id, is_dirty, is_accepted, device, "
-      "config_sha256, stage, median_ns, processes FROM entries WHERE pair = ?1 AND median_ns "
-      "> 0 ORDER BY measured_utc, measurement_id, stage");
+      "config_sha256, stage, median_ns, processes, " +
+          anchor_columns + " FROM entries" + anchor_table +
+          " WHERE pair = ?1 AND median_ns > 0 ORDER BY measured_utc, measurement_id, stage");
   rows.bind(1, pair);
   std::vector<history_entry> entries;
   while (rows.next()) {
@@ -80,6 +113,8 @@ std::vector<history_entry> read_history(const fs::path& file, const std::string&
     entry.stage = rows.text(7);
     entry.median_ns = rows.real(8);
     entry.processes = rows.integer(9);
+    entry.anchor_commit = rows.text(10);
+    if (const double ratio = rows.real(11); ratio > 0) entry.anchor_ratio = ratio;  // NULL reads as 0
     entries.push_back(std::move(entry));
   }
   return entries;

@@ -21,10 +21,12 @@ std::optional<std::size_t> find_anchor(const std::vector<trend_point>& points,
 }
 
 void complete(trend& series) {
-  const double anchor_ns = series.points[series.anchor].entry.median_ns;
+  const history_entry anchor = series.points[series.anchor].entry;
   std::vector<double> ratios;
   for (trend_point& point : series.points) {
-    point.ratio = point.entry.median_ns / anchor_ns;
+    point.ran_with_anchor = point.entry.anchor_ratio && point.entry.anchor_commit == anchor.commit;
+    point.ratio =
+        point.ran_with_anchor ? *point.entry.anchor_ratio : point.entry.median_ns / anchor.median_ns;
     ratios.push_back(point.ratio);
   }
   series.changes = gate::find_change_points(ratios);

@@ -33,7 +33,7 @@ std::string title_of(const trend& series) {
 std::string row_of(const trend& series, std::size_t index) {
   const trend_point& point = series.points[index];
   const gate::change_point* change = change_at(series, index);
-  std::string note = index == series.anchor ? "anchor" : "";
+  std::string note = index == series.anchor ? "anchor" : point.ran_with_anchor ? "ran beside the anchor" : "";
   if (change != nullptr)
     note += (note.empty() ? "" : "; ") + ("level changed by " + percent(change->shift_ratio));
   return fmt::format("| {} | {} | {} | {} | {:.4f} | {} |\n", core::escape_markdown(point.entry.measured_utc),

@@ -9,8 +9,14 @@ namespace profgate::cli {
 
 core::exit_code history_append(const history_append_options& options) {
   const baselines::stored_run_set stored = run_set_of(options.source);
-  const bool is_new =
-      baselines::append_history(options.history_file, stored, baselines::history_kind::nightly);
+  // The other build of a comparison: the anchor, where it is the one that the trend is drawn against.
+  const std::filesystem::path other =
+      run_set_file_of(options.source).parent_path() / baselines::baseline_runs_name;
+  std::optional<gate::run_set> anchor;
+  if (std::filesystem::is_directory(options.source) && artifacts::file_exists(other))
+    anchor = baselines::read_run_set(other).runs;
+  const bool is_new = baselines::append_history(
+      options.history_file, stored, baselines::history_kind::nightly, anchor ? &*anchor : nullptr);
   fmt::print("{} {}\n", baselines::measurement_id(stored),
              is_new ? "appended to " + options.history_file.string() : "was there already");
   return core::exit_code::good;

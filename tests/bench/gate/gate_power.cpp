@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "hunter.h"
 #include "peers.h"
 #include "simulated_gate.h"
 
@@ -59,6 +60,7 @@ int main(int argc, char** argv) {
       {"google-benchmark's U test", google_benchmark_alarms},
       {"nvbench compare", nvbench_alarms},
       {"Conbench, pairwise 5 %", conbench_alarms},
+      {"Hunter, 20 + 10 commits", hunter_alarms},
       {"this gate, stored numbers",
        [](const noise_sizes& noise, random_source& random, double effect) {
          return run_stored_gate(noise, random, effect) == gate::verdict::regressed;

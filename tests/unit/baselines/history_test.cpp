@@ -46,6 +46,27 @@ class history : public ::testing::Test {
   fs::path m_file = m_folder.path() / "deep" / "history.sqlite";
 };
 
+TEST_F(history, a_ratio_measured_beside_the_anchor_counts_more_than_medians_of_two_sessions) {
+  // The machine is 3 % slower every second night, and so is the anchor build that runs in turns with the
+  // night's.
+  append_history(m_file, build_of(1, 9e6), history_kind::accepted);
+  for (int night = 2; night <= 20; ++night) {
+    const double session = night % 2 == 0 ? 1.03 : 1;
+    gate::run_set anchor = made_runs(9e6 * session, 12, 1);
+    anchor.identity.commit = build_of(1, 9e6).runs.identity.commit;
+    append_history(m_file, build_of(night, 9e6 * session), history_kind::nightly, &anchor);
+  }
+  for (const trend& series : trends()) {
+    EXPECT_TRUE(series.changes.empty());
+    for (const trend_point& point : series.points) {
+      EXPECT_EQ(point.ran_with_anchor, point.entry.commit != series.points[0].entry.commit);
+      EXPECT_NEAR(point.ratio, 1, 0.002) << series.stage;
+    }
+  }
+  const std::vector<trend> other = trends({std::nullopt, "1000002"});
+  EXPECT_FALSE(other.at(0).points.at(5).ran_with_anchor) << "it ran beside another build";
+}
+
 TEST_F(history, appending_twice_is_appending_once) {
   EXPECT_TRUE(append_history(m_file, build_of(1, 9e6), history_kind::nightly));
   EXPECT_FALSE(append_history(m_file, build_of(1, 9e6), history_kind::nightly));

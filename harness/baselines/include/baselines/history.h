@@ -26,11 +26,15 @@ struct history_entry {
   std::string stage{};
   double median_ns = 0;  ///< of the medians of its processes
   std::int64_t processes = 0;
+  std::string anchor_commit{};           ///< of the build that ran in turns with it; empty: none did
+  std::optional<double> anchor_ratio{};  ///< its median over that build's, of the same session
 };
 
 /// Appends every stage of the run set; false: it was there already. A nightly run that is accepted later
-/// becomes an accepted one.
-bool append_history(const std::filesystem::path& file, const stored_run_set& stored, history_kind kind);
+/// becomes an accepted one. `anchor`: the other build of a comparison that it ran in turns with; the ratio of
+/// the two is free of what differs from session to session.
+bool append_history(const std::filesystem::path& file, const stored_run_set& stored, history_kind kind,
+                    const gate::run_set* anchor = nullptr);
 
 /// bad_input where the file is there and is no history, or a damaged one. Makes nothing.
 void require_appendable(const std::filesystem::path& file);
@@ -40,7 +44,8 @@ std::vector<history_entry> read_history(const std::filesystem::path& file, const
 
 struct trend_point {
   history_entry entry{};
-  double ratio = 0;  ///< to the anchor
+  double ratio = 0;              ///< to the anchor
+  bool ran_with_anchor = false;  ///< else it is that of two sessions' medians
 };
 
 /// One stage on one device with one configuration.
