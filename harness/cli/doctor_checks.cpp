@@ -55,6 +55,7 @@ check check_gpu(const machine_facts& facts) {
 }
 
 check check_nsys(const machine_facts& facts) {
+  if (facts.nsys_fault) return {"nsys", health::broken, facts.nsys_fault->finding, facts.nsys_fault->remedy};
   if (!facts.nsys) {
     return {"nsys", health::missing, "Nsight Systems was not found; the embedded collector takes its place",
             "install Nsight Systems (Debian: nsight-systems, component non-free) or set PROFGATE_NSYS"};
@@ -69,6 +70,8 @@ check check_nsys(const machine_facts& facts) {
 }
 
 check check_importer(const machine_facts& facts) {
+  if (facts.nsys_fault)
+    return {"nsys importer", health::missing, "not looked for: nsys itself does not work", "see nsys"};
   if (!facts.nsys) return {"nsys importer", health::missing, "not needed without nsys", ""};
   if (!facts.nsys_importer.path) {
     return {"nsys importer", health::broken,
@@ -94,6 +97,7 @@ check check_nsys_agents(const machine_facts& facts) {
 }
 
 check check_ncu(const machine_facts& facts) {
+  if (facts.ncu_fault) return {"ncu", health::broken, facts.ncu_fault->finding, facts.ncu_fault->remedy};
   if (!facts.ncu) {
     return {"ncu", health::missing, "Nsight Compute was not found; no kernel counters",
             "install Nsight Compute (part of the CUDA Toolkit) or set PROFGATE_NCU"};

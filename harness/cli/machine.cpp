@@ -61,20 +61,36 @@ void look_at_gpu(machine_facts& facts) {
   }
 }
 
-void look_at_tools(machine_facts& facts) {
-  const tool_environment environment = tool_environment::of_this_process();
-  const profilers::tool_location nsys = profilers::find_nsys(environment);
-  if (nsys.executable) {
+void look_at_nsys(const tool_environment& environment, machine_facts& facts) {
+  const profilers::tool_location found = profilers::find_nsys(environment);
+  if (!found.executable) return;
+  try {
     const profilers::nsys_installation installed =
-        profilers::inspect_nsys(*nsys.executable, environment, plain_tool_runner());
-    facts.nsys = {{nsys.executable->string(), installed.version}};
+        profilers::inspect_nsys(*found.executable, environment, plain_tool_runner());
+    facts.nsys = {{found.executable->string(), installed.version}};
     if (installed.importer) facts.nsys_importer.path = installed.importer->string();
     facts.nsys_importer.missing_libraries = installed.missing_libraries;
+  } catch (const core::error& broken) {
+    facts.nsys_fault = {{broken.what(), broken.remedy()}};
   }
+}
+
+void look_at_ncu(const tool_environment& environment, machine_facts& facts) {
+  const profilers::tool_location found = profilers::find_ncu(environment);
+  if (!found.executable) return;
+  try {
+    facts.ncu = {
+        {found.executable->string(), profilers::ncu_version(*found.executable, plain_tool_runner())}};
+  } catch (const core::error& broken) {
+    facts.ncu_fault = {{broken.what(), broken.remedy()}};
+  }
+}
+
+void look_at_tools(machine_facts& facts) {
+  const tool_environment environment = tool_environment::of_this_process();
+  look_at_nsys(environment, facts);
+  look_at_ncu(environment, facts);
   facts.leftover_nsys_agents = leftover_nsys_agents();
-  const profilers::tool_location ncu = profilers::find_ncu(environment);
-  if (ncu.executable)
-    facts.ncu = {{ncu.executable->string(), profilers::ncu_version(*ncu.executable, plain_tool_runner())}};
   facts.counters_for_admin_only = profilers::are_counters_for_admins_only(environment).value_or(false);
   facts.running_as_root = geteuid() == 0;
 }

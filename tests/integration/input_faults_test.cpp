@@ -2,7 +2,8 @@
 
 #include "pair_fixture.h"
 
-/// Bad configuration and bad model files: exit code 2, file and line, the fix, nothing half-written.
+/// Bad configuration and bad model files: exit code 2, file and line, the fix, nothing half-written. Broken
+/// tools: doctor names them.
 namespace profgate::integration {
 namespace {
 
@@ -84,6 +85,19 @@ TEST_F(input_faults, a_folder_that_is_no_run_is_not_analyzed) {
   const command_result result = profgate({"analyze", m_project.string()});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("not a run directory"));
+}
+
+TEST_F(input_faults, doctor_reports_a_broken_tool_beside_all_other_checks) {
+  for (const std::string variable : {"PROFGATE_NSYS", "PROFGATE_NCU"}) {
+    m_environment = {{"PROFGATE_NSYS", "none"}, {"PROFGATE_NCU", "none"}};
+    m_environment[variable] = "/bin/false";
+    const command_result result = profgate({"doctor"});
+    EXPECT_EQ(result.exit_code, 1) << result.output;
+    EXPECT_THAT(result.output, AllOf(HasSubstr("broken "), HasSubstr("/bin/false --version does not work"),
+                                     HasSubstr("set " + variable + " to one that works")));
+    for (const char* const other : {"driver ", "gpu ", "embedded collector ", "disk "})
+      EXPECT_THAT(result.output, HasSubstr(other)) << variable;
+  }
 }
 
 TEST_F(input_faults, a_gpu_pair_is_skipped_with_the_reason) {

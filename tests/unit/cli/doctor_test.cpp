@@ -58,6 +58,20 @@ TEST(doctor, knows_versions_that_are_too_old) {
   EXPECT_EQ(find(facts, "ncu").state, health::degraded);
 }
 
+TEST(doctor, calls_a_tool_that_does_not_say_its_version_broken) {
+  machine_facts facts = healthy();
+  facts.nsys.reset();
+  facts.nsys_fault = {{"/opt/nsys --version does not work", "install it again"}};
+  facts.ncu.reset();
+  facts.ncu_fault = {{"/opt/ncu --version does not work", "install it again"}};
+  for (const std::string tool : {"nsys", "ncu"}) {
+    EXPECT_EQ(find(facts, tool).state, health::broken);
+    EXPECT_EQ(find(facts, tool).finding, "/opt/" + tool + " --version does not work");
+    EXPECT_EQ(find(facts, tool).remedy, "install it again");
+  }
+  EXPECT_THAT(find(facts, "nsys importer").finding, HasSubstr("nsys itself does not work"));
+}
+
 TEST(doctor, tells_an_absent_importer_from_one_that_misses_a_library) {
   machine_facts facts = healthy();
   facts.nsys_importer.missing_libraries = {"libdw.so.1"};
