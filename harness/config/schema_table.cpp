@@ -79,6 +79,8 @@ std::vector<schema_row> runner_rows() {
               text("artifacts.stage2_dir", "tmp/stage2", "where run directories are made")),
       integer("artifacts.max_run_bytes", "2000000000", 1e6, 1e15, "a run that grows beyond this is stopped"),
       integer("artifacts.keep_runs", "5", 1, 10000, "the last runs of a pair that stay uncompressed"),
+      flag("artifacts.hash_whole_inputs", "false",
+           "hash every byte of model.checkpoint's files; false: of weights the header and the size only"),
       choice("timeline", "auto", {"auto", "nsys", "embedded", "none"},
              "what records the timeline; auto: nsys if it works here, else the embedded collector"),
       integer("stage1.repetitions", "5", 1, 1000, "timed repetitions of the bare run"),

@@ -1,5 +1,6 @@
 #include <fstream>
 
+#include "artifacts/inputs.h"
 #include "pair_fixture.h"
 
 /// Bad configuration and bad model files: exit code 2, file and line, the fix, nothing half-written. Broken
@@ -20,10 +21,11 @@ class input_faults : public pair_fixture {
     fs::permissions(copy / "model.safetensors", fs::perms::owner_all);
     return copy;
   }
-  command_result run_checkpoint(const fs::path& checkpoint) {
+  command_result run_checkpoint(const fs::path& checkpoint, const std::vector<std::string>& overrides = {}) {
     return run_pair(register_llm("llm/llama-tiny", "smoke",
                                  {"model.weights=checkpoint", "model.checkpoint=" + checkpoint.string(),
-                                  "model.reference=null", "model.reference_file=null"}));
+                                  "model.reference=null", "model.reference_file=null"}),
+                    overrides);
   }
 };
 
@@ -46,7 +48,17 @@ TEST_F(input_faults, a_bad_override_names_its_source) {
 TEST_F(input_faults, a_sound_checkpoint_runs) {
   const command_result result = run_checkpoint(copy_of_checkpoint());
   EXPECT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_THAT(text_of("inputs.yaml"), HasSubstr("model.safetensors"));
+  EXPECT_THAT(text_of("inputs.yaml"), AllOf(HasSubstr("model.safetensors"), HasSubstr("header and size")));
+}
+
+TEST_F(input_faults, a_checkpoint_is_hashed_as_a_whole_on_request) {
+  const fs::path checkpoint = copy_of_checkpoint();
+  const command_result result = run_checkpoint(checkpoint, {"artifacts.hash_whole_inputs=true"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(text_of("inputs.yaml"), ::testing::Not(HasSubstr("header and size")));
+  const std::string weights_sha256 = artifacts::describe_input(checkpoint / "model.safetensors", true).sha256;
+  EXPECT_THAT(text_of("inputs.yaml"), HasSubstr(weights_sha256));
+  EXPECT_THAT(text_of("env.json"), HasSubstr(weights_sha256));
 }
 
 TEST_F(input_faults, a_missing_model_file_is_named) {
