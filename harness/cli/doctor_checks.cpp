@@ -27,10 +27,26 @@ bool older_than(const std::string& version, int oldest) {
   return number && *number < oldest;
 }
 
+/// Drivers run what any release of their CUDA's major version has compiled, and nothing of a later one.
+bool is_driver_too_old_for_engine(const machine_facts& facts) {
+  if (!facts.driver_cuda_version || !facts.engine_cuda_version) return false;
+  const std::optional<int> needed_major = leading_number(*facts.engine_cuda_version);
+  return needed_major && older_than(*facts.driver_cuda_version, *needed_major);
+}
+
 check check_driver(const machine_facts& facts) {
   if (!facts.driver_version) {
     return {"driver", health::missing, "no NVIDIA driver is loaded",
             "pairs on the CPU work without; for GPU pairs install the NVIDIA driver"};
+  }
+  if (is_driver_too_old_for_engine(facts)) {
+    return {
+        "driver", health::broken,
+        fmt::format("driver {} supports CUDA up to {}, but the llm engine was built with CUDA {}",
+                    *facts.driver_version, *facts.driver_cuda_version, *facts.engine_cuda_version),
+        fmt::format("update the NVIDIA driver to one that supports CUDA {} (CUDA 13: 580 or newer); until "
+                    "then only pairs on the CPU and programs of your own can run",
+                    *facts.engine_cuda_version)};
   }
   if (older_than(*facts.driver_version, oldest_driver_major)) {
     return {"driver", health::degraded,

@@ -26,8 +26,10 @@ struct importer_facts {
 };
 
 struct machine_facts {
-  std::optional<std::string> driver_version;  ///< of the NVIDIA kernel driver
-  std::optional<std::string> nvml_error;      ///< why NVML could not be used, although there is a driver
+  std::optional<std::string> driver_version;       ///< of the NVIDIA kernel driver
+  std::optional<std::string> driver_cuda_version;  ///< the newest CUDA that it supports: "12.8"
+  std::optional<std::string> engine_cuda_version;  ///< CUDA that the llm engine was built with; nothing: none
+  std::optional<std::string> nvml_error;           ///< why NVML could not be used, although there is a driver
   std::vector<std::string> gpu_names;
   std::optional<tool_facts> nsys;
   std::optional<tool_fault> nsys_fault;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <string_view>
 
 #include "artifacts/disk.h"
 #include "core/error.h"
@@ -51,6 +52,7 @@ std::optional<std::string> kernel_driver_version() {
 void look_at_gpu(machine_facts& facts) {
   const artifacts::gpu_facts gpu = artifacts::gather_gpu_facts();
   facts.driver_version = gpu.driver_version.value() ? gpu.driver_version.value() : kernel_driver_version();
+  facts.driver_cuda_version = gpu.cuda_driver_version.value();
   if (!facts.driver_version) return;
   if (!gpu.devices.value()) {
     facts.nvml_error = gpu.devices.reason();
@@ -125,6 +127,8 @@ std::map<std::string, artifacts::known<std::string>> tool_versions() {
 
 machine_facts look_at_machine(const fs::path& runs_dir, std::uint64_t needed_bytes) {
   machine_facts facts;
+  constexpr std::string_view engine_cuda_version = PROFGATE_ENGINE_CUDA_VERSION;
+  if (!engine_cuda_version.empty()) facts.engine_cuda_version = engine_cuda_version;
   look_at_gpu(facts);
   look_at_tools(facts);
   look_at_collector(facts);
