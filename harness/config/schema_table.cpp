@@ -82,7 +82,8 @@ std::vector<schema_row> runner_rows() {
       flag("artifacts.hash_whole_inputs", "false",
            "hash every byte of model.checkpoint's files; false: of weights the header and the size only"),
       choice("timeline", "auto", {"auto", "nsys", "embedded", "none"},
-             "what records the timeline; auto: nsys if it works here, else the embedded collector"),
+             "what records the timeline; auto: nsys where there is one (broken, it fails the step), else the "
+             "embedded collector"),
       integer("stage1.repetitions", "5", 1, 1000, "timed repetitions of the bare run"),
       integer("stage1.warmup", "1", 0, 100, "untimed rounds before them"),
       flag("stage1.ceilings", "true", "measure in the same process what the device reaches at best"),
