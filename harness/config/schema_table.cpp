@@ -217,8 +217,9 @@ std::vector<schema_row> profiler_rows() {
       text("ncu.set", "roofline", "section set; null: only the sections and metrics named", nullable),
       list("ncu.sections", "[SpeedOfLight]", "exact names of further sections"),
       list("ncu.metrics", "[]", "further metrics"),
-      choice("ncu.replay_mode", "kernel", {"kernel", "application", "range", "app-range"},
-             "what is repeated to read all counters"),
+      // Not range and app-range: they count a whole range in one row, while plan and parser want one a
+      // kernel.
+      choice("ncu.replay_mode", "kernel", {"kernel", "application"}, "what is repeated to read all counters"),
       choice("ncu.clock_control", "none", {"none", "base"},
              "none: clocks as in the timeline, so times compare"),
       choice("ncu.cache_control", "all", {"all", "none"}, "all: caches are flushed before each pass"),
