@@ -210,6 +210,9 @@ std::vector<schema_row> profiler_rows() {
       text("nsys.gate_range", "decode_all", "the stage whose capture is the run's main trace"),
       choice("nsys.cuda_graph_trace", "node", {"node", "graph"},
              "node: every kernel of a CUDA graph is seen"),
+      integer("collector.max_bytes", "268435456", 1e6, 1e12,
+              "room that the embedded collector has for the records of one process; what does not fit is "
+              "dropped and counted"),
       choice("ncu.target_processes", "all", {"all", "application-only"}, "which processes are profiled"),
       list(
           "ncu.nvtx_include", "[]",
