@@ -155,6 +155,7 @@ finished_run workload_runs::run_traced(const prepared_arm& arm, const std::strin
   for (const std::string& stage : m_settings.stages)
     request.ranges.push_back({stage, arm.build.config.text("workload.nvtx_domain")});
   request.collector_library = m_where.collector_library;
+  request.collector_max_bytes = static_cast<std::uint64_t>(arm.build.config.integer("collector.max_bytes"));
   const auto run_tool = [&](const profilers::tool_command& tool) {
     process::run_options options = options_of(m_where, arm.build, tool.log_file);
     options.capture_stdout = tool.capture_stdout;

@@ -105,9 +105,10 @@ findings find(const run_facts& facts, const run_figures& figures) {
     judge_spread(stage, result);
     judge_clocks(stage, result);
     judge_overhead(stage, result);
-    if (!stage.traced) continue;
-    judge_operators(figures, stage, result);
-    judge_kernels(figures, stage, result);
+    if (stage.traced) {
+      judge_operators(figures, stage, result);
+      judge_kernels(figures, stage, result);
+    }
     judge_counters(stage, result);
   }
   judge_steps(facts, result);

@@ -4,7 +4,8 @@
 
 namespace profgate::analysis {
 
-/// What bounds the counted kernels of a stage, by their share of its GPU time.
+/// What bounds the counted kernels of a stage, by their share of its GPU time; without a timeline, by that of
+/// the launches that were counted.
 void judge_counters(const stage_figures& stage, findings& result);
 
 }  // namespace profgate::analysis

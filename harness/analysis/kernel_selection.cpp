@@ -106,9 +106,11 @@ launch_order order_of_launches(const std::vector<capture>& captures, const std::
     });
     if (is_in_stage) inside.push_back(&kernel);
   }
-  // Kernels of one graph share the time of their launch; on the device they keep their order.
-  std::stable_sort(inside.begin(), inside.end(),
-                   [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
+  // ncu counts as the host launches; streams run in another order. Kernels of one graph share the time of
+  // their launch; on the device they keep their order.
+  std::stable_sort(inside.begin(), inside.end(), [](const auto* a, const auto* b) {
+    return std::tie(a->launched_ns, a->start_ns) < std::tie(b->launched_ns, b->start_ns);
+  });
   std::map<launch_shape, std::uint32_t> index_of;
   for (const core::kernel_execution* kernel : inside) {
     const launch_shape shape{std::string(kernel->shape->name), kernel->shape->grid, kernel->shape->block};

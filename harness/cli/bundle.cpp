@@ -1,5 +1,8 @@
 #include "bundle.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "artifacts/atomic_file.h"
@@ -88,17 +91,21 @@ bool any_exists(const fs::path& run_dir, std::string_view pattern) {
 
 }  // namespace
 
-std::vector<timeline_file> timeline_files(const fs::path& run_dir,
-                                          const std::optional<std::string>& main_gate) {
+std::vector<timeline_file> timeline_files(const fs::path& run_dir, const std::vector<std::string>& gates) {
   std::vector<timeline_file> files;
   for (const fs::path& path : find_all(run_dir, "nsys/run*.sqlite")) {
-    timeline_file file{fs::relative(path, run_dir).string(), main_gate, {path}};
+    timeline_file file{fs::relative(path, run_dir).string(), std::nullopt, {path}};
     const std::string stage = path.stem().extension().string();  // "run.prefill.sqlite" is gated on prefill
-    if (main_gate && stage.size() > 1) file.gate = stage.substr(1);
+    if (!gates.empty()) file.gate = stage.size() > 1 ? stage.substr(1) : gates.front();
     files.push_back(std::move(file));
   }
   const std::vector<fs::path> embedded = find_all(run_dir, "nsys/embedded*.timeline");
-  if (files.empty() && !embedded.empty()) files.push_back({"nsys/embedded.timeline", std::nullopt, embedded});
+  if (files.empty() && !embedded.empty()) {
+    timeline_file file{"nsys/embedded.timeline", std::nullopt, embedded};
+    // The collector takes all stages in one run.
+    if (!gates.empty()) file.gate = fmt::format("{}", fmt::join(gates, ", "));
+    files.push_back(std::move(file));
+  }
   return files;
 }
 

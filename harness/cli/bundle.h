@@ -13,14 +13,14 @@ namespace profgate::cli {
 /// The timeline of one traced run of the workload.
 struct timeline_file {
   std::string name;                 ///< relative to the run directory
-  std::optional<std::string> gate;  ///< the stage it was gated on, where it holds only that
+  std::optional<std::string> gate;  ///< the stages it was gated on ("decode_all, prefill"); nothing: whole
   std::vector<std::filesystem::path> paths;
 };
 
-/// `main_gate`: the stage that nsys's first capture was gated on, or nothing where the captures are whole
-/// runs.
+/// `gates`: the stages that were captured, that of nsys's first capture first; none where the captures are
+/// whole runs.
 std::vector<timeline_file> timeline_files(const std::filesystem::path& run_dir,
-                                          const std::optional<std::string>& main_gate);
+                                          const std::vector<std::string>& gates);
 
 /// Result JSONs that the traced runs wrote.
 std::vector<std::filesystem::path> profiled_results(const std::filesystem::path& run_dir);

@@ -27,10 +27,26 @@ bool older_than(const std::string& version, int oldest) {
   return number && *number < oldest;
 }
 
+/// Drivers run what any release of their CUDA's major version has compiled, and nothing of a later one.
+bool is_driver_too_old_for_engine(const machine_facts& facts) {
+  if (!facts.driver_cuda_version || !facts.engine_cuda_version) return false;
+  const std::optional<int> needed_major = leading_number(*facts.engine_cuda_version);
+  return needed_major && older_than(*facts.driver_cuda_version, *needed_major);
+}
+
 check check_driver(const machine_facts& facts) {
   if (!facts.driver_version) {
     return {"driver", health::missing, "no NVIDIA driver is loaded",
             "pairs on the CPU work without; for GPU pairs install the NVIDIA driver"};
+  }
+  if (is_driver_too_old_for_engine(facts)) {
+    return {
+        "driver", health::broken,
+        fmt::format("driver {} supports CUDA up to {}, but the llm engine was built with CUDA {}",
+                    *facts.driver_version, *facts.driver_cuda_version, *facts.engine_cuda_version),
+        fmt::format("update the NVIDIA driver to one that supports CUDA {} (CUDA 13: 580 or newer); until "
+                    "then only pairs on the CPU and programs of your own can run",
+                    *facts.engine_cuda_version)};
   }
   if (older_than(*facts.driver_version, oldest_driver_major)) {
     return {"driver", health::degraded,
@@ -55,6 +71,7 @@ check check_gpu(const machine_facts& facts) {
 }
 
 check check_nsys(const machine_facts& facts) {
+  if (facts.nsys_fault) return {"nsys", health::broken, facts.nsys_fault->finding, facts.nsys_fault->remedy};
   if (!facts.nsys) {
     return {"nsys", health::missing, "Nsight Systems was not found; the embedded collector takes its place",
             "install Nsight Systems (Debian: nsight-systems, component non-free) or set PROFGATE_NSYS"};
@@ -69,6 +86,8 @@ check check_nsys(const machine_facts& facts) {
 }
 
 check check_importer(const machine_facts& facts) {
+  if (facts.nsys_fault)
+    return {"nsys importer", health::missing, "not looked for: nsys itself does not work", "see nsys"};
   if (!facts.nsys) return {"nsys importer", health::missing, "not needed without nsys", ""};
   if (!facts.nsys_importer.path) {
     return {"nsys importer", health::broken,
@@ -94,6 +113,7 @@ check check_nsys_agents(const machine_facts& facts) {
 }
 
 check check_ncu(const machine_facts& facts) {
+  if (facts.ncu_fault) return {"ncu", health::broken, facts.ncu_fault->finding, facts.ncu_fault->remedy};
   if (!facts.ncu) {
     return {"ncu", health::missing, "Nsight Compute was not found; no kernel counters",
             "install Nsight Compute (part of the CUDA Toolkit) or set PROFGATE_NCU"};

@@ -14,19 +14,29 @@ struct tool_facts {
   std::string version;  ///< "2022.4.2"
 };
 
+/// A tool that is there but does not even say its version.
+struct tool_fault {
+  std::string finding;
+  std::string remedy;
+};
+
 struct importer_facts {
   std::optional<std::string> path;             ///< nothing: not found anywhere
   std::vector<std::string> missing_libraries;  ///< what the loader could not find
 };
 
 struct machine_facts {
-  std::optional<std::string> driver_version;  ///< of the NVIDIA kernel driver
-  std::optional<std::string> nvml_error;      ///< why NVML could not be used, although there is a driver
+  std::optional<std::string> driver_version;       ///< of the NVIDIA kernel driver
+  std::optional<std::string> driver_cuda_version;  ///< the newest CUDA that it supports: "12.8"
+  std::optional<std::string> engine_cuda_version;  ///< CUDA that the llm engine was built with; nothing: none
+  std::optional<std::string> nvml_error;           ///< why NVML could not be used, although there is a driver
   std::vector<std::string> gpu_names;
   std::optional<tool_facts> nsys;
+  std::optional<tool_fault> nsys_fault;
   importer_facts nsys_importer;
   std::vector<std::string> leftover_nsys_agents;  ///< "pid command" of agents that no nsys owns any more
   std::optional<tool_facts> ncu;
+  std::optional<tool_fault> ncu_fault;
   bool counters_for_admin_only = false;
   bool running_as_root = false;
   bool collector_present = false;

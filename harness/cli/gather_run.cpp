@@ -65,9 +65,9 @@ analysis::step_facts facts_of(const std::string& step, const fs::path& run_dir) 
 
 void gather_captures(const fs::path& run_dir, const config::resolved& config, analysis::run_facts& facts) {
   // Without gating each file holds the whole run.
-  const std::optional<std::string> gate =
-      config.boolean("nsys.gating_nvtx") ? std::optional(config.text("nsys.gate_range")) : std::nullopt;
-  for (const timeline_file& file : timeline_files(run_dir, gate)) {
+  const std::vector<std::string> gates =
+      config.boolean("nsys.gating_nvtx") ? stages_gate_first(config) : std::vector<std::string>{};
+  for (const timeline_file& file : timeline_files(run_dir, gates)) {
     analysis::capture capture{file.name, file.gate, parsers::read_timelines(plain_files(file.paths).paths())};
     if (facts.device == "cpu" && capture.timeline.kernels.empty()) {
       capture.timeline.kernels_absent_reason = "the pair runs on the CPU: there are no kernels";

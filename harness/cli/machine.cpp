@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <string_view>
 
 #include "artifacts/disk.h"
 #include "core/error.h"
@@ -51,6 +52,7 @@ std::optional<std::string> kernel_driver_version() {
 void look_at_gpu(machine_facts& facts) {
   const artifacts::gpu_facts gpu = artifacts::gather_gpu_facts();
   facts.driver_version = gpu.driver_version.value() ? gpu.driver_version.value() : kernel_driver_version();
+  facts.driver_cuda_version = gpu.cuda_driver_version.value();
   if (!facts.driver_version) return;
   if (!gpu.devices.value()) {
     facts.nvml_error = gpu.devices.reason();
@@ -61,20 +63,36 @@ void look_at_gpu(machine_facts& facts) {
   }
 }
 
-void look_at_tools(machine_facts& facts) {
-  const tool_environment environment = tool_environment::of_this_process();
-  const profilers::tool_location nsys = profilers::find_nsys(environment);
-  if (nsys.executable) {
+void look_at_nsys(const tool_environment& environment, machine_facts& facts) {
+  const profilers::tool_location found = profilers::find_nsys(environment);
+  if (!found.executable) return;
+  try {
     const profilers::nsys_installation installed =
-        profilers::inspect_nsys(*nsys.executable, environment, plain_tool_runner());
-    facts.nsys = {{nsys.executable->string(), installed.version}};
+        profilers::inspect_nsys(*found.executable, environment, plain_tool_runner());
+    facts.nsys = {{found.executable->string(), installed.version}};
     if (installed.importer) facts.nsys_importer.path = installed.importer->string();
     facts.nsys_importer.missing_libraries = installed.missing_libraries;
+  } catch (const core::error& broken) {
+    facts.nsys_fault = {{broken.what(), broken.remedy()}};
   }
+}
+
+void look_at_ncu(const tool_environment& environment, machine_facts& facts) {
+  const profilers::tool_location found = profilers::find_ncu(environment);
+  if (!found.executable) return;
+  try {
+    facts.ncu = {
+        {found.executable->string(), profilers::ncu_version(*found.executable, plain_tool_runner())}};
+  } catch (const core::error& broken) {
+    facts.ncu_fault = {{broken.what(), broken.remedy()}};
+  }
+}
+
+void look_at_tools(machine_facts& facts) {
+  const tool_environment environment = tool_environment::of_this_process();
+  look_at_nsys(environment, facts);
+  look_at_ncu(environment, facts);
   facts.leftover_nsys_agents = leftover_nsys_agents();
-  const profilers::tool_location ncu = profilers::find_ncu(environment);
-  if (ncu.executable)
-    facts.ncu = {{ncu.executable->string(), profilers::ncu_version(*ncu.executable, plain_tool_runner())}};
   facts.counters_for_admin_only = profilers::are_counters_for_admins_only(environment).value_or(false);
   facts.running_as_root = geteuid() == 0;
 }
@@ -109,6 +127,8 @@ std::map<std::string, artifacts::known<std::string>> tool_versions() {
 
 machine_facts look_at_machine(const fs::path& runs_dir, std::uint64_t needed_bytes) {
   machine_facts facts;
+  constexpr std::string_view engine_cuda_version = PROFGATE_ENGINE_CUDA_VERSION;
+  if (!engine_cuda_version.empty()) facts.engine_cuda_version = engine_cuda_version;
   look_at_gpu(facts);
   look_at_tools(facts);
   look_at_collector(facts);

@@ -79,8 +79,11 @@ std::vector<schema_row> runner_rows() {
               text("artifacts.stage2_dir", "tmp/stage2", "where run directories are made")),
       integer("artifacts.max_run_bytes", "2000000000", 1e6, 1e15, "a run that grows beyond this is stopped"),
       integer("artifacts.keep_runs", "5", 1, 10000, "the last runs of a pair that stay uncompressed"),
+      flag("artifacts.hash_whole_inputs", "false",
+           "hash every byte of model.checkpoint's files; false: of weights the header and the size only"),
       choice("timeline", "auto", {"auto", "nsys", "embedded", "none"},
-             "what records the timeline; auto: nsys if it works here, else the embedded collector"),
+             "what records the timeline; auto: nsys where there is one (broken, it fails the step), else the "
+             "embedded collector"),
       integer("stage1.repetitions", "5", 1, 1000, "timed repetitions of the bare run"),
       integer("stage1.warmup", "1", 0, 100, "untimed rounds before them"),
       flag("stage1.ceilings", "true", "measure in the same process what the device reaches at best"),
@@ -207,6 +210,9 @@ std::vector<schema_row> profiler_rows() {
       text("nsys.gate_range", "decode_all", "the stage whose capture is the run's main trace"),
       choice("nsys.cuda_graph_trace", "node", {"node", "graph"},
              "node: every kernel of a CUDA graph is seen"),
+      integer("collector.max_bytes", "268435456", 1e6, 1e12,
+              "room that the embedded collector has for the records of one process; what does not fit is "
+              "dropped and counted"),
       choice("ncu.target_processes", "all", {"all", "application-only"}, "which processes are profiled"),
       list(
           "ncu.nvtx_include", "[]",
@@ -214,8 +220,9 @@ std::vector<schema_row> profiler_rows() {
       text("ncu.set", "roofline", "section set; null: only the sections and metrics named", nullable),
       list("ncu.sections", "[SpeedOfLight]", "exact names of further sections"),
       list("ncu.metrics", "[]", "further metrics"),
-      choice("ncu.replay_mode", "kernel", {"kernel", "application", "range", "app-range"},
-             "what is repeated to read all counters"),
+      // Not range and app-range: they count a whole range in one row, while plan and parser want one a
+      // kernel.
+      choice("ncu.replay_mode", "kernel", {"kernel", "application"}, "what is repeated to read all counters"),
       choice("ncu.clock_control", "none", {"none", "base"},
              "none: clocks as in the timeline, so times compare"),
       choice("ncu.cache_control", "all", {"all", "none"}, "all: caches are flushed before each pass"),

@@ -86,8 +86,8 @@ void note_losses(const capture_request& request, const std::vector<fs::path>& fi
     all.dropped_activities += facts.dropped_activities;
     all.is_activity_whole = all.is_activity_whole && facts.is_activity_whole;
   }
-  const std::string advice =
-      fmt::format("raise its limit of {} bytes or record inside of a gate", request.collector_max_bytes);
+  const std::string advice = fmt::format("raise collector.max_bytes, which is {}, or record inside of a gate",
+                                         request.collector_max_bytes);
   if (all.dropped_ranges > 0) {
     notes.push_back(fmt::format("{} ranges did not fit into the recording and are missing; {}",
                                 all.dropped_ranges, advice));

@@ -1,8 +1,10 @@
 #include <fstream>
 
+#include "artifacts/inputs.h"
 #include "pair_fixture.h"
 
-/// Bad configuration and bad model files: exit code 2, file and line, the fix, nothing half-written.
+/// Bad configuration and bad model files: exit code 2, file and line, the fix, nothing half-written. Broken
+/// tools: doctor names them.
 namespace profgate::integration {
 namespace {
 
@@ -19,10 +21,11 @@ class input_faults : public pair_fixture {
     fs::permissions(copy / "model.safetensors", fs::perms::owner_all);
     return copy;
   }
-  command_result run_checkpoint(const fs::path& checkpoint) {
+  command_result run_checkpoint(const fs::path& checkpoint, const std::vector<std::string>& overrides = {}) {
     return run_pair(register_llm("llm/llama-tiny", "smoke",
                                  {"model.weights=checkpoint", "model.checkpoint=" + checkpoint.string(),
-                                  "model.reference=null", "model.reference_file=null"}));
+                                  "model.reference=null", "model.reference_file=null"}),
+                    overrides);
   }
 };
 
@@ -45,7 +48,17 @@ TEST_F(input_faults, a_bad_override_names_its_source) {
 TEST_F(input_faults, a_sound_checkpoint_runs) {
   const command_result result = run_checkpoint(copy_of_checkpoint());
   EXPECT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_THAT(text_of("inputs.yaml"), HasSubstr("model.safetensors"));
+  EXPECT_THAT(text_of("inputs.yaml"), AllOf(HasSubstr("model.safetensors"), HasSubstr("header and size")));
+}
+
+TEST_F(input_faults, a_checkpoint_is_hashed_as_a_whole_on_request) {
+  const fs::path checkpoint = copy_of_checkpoint();
+  const command_result result = run_checkpoint(checkpoint, {"artifacts.hash_whole_inputs=true"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(text_of("inputs.yaml"), ::testing::Not(HasSubstr("header and size")));
+  const std::string weights_sha256 = artifacts::describe_input(checkpoint / "model.safetensors", true).sha256;
+  EXPECT_THAT(text_of("inputs.yaml"), HasSubstr(weights_sha256));
+  EXPECT_THAT(text_of("env.json"), HasSubstr(weights_sha256));
 }
 
 TEST_F(input_faults, a_missing_model_file_is_named) {
@@ -84,6 +97,19 @@ TEST_F(input_faults, a_folder_that_is_no_run_is_not_analyzed) {
   const command_result result = profgate({"analyze", m_project.string()});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, HasSubstr("not a run directory"));
+}
+
+TEST_F(input_faults, doctor_reports_a_broken_tool_beside_all_other_checks) {
+  for (const std::string variable : {"PROFGATE_NSYS", "PROFGATE_NCU"}) {
+    m_environment = {{"PROFGATE_NSYS", "none"}, {"PROFGATE_NCU", "none"}};
+    m_environment[variable] = "/bin/false";
+    const command_result result = profgate({"doctor"});
+    EXPECT_EQ(result.exit_code, 1) << result.output;
+    EXPECT_THAT(result.output, AllOf(HasSubstr("broken "), HasSubstr("/bin/false --version does not work"),
+                                     HasSubstr("set " + variable + " to one that works")));
+    for (const char* const other : {"driver ", "gpu ", "embedded collector ", "disk "})
+      EXPECT_THAT(result.output, HasSubstr(other)) << variable;
+  }
 }
 
 TEST_F(input_faults, a_gpu_pair_is_skipped_with_the_reason) {

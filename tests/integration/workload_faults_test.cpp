@@ -1,3 +1,6 @@
+#include <fstream>
+#include <sstream>
+
 #include "pair_fixture.h"
 
 /// Each way in which a workload can go wrong gives the right exit code, one line with reason and remedy, a
@@ -20,6 +23,24 @@ TEST_F(workload_faults, a_good_workload_gives_the_whole_bundle) {
   }
   EXPECT_EQ(status_of("counters").state, step_state::skipped);
   EXPECT_THAT(text_of("kernels.md"), HasSubstr("CPU"));
+  EXPECT_THAT(text_of("profile.json"), HasSubstr("\"gate\": \"decode_all, prefill\""));
+}
+
+TEST_F(workload_faults, a_run_without_a_gate_says_that_it_was_traced_as_a_whole) {
+  const command_result result = run_pair(register_probe({}), {"profiling/nsys=ungated"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(text_of("profile.json"), HasSubstr("the whole run was traced"));
+  EXPECT_THAT(text_of("report.md"), HasSubstr(", the whole run."));
+}
+
+TEST_F(workload_faults, the_limit_of_the_collector_reaches_the_workload) {
+  const std::filesystem::path seen = m_project / "limits.txt";
+  const command_result result = run_pair(
+      register_command({"/bin/sh", "-c", "echo limit=$PROFGATE_COLLECTOR_MAX_BYTES >> " + seen.string()}),
+      {"collector.max_bytes=1234567"});
+  EXPECT_EQ(result.exit_code, 1) << "a shell opens no ranges: " << result.output;
+  std::ifstream limits(seen);
+  EXPECT_THAT((std::ostringstream() << limits.rdbuf()).str(), HasSubstr("limit=1234567\n"));
 }
 
 TEST_F(workload_faults, exit_code_3_fails_the_step_with_that_code) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/error.h"
 #include "core/escape.h"
@@ -46,8 +47,17 @@ void require_filters_of_stages(const config::resolved& config) {
   }
 }
 
-/// The selected kernels by the names that ncu is to look for.
-void name_kernels(const analysis::kernel_selection& selection, const analysis::launch_order& order,
+/// Leaves in the selection what has none of these names.
+void leave_out(const std::set<std::string>& names, analysis::kernel_selection& selection) {
+  std::erase_if(selection.groups,
+                [&](const core::kernel_group& group) { return names.contains(group.kernel_name); });
+  selection.selected_ns = 0;
+  for (const core::kernel_group& group : selection.groups) selection.selected_ns += group.cost_ns();
+}
+
+/// The selected kernels by the names that ncu is to look for. Kernels whose names find no room leave the
+/// selection: ncu skips and counts only launches that its filter lets through, and so must the windows.
+void name_kernels(analysis::kernel_selection& selection, const analysis::launch_order& order,
                   profilers::ncu_filter& filter, std::vector<std::string>& notes) {
   std::vector<std::string> names;
   for (const core::kernel_group& group : selection.groups) {
@@ -59,19 +69,18 @@ void name_kernels(const analysis::kernel_selection& selection, const analysis::l
   });
   filter.base = all_mangled ? profilers::kernel_name_base::mangled : profilers::kernel_name_base::demangled;
   std::size_t bytes = 0;
-  for (const std::string& name : names) {
+  for (auto name = names.begin(); name != names.end(); ++name) {
     const std::vector<std::string> spellings =
-        all_mangled ? order.mangled_names.at(name) : std::vector<std::string>{name};
-    for (const std::string& spelling : spellings) {
-      bytes += core::escape_regex(spelling).size() + 1;
-      if (bytes > max_regex_bytes) {
-        notes.push_back(
-            fmt::format("{}: kernel names too long for one command: {} and smaller ones were left out",
-                        selection.stage, core::shorten_middle(name, 80)));
-        return;
-      }
-      filter.kernel_names.push_back(spelling);
+        all_mangled ? order.mangled_names.at(*name) : std::vector<std::string>{*name};
+    for (const std::string& spelling : spellings) bytes += core::escape_regex(spelling).size() + 1;
+    if (bytes > max_regex_bytes) {
+      notes.push_back(
+          fmt::format("{}: kernel names too long for one command: {} and smaller ones were left out",
+                      selection.stage, core::shorten_middle(*name, 80)));
+      leave_out(std::set<std::string>(name, names.end()), selection);
+      return;
     }
+    filter.kernel_names.insert(filter.kernel_names.end(), spellings.begin(), spellings.end());
   }
 }
 
@@ -131,7 +140,11 @@ counter_plan plan_counters(const config::resolved& config, const analysis::run_f
           analysis::order_of_launches(facts.captures, stage, facts.nvtx_domain);
       name_kernels(planned.selection, order, filter, plan.notes);
       planned.windows = analysis::plan_windows(planned.selection, order, limits);
-      if (planned.windows.empty()) planned.seeding_reason = "the timeline's launches of it are in no order";
+      if (planned.windows.empty()) {
+        planned.seeding_reason = planned.selection.groups.empty()
+                                     ? "the names of its kernels are too long for one command"
+                                     : "the timeline's launches of it are in no order";
+      }
     }
     if (planned.windows.empty()) {
       filter.kernel_names.clear();

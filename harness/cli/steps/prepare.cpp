@@ -23,7 +23,8 @@ std::string text_or(const config::resolved& config, std::string_view key, const 
 
 std::vector<artifacts::input_file> input_files(const config::resolved& config) {
   if (config.is_null("model.checkpoint")) return {};
-  return artifacts::describe_inputs(config.text("model.checkpoint"), false);
+  return artifacts::describe_inputs(config.text("model.checkpoint"),
+                                    config.boolean("artifacts.hash_whole_inputs"));
 }
 
 artifacts::run_inputs inputs_of(const step_context& context) {

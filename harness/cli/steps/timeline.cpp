@@ -28,6 +28,7 @@ profilers::capture_request request_of(step_context& context) {
   request.ranges = ranges_of(config);
   request.is_gated = config.boolean("nsys.gating_nvtx");
   request.collector_library = context.parts.collector_library;
+  request.collector_max_bytes = static_cast<std::uint64_t>(config.integer("collector.max_bytes"));
   request.nsys.trace = fmt::format("{}", fmt::join(config.list("nsys.trace"), ","));
   request.nsys.sample = config.text("nsys.sample");
   request.nsys.cpu_context_switches = config.text("nsys.cpuctxsw");

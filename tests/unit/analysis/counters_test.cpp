@@ -192,21 +192,41 @@ TEST(counters, and_the_timeline_name_the_same_operator_of_nested_ones) {
   EXPECT_EQ(find_operator(*figures.stages[1], "request"), nullptr) << "around the stage, not in it";
 }
 
+/// "text (evidence)" of each takeaway of a run with just this stage.
+std::string takeaways_of(const stage_figures& stage) {
+  run_figures figures;
+  figures.stages = {stage};
+  std::string words;
+  for (const takeaway& item : find(run_facts{}, figures).takeaways)
+    words += item.text + " (" + item.evidence + ")\n";
+  return words;
+}
+
 TEST(counters, become_takeaways) {
   stage_figures stage;
   stage.bare.name = "decode_all";
   stage.counters = analyze({launch("big", 1e4, 3e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core")},
                            {group("big", 70), group("slow", 30, "attn.core")});
-  run_figures figures;
   stage.traced = traced_stage{};
-  figures.stages = {stage};
-  std::string words;
-  for (const takeaway& item : find(run_facts{}, figures).takeaways)
-    words += item.text + " (" + item.evidence + ")\n";
+  const std::string words = takeaways_of(stage);
   EXPECT_THAT(
       words,
       HasSubstr("mostly bound by memory. (shares of its GPU time under ncu: memory 70 %, latency 30 %)"));
   EXPECT_THAT(words, HasSubstr("slow is 98 % below its roof. (30 % of its GPU time;"));
+}
+
+TEST(counters, become_takeaways_without_a_timeline) {
+  stage_figures stage;
+  stage.bare.name = "decode_all";
+  stage.counters = analyze({launch("a_slow", 1e4, 1e6, 1), launch("big", 6e4, 1.8e8, 1),
+                            launch("slower", 1.5e4, 1.5e6, 1), launch("slower", 1.5e4, 1.5e6, 1)},
+                           {});
+  stage.traced = measured<traced_stage>::absent("timeline=none was asked for");
+  const std::string words = takeaways_of(stage);
+  EXPECT_THAT(words,
+              HasSubstr("mostly bound by memory. (shares of the counted launches' time under ncu: memory 60 "
+                        "%, latency 40 %)"));
+  EXPECT_THAT(words, HasSubstr("slower is 98 % below its roof. (30 % of the counted launches' time;"));
 }
 
 TEST(kernel_names, lose_what_ncu_leaves_out) {

@@ -161,7 +161,13 @@ TEST(launch_windows, of_launches_that_do_not_match_are_none) {
   EXPECT_THAT(plan_windows({}, decode(2, 2), {}), IsEmpty());
 }
 
-TEST(order_of_launches, is_that_of_the_device_inside_the_stage) {
+std::vector<std::string> names_of(const launch_order& order) {
+  std::vector<std::string> names;
+  for (const std::uint32_t launch : order.launches) names.push_back(order.shapes[launch].kernel_name);
+  return names;
+}
+
+TEST(order_of_launches, is_that_of_the_host_inside_the_stage) {
   core::timeline timeline = timeline_builder()
                                 .range("decode_all", 10, 100)
                                 .kernel("late", 20, 60, 70)
@@ -171,12 +177,33 @@ TEST(order_of_launches, is_that_of_the_device_inside_the_stage) {
                                 .build();
   timeline.kernels[0].shape = timeline.shapes.keep({"late", "_Zlate", {2, 1, 1}});
   const launch_order order = order_of_launches({{"a", std::nullopt, timeline}}, "decode_all", "LLM");
-  ASSERT_THAT(order.launches, SizeIs(3));
-  EXPECT_EQ(order.shapes[order.launches[0]].kernel_name, "early");
-  EXPECT_EQ(order.shapes[order.launches[1]].kernel_name, "late");
-  EXPECT_NE(order.launches[1], order.launches[2]) << "another grid";
+  ASSERT_THAT(names_of(order), ElementsAre("late", "early", "late"));
+  EXPECT_NE(order.launches[0], order.launches[2]) << "another grid";
   EXPECT_THAT(order.mangled_names.at("late"), ElementsAre("_Zlate"));
   EXPECT_THAT(order_of_launches({{"a", std::nullopt, timeline}}, "prefill", "LLM").launches, IsEmpty());
+}
+
+TEST(order_of_launches, does_not_depend_on_which_stream_is_faster) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("decode_all", 0, 100)
+                                      .kernel("b0", 2, 10, 20)
+                                      .kernel("b1", 4, 20, 30)
+                                      .kernel("a0", 1, 40, 50)  // its stream waits for a copy
+                                      .kernel("a1", 3, 50, 60)
+                                      .build();
+  const launch_order order = order_of_launches({{"x", std::nullopt, timeline}}, "decode_all", "LLM");
+  EXPECT_THAT(names_of(order), ElementsAre("a0", "b0", "a1", "b1"));
+}
+
+TEST(order_of_launches, is_that_of_the_device_inside_one_graph) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("decode_all", 0, 100)
+                                      .kernel("second", 1, 30, 40)
+                                      .kernel("first", 1, 20, 30)
+                                      .kernel("of the next replay", 2, 50, 60)
+                                      .build();
+  const launch_order order = order_of_launches({{"x", std::nullopt, timeline}}, "decode_all", "LLM");
+  EXPECT_THAT(names_of(order), ElementsAre("first", "second", "of the next replay"));
 }
 
 TEST(order_of_launches, prefers_the_capture_gated_on_the_stage) {

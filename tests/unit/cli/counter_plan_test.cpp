@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -114,24 +115,71 @@ TEST(counter_plan, takes_filters_of_stages_only) {
                core::bad_input);
 }
 
+/// Changes the names of a timeline's kernels.
+template <typename callable>
+void rename(core::timeline& timeline, callable change) {
+  for (core::kernel_execution& kernel : timeline.kernels) {
+    core::kernel_shape shape = *kernel.shape;
+    change(shape);
+    kernel.shape = timeline.shapes.keep(shape);
+  }
+}
+
 TEST(counter_plan, falls_back_to_demangled_names_and_leaves_out_what_no_command_can_hold) {
   analysis::run_facts facts = recorded_run();
   core::timeline& timeline = facts.captures[0].timeline;
-  const auto rename = [&](auto change) {
-    for (core::kernel_execution& kernel : timeline.kernels) {
-      core::kernel_shape shape = *kernel.shape;
-      change(shape);
-      kernel.shape = timeline.shapes.keep(shape);
-    }
-  };
-  rename([](core::kernel_shape& shape) { shape.mangled_name = {}; });
+  rename(timeline, [](core::kernel_shape& shape) { shape.mangled_name = {}; });
   counter_plan plan = plan_counters(config_of(), facts, analysis::analyze_run(facts));
   EXPECT_EQ(plan.sessions[0].filter.base, profilers::kernel_name_base::demangled);
   EXPECT_THAT(plan.sessions[0].filter.kernel_names, Each(HasSubstr("profgate::llm::cuda::")));
   const std::string endless(200'000, 'k');
-  rename([&](core::kernel_shape& shape) { shape.name = endless; });
+  rename(timeline, [&](core::kernel_shape& shape) { shape.name = endless; });
   plan = plan_counters(config_of(), facts, analysis::analyze_run(facts));
   EXPECT_THAT(plan.notes, Contains(HasSubstr("too long for one command")));
+  EXPECT_THAT(plan.stages[0].seeding_reason, HasSubstr("too long for one command"));
+  EXPECT_THAT(plan.sessions[0].filter.kernel_names, IsEmpty());
+  EXPECT_EQ(plan.sessions[0].filter.skip, 0) << "the stage's first launches";
+}
+
+TEST(counter_plan, skips_only_launches_that_the_filter_by_name_lets_through) {
+  analysis::run_facts facts = recorded_run();
+  const counter_plan whole = plan_counters(config_of(), facts, analysis::analyze_run(facts));
+  const std::vector<core::kernel_group>& chosen = whole.stages[0].selection.groups;
+  const auto second = std::find_if(chosen.begin(), chosen.end(), [&](const core::kernel_group& group) {
+    return group.kernel_name != chosen.front().kernel_name;
+  });
+  ASSERT_NE(second, chosen.end());
+  const std::string endless(200'000, 'k');
+  rename(facts.captures[0].timeline, [&](core::kernel_shape& shape) {
+    shape.mangled_name = {};
+    if (shape.name == second->kernel_name) shape.name = endless;
+  });
+
+  const counter_plan plan = plan_counters(config_of(), facts, analysis::analyze_run(facts));
+  const analysis::kernel_selection& selection = plan.stages[0].selection;
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("decode_all: kernel names too long for one command")));
+  EXPECT_LT(selection.share_ratio(), whole.stages[0].selection.share_ratio());
+  const std::vector<std::string>& names = plan.sessions[0].filter.kernel_names;
+  EXPECT_THAT(names, ElementsAre(chosen.front().kernel_name));
+  for (const core::kernel_group& group : selection.groups) EXPECT_THAT(names, Contains(group.kernel_name));
+
+  const analysis::launch_order order = analysis::order_of_launches(facts.captures, "decode_all", "LLM");
+  std::vector<analysis::launch_shape> let_through;
+  for (const std::uint32_t launch : order.launches) {
+    if (order.shapes[launch].kernel_name == names.front()) let_through.push_back(order.shapes[launch]);
+  }
+  const core::kernel_group& largest = selection.groups.front();
+  for (const profilers::counter_session& session : plan.sessions) {
+    if (session.what != "decode_all") continue;
+    const auto start = static_cast<std::size_t>(session.filter.skip);
+    const auto end = start + static_cast<std::size_t>(session.filter.count);
+    ASSERT_LE(end, let_through.size());
+    const bool is_counted =
+        std::any_of(let_through.begin() + static_cast<std::ptrdiff_t>(start),
+                    let_through.begin() + static_cast<std::ptrdiff_t>(end),
+                    [&](const analysis::launch_shape& shape) { return shape.grid == largest.grid; });
+    EXPECT_TRUE(is_counted) << "skip " << start << " of " << let_through.size();
+  }
 }
 
 core::workload_result result_with(std::int64_t weights, std::int64_t cache) {

@@ -11,6 +11,8 @@ using ::testing::HasSubstr;
 machine_facts healthy() {
   machine_facts facts;
   facts.driver_version = "580.95.05";
+  facts.driver_cuda_version = "13.0";
+  facts.engine_cuda_version = "13.0";
   facts.gpu_names = {"NVIDIA H200"};
   facts.nsys = {{"/opt/nsys", "2025.3.1"}};
   facts.nsys_importer.path = "/opt/QdstrmImporter";
@@ -56,6 +58,36 @@ TEST(doctor, knows_versions_that_are_too_old) {
   EXPECT_EQ(find(facts, "driver").state, health::degraded);
   EXPECT_EQ(find(facts, "nsys").state, health::degraded);
   EXPECT_EQ(find(facts, "ncu").state, health::degraded);
+}
+
+TEST(doctor, compares_the_driver_with_the_cuda_that_the_engine_was_built_with) {
+  machine_facts facts = healthy();
+  facts.driver_version = "570.26";
+  facts.driver_cuda_version = "12.8";
+  EXPECT_EQ(find(facts, "driver").state, health::broken);
+  EXPECT_THAT(find(facts, "driver").finding, HasSubstr("driver 570.26 supports CUDA up to 12.8"));
+  EXPECT_THAT(find(facts, "driver").remedy, HasSubstr("one that supports CUDA 13.0"));
+  facts.engine_cuda_version.reset();
+  EXPECT_EQ(find(facts, "driver").state, health::good) << "no part of profgate needs CUDA 13 then";
+  facts = healthy();
+  facts.engine_cuda_version = "13.2";
+  EXPECT_EQ(find(facts, "driver").state, health::good) << "releases of one major version are compatible";
+  facts.driver_cuda_version.reset();
+  EXPECT_EQ(find(facts, "driver").state, health::good) << "NVML did not tell";
+}
+
+TEST(doctor, calls_a_tool_that_does_not_say_its_version_broken) {
+  machine_facts facts = healthy();
+  facts.nsys.reset();
+  facts.nsys_fault = {{"/opt/nsys --version does not work", "install it again"}};
+  facts.ncu.reset();
+  facts.ncu_fault = {{"/opt/ncu --version does not work", "install it again"}};
+  for (const std::string tool : {"nsys", "ncu"}) {
+    EXPECT_EQ(find(facts, tool).state, health::broken);
+    EXPECT_EQ(find(facts, tool).finding, "/opt/" + tool + " --version does not work");
+    EXPECT_EQ(find(facts, tool).remedy, "install it again");
+  }
+  EXPECT_THAT(find(facts, "nsys importer").finding, HasSubstr("nsys itself does not work"));
 }
 
 TEST(doctor, tells_an_absent_importer_from_one_that_misses_a_library) {

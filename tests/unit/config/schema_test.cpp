@@ -37,6 +37,8 @@ TEST(schema, tells_keys_from_sections) {
 
 TEST(schema, says_what_a_key_accepts) {
   EXPECT_EQ(accepted_values(*find_row("run.mode")), "one of: deep, light");
+  EXPECT_EQ(accepted_values(*find_row("ncu.replay_mode")), "one of: kernel, application")
+      << "range and app-range give no row a kernel";
   EXPECT_EQ(accepted_values(*find_row("stage1.warmup")), "a whole number from 0 to 100");
   EXPECT_EQ(accepted_values(*find_row("model.checkpoint")), "the path of an input, or null");
 }

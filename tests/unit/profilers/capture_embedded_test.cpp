@@ -44,7 +44,9 @@ TEST_F(capture_embedded, notes_dropped_ranges_and_several_processes) {
   m_request.collector_max_bytes = 200000;
   const profilers::capture_result result = capture();
   EXPECT_EQ(result.files.size(), 2U);
-  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("ranges did not fit"), HasSubstr("2 processes used NVTX")));
+  EXPECT_THAT(result.notes, ElementsAre(AllOf(HasSubstr("ranges did not fit"),
+                                              HasSubstr("raise collector.max_bytes, which is 200000")),
+                                        HasSubstr("2 processes used NVTX")));
 }
 
 #ifdef FAKE_CUPTI_LIBRARY

@@ -30,10 +30,10 @@ struct bare_facts {
   std::optional<std::int64_t> peak_rss_bytes;  ///< the operating system's own figure for the process
 };
 
-/// One traced run of the workload. With gating there is one a stage.
+/// One traced run of the workload. With gating nsys needs one a stage, the embedded collector one in all.
 struct capture {
   std::string name;                 ///< e.g. "nsys/run.sqlite"
-  std::optional<std::string> gate;  ///< the stage it was gated on
+  std::optional<std::string> gate;  ///< the stage it was gated on, or several: "decode_all, prefill"
   core::timeline timeline;
 };
 

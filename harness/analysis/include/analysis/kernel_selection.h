@@ -46,7 +46,7 @@ struct launch_shape {
   }
 };
 
-/// Launches of a stage in the order in which they ran.
+/// Launches of a stage in the order in which the host made them, which is that of ncu.
 struct launch_order {
   std::vector<launch_shape> shapes;     ///< each once
   std::vector<std::uint32_t> launches;  ///< indices into `shapes`
