@@ -25,11 +25,11 @@ std::string in_words(const std::vector<std::pair<double, std::string>>& shares) 
   return words;
 }
 
-/// The largest kernel that stays well below its roof.
+/// The largest kernel that stays well below its roof; one that fills another pipe has no room up to it.
 const counted_kernel* farthest_from_its_roof(const stage_counters& counters) {
   for (const counted_kernel& kernel : counters.kernels) {
     if (!kernel.share_ratio || *kernel.share_ratio < large_share_ratio || !kernel.roof_ratio) continue;
-    if (*kernel.roof_ratio < bound_ratio) return &kernel;
+    if (*kernel.roof_ratio < bound_ratio && *kernel.bound != "compute") return &kernel;
   }
   return nullptr;
 }

@@ -168,6 +168,16 @@ json column(const json& rows, const std::string& key) {
   return values;
 }
 
+json distinct(const json& rows, const std::string& key) {
+  json values = json::array();
+  for (const json& row : rows) {
+    const json& value = member(row, key);
+    if (!value.is_null() && std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(value);
+  }
+  return values;
+}
+
 json having(const json& rows, const std::string& key) {
   json measured = json::array();
   for (const json& row : rows) {

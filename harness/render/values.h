@@ -40,6 +40,9 @@ std::string link_target(const std::string& path);
 /// The field `key` of every row.
 nlohmann::json column(const nlohmann::json& rows, const std::string& key);
 
+/// What the field `key` of the rows says, each once, in order; what was not measured says nothing.
+nlohmann::json distinct(const nlohmann::json& rows, const std::string& key);
+
 /// The rows whose field `key` was measured.
 nlohmann::json having(const nlohmann::json& rows, const std::string& key);
 

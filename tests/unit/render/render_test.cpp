@@ -60,6 +60,12 @@ TEST(templates, pick_the_rows_that_were_measured) {
             "ac\n");
 }
 
+TEST(templates, list_each_value_of_a_column_once) {
+  EXPECT_EQ(show(R"({"rows": [{"x": "a"}, {"x": null}, {"x": "b"}, {"x": "a"}]})",
+                 "{% for x in distinct(rows, \"x\") %}{{ x }}{% endfor %}\n"),
+            "ab\n");
+}
+
 TEST(templates, show_why_a_value_is_missing) {
   const std::string json =
       R"({"o": {"x": null, "y": null, "not_measured": {"x": "no <gpu>", "y": "no <gpu>"}}})";
