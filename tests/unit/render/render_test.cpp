@@ -9,6 +9,7 @@
 
 #include "analysis/profile.h"
 #include "core/error.h"
+#include "core/escape.h"
 #include "golden_cases.h"
 
 namespace profgate::render {
@@ -162,6 +163,22 @@ TEST(stakeholder_summary, has_its_sections_and_kernels_only_where_there_are_some
   const auto all = headings_of("stakeholder_summary.md");
   for (std::size_t i = 0; i + 1 < all.size(); ++i) EXPECT_EQ(all[i], without_kernels);
   EXPECT_EQ(all.back(), with_kernels);
+}
+
+TEST(render_reports, every_report_says_why_there_are_no_counters) {
+  const std::string reason = "the driver gives GPU counters to <administrators> only (ERR_NVGPUCTRPERM)";
+  analysis::run_facts facts = golden_cases().back().facts;
+  facts.counters = {};
+  facts.counters.absent_reason = reason;
+  facts.steps[3] = {"counters", core::step_state::skipped, reason, "run as root", {}, "ncu", "2025.3.1", {}};
+  std::map<std::string, std::string> text_of;
+  render_reports(analysis::profile_json(facts), PROFGATE_TEMPLATES_DIR, "",
+                 [&](const fs::path& path, std::string_view text) { text_of[path.string()] = text; });
+  for (const report& entry : reports()) {
+    EXPECT_THAT(text_of[entry.output_file], ::testing::HasSubstr(core::escape_markdown(reason)))
+        << entry.output_file;
+  }
+  EXPECT_THAT(text_of["report.html"], ::testing::HasSubstr(core::escape_html(reason)));
 }
 
 TEST(report, has_the_same_structure_for_every_run) {
