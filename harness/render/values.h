@@ -28,7 +28,7 @@ std::string formatted(double value, const std::string& format);
 /// Why `object[key]` is null, not escaped.
 std::string reason_of(const nlohmann::json& object, const std::string& key);
 
-/// A kernel's or operator's name escaped for Markdown, shortened in the middle where nobody reads that far.
+/// A kernel's or operator's short_name(), escaped for Markdown.
 std::string markdown_name(const std::string& name);
 
 /// One line that holds no control character and no fence of a code block.

@@ -94,6 +94,35 @@ TEST(templates, shorten_names_and_escape_links_and_html) {
   EXPECT_EQ(show(json, "{{ html(h) }}\n"), "&lt;b&gt;\n");
 }
 
+TEST(templates, tell_kernels_apart_whose_short_names_are_alike) {
+  const auto kernel = [](char middle, std::size_t length) {
+    return "void f<" + std::string(length, middle) + ">(T)";
+  };
+  const auto long_name = [&](char middle) {
+    return std::string(100, 'a') + kernel(middle, 300) + std::string(100, 'z');
+  };
+  const std::string json = R"({"kernels": {"overall": [{"kernel_name": ")" + long_name('x') +
+                           R"("}, {"kernel_name": ")" + long_name('y') + R"("}, {"kernel_name": ")" +
+                           kernel('x', 3) + R"("}, {"kernel_name": ")" + kernel('x', 300) +
+                           R"("}]}, "stages": [{"kernels": [{"kernel_name": ")" + long_name('y') +
+                           R"("}, {"kernel_name": ")" + long_name('x') + R"("}]}]})";
+  std::istringstream lines(
+      show(json,
+           "{% for k in kernels.overall %}{{ cell(k, \"kernel_name\", \"name\") }}\n{% endfor %}"
+           "{% for s in stages %}{% for k in s.kernels %}{{ cell(k, \"kernel_name\", \"name\") }}\n"
+           "{% endfor %}{% endfor %}"));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) names.push_back(line);
+  ASSERT_EQ(names.size(), 6U);
+  EXPECT_THAT(names[0], ::testing::EndsWith("zzz (1 of 2 alike)"));
+  EXPECT_THAT(names[1], ::testing::EndsWith("zzz (2 of 2 alike)"));
+  EXPECT_LE(names[1].size(), 160U);
+  EXPECT_EQ(names[2], "void f&lt;xxx&gt;(T)");
+  EXPECT_THAT(names[3], ::testing::Not(::testing::HasSubstr("alike"))) << "cut, but like no other";
+  EXPECT_EQ(names[4], names[1]) << "the same in every table";
+  EXPECT_EQ(names[5], names[0]);
+}
+
 TEST(templates, line_up_tables_and_drop_spare_blank_lines) {
   EXPECT_EQ(show("{}", "\n# T\n\n\n\n|a|number|\n|---|---:|\n| long\\|er | 7 |\n|é|12|\n\n\n"),
             "# T\n\n"
