@@ -15,6 +15,10 @@ constexpr const char* dram_rate = "dram__bytes.sum.per_second";
 constexpr const char* warps_active = "sm__warps_active.avg.pct_of_peak_sustained_active";
 constexpr const char* waves_metric = "launch__waves_per_multiprocessor";
 constexpr const char* scheduler_cycles = "smsp__cycles_elapsed.avg";
+constexpr const char* sm_throughput = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
+/// Of matrix instructions alone: sm__pipe_tensor_cycles_active holds packed half-precision ones as well.
+constexpr const char* tensor_cycles =
+    "sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.sum";
 
 /// One kind of arithmetic: instructions of each thread, times the operations in one.
 struct instruction_kind {
@@ -72,9 +76,39 @@ std::optional<double> executed(const metric_values& metrics, const char* operati
   return rate && cycles ? std::optional(*rate * *cycles) : std::nullopt;
 }
 
-void add_part(const char* part, std::string& parts) {
-  if (parts.find(part) != std::string::npos) return;
-  parts += (parts.empty() ? "" : ", ") + std::string(part);
+/// Adds to a list in words, once: "fp16" is no part of "tensor fp16".
+void add_part(const std::string& part, std::string& parts) {
+  if ((", " + parts + ",").find(", " + part + ",") != std::string::npos) return;
+  parts += (parts.empty() ? "" : ", ") + part;
+}
+
+struct tensor_work {
+  double flops = 0;
+  std::string counted;  ///< types; empty: none
+  std::string uncounted;
+};
+
+tensor_work tensor_work_of(const metric_values& metrics) {
+  tensor_work work;
+  for (const tensor_kind& kind : tensors) {
+    const auto operations = find(metrics, kind.metric);
+    work.flops += operations.value_or(0);
+    add_part(kind.part, operations ? work.counted : work.uncounted);
+  }
+  return work;
+}
+
+/// Why the kernel may have multiplied on tensor cores what nobody counted; empty: it has not.
+std::string why_tensor_work_is_unknown(const metric_values& metrics, const tensor_work& work) {
+  if (work.flops > 0) return "";
+  const auto cycles = find(metrics, tensor_cycles);
+  if (cycles.value_or(0) > 0) {
+    return fmt::format("its tensor cores worked on none of what ncu counted ({}); not counted: {}",
+                       work.counted, work.uncounted.empty() ? "integers" : work.uncounted);
+  }
+  if (cycles || work.uncounted.empty()) return "";
+  return fmt::format("ncu counted {} alone on tensor cores, and not {}, nor {}, which would rule them out",
+                     work.counted, work.uncounted, tensor_cycles);
 }
 
 }  // namespace
@@ -102,16 +136,16 @@ measured<double> waves_of(const metric_values& metrics) {
   return value_of(metrics, waves_metric);
 }
 
+measured<double> sm_throughput_ratio_of(const metric_values& metrics) {
+  const measured<double> percent = value_of(metrics, sm_throughput);
+  return percent ? measured<double>(*percent / 100) : percent;
+}
+
 counted_flops flops_of(const metric_values& metrics) {
+  const tensor_work on_tensor_cores = tensor_work_of(metrics);
   counted_flops result;
-  double flops = 0;
-  for (const tensor_kind& kind : tensors) {
-    const auto operations = find(metrics, kind.metric);
-    if (!operations) continue;
-    flops += *operations;
-    add_part(kind.part, result.parts);
-  }
-  const bool has_tensors = !result.parts.empty();
+  result.parts = on_tensor_cores.counted;
+  double flops = on_tensor_cores.flops;
   for (const instruction_kind& kind : instructions) {
     const auto count = executed(metrics, kind.operation);
     if (!count) continue;
@@ -120,18 +154,19 @@ counted_flops flops_of(const metric_values& metrics) {
   }
   // With only one of the two a product on the other would look like no arithmetic at all.
   const bool has_fp32 = executed(metrics, "ffma").has_value();
-  if (has_tensors && has_fp32) {
-    result.flops = flops;
-  } else {
+  if (on_tensor_cores.counted.empty() || !has_fp32) {
     result.flops = measured<double>::absent(
         fmt::format("ncu did not count {}", has_fp32 ? tensors.front().metric : instruction_sum("ffma")));
+    return result;
   }
+  const std::string reason = why_tensor_work_is_unknown(metrics, on_tensor_cores);
+  result.flops = reason.empty() ? measured<double>(flops) : measured<double>::absent(reason);
   return result;
 }
 
 std::vector<std::string> needed_metrics() {
-  std::vector<std::string> names = {time_sum,     dram_read,    dram_write,      dram_rate,
-                                    warps_active, waves_metric, scheduler_cycles};
+  std::vector<std::string> names = {time_sum,     dram_read,        dram_write,    dram_rate,    warps_active,
+                                    waves_metric, scheduler_cycles, sm_throughput, tensor_cycles};
   for (const tensor_kind& kind : tensors) names.emplace_back(kind.metric);
   for (const instruction_kind& kind : instructions) {
     names.push_back(instruction_sum(kind.operation));

@@ -48,10 +48,17 @@ void judge(counted_kernel& kernel) {
     return;
   }
   kernel.roof_ratio = std::max(*compute, *memory);
-  const std::string reached = fmt::format("{} of the FLOP/s ceiling, {} of the bandwidth ceiling",
-                                          percent(*compute), percent(*memory));
-  if (*kernel.roof_ratio >= bound_ratio) {
-    kernel.bound = std::string(*compute > *memory ? "compute" : "memory");
+  std::string reached = fmt::format("{} of the FLOP/s ceiling, {} of the bandwidth ceiling",
+                                    percent(*compute), percent(*memory));
+  // The ceiling is that of matrix products in the model's type: a kernel that fills another pipe stays far
+  // below it.
+  double arithmetic = *compute;
+  if (const measured<double>& busiest = kernel.sm_throughput_ratio) {
+    arithmetic = std::max(arithmetic, *busiest);
+    reached += fmt::format(", {} of the SMs' peak throughput", percent(*busiest));
+  }
+  if (std::max(arithmetic, *memory) >= bound_ratio) {
+    kernel.bound = std::string(arithmetic > *memory ? "compute" : "memory");
     kernel.evidence = reached;
     return;
   }
@@ -70,6 +77,7 @@ counted_kernel figures_of(const std::vector<const core::kernel_counters*>& launc
   kernel.dram_bytes = mean_of(launches, dram_bytes_of);
   kernel.flops = mean_of(launches, [](const metric_values& metrics) { return flops_of(metrics).flops; });
   kernel.flops_parts = flops_of(launches.front()->metrics).parts;
+  kernel.sm_throughput_ratio = mean_of(launches, sm_throughput_ratio_of);
   kernel.occupancy_ratio = mean_of(launches, occupancy_ratio_of);
   kernel.waves = mean_of(launches, waves_of);
   kernel.flops_per_s = per_second(kernel.flops, kernel.duration_ns);

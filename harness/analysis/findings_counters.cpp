@@ -47,14 +47,14 @@ class weighing {
   double m_counted_ns = 0;
 };
 
-/// The largest kernel that stays well below its roof.
+/// The largest kernel that stays well below its roof; one that fills another pipe has no room up to it.
 const counted_kernel* farthest_from_its_roof(const stage_counters& counters, const weighing& weights) {
   const counted_kernel* largest = nullptr;
   double largest_share_ratio = 0;
   for (const counted_kernel& kernel : counters.kernels) {
     const measured<double> share_ratio = weights.share_ratio(kernel);
     if (!share_ratio || *share_ratio < large_share_ratio || *share_ratio <= largest_share_ratio) continue;
-    if (!kernel.roof_ratio || *kernel.roof_ratio >= bound_ratio) continue;
+    if (!kernel.roof_ratio || *kernel.roof_ratio >= bound_ratio || *kernel.bound == "compute") continue;
     largest = &kernel;
     largest_share_ratio = *share_ratio;
   }

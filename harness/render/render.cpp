@@ -4,6 +4,7 @@
 
 #include "analysis/profile.h"
 #include "report_page.h"
+#include "short_names.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
 
@@ -22,7 +23,9 @@ const std::vector<report>& reports() {
 
 std::string render_text(std::string_view profile_json_text, std::string_view template_text,
                         const std::string& template_file) {
-  return tidy_markdown(fill_template(nlohmann::json::parse(profile_json_text), template_text, template_file));
+  nlohmann::json profile = nlohmann::json::parse(profile_json_text);
+  tell_short_names_apart(profile);
+  return tidy_markdown(fill_template(profile, template_text, template_file));
 }
 
 std::vector<std::filesystem::path> render_reports(std::string_view profile_json_text,

@@ -39,6 +39,8 @@ void add_callbacks(inja::Environment& environment) {
   });
   environment.add_callback("column", 2,
                            [](inja::Arguments& a) { return column(*a.at(0), text_argument(a, 1)); });
+  environment.add_callback("distinct", 2,
+                           [](inja::Arguments& a) { return distinct(*a.at(0), text_argument(a, 1)); });
   environment.add_callback("having", 2,
                            [](inja::Arguments& a) { return having(*a.at(0), text_argument(a, 1)); });
   environment.add_callback("reasons", 2, [](inja::Arguments& a) { return reasons(*a.at(0), *a.at(1)); });

@@ -14,13 +14,12 @@
 #include "core/escape.h"
 #include "core/units.h"
 #include "drawing.h"
+#include "short_names.h"
 
 namespace profgate::render {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t longest_name_bytes = 160;
 
 std::string scaled(double value, const char* unit) {
   static constexpr const char* prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
@@ -122,13 +121,13 @@ std::string html_cell(const json& object, const std::string& key, const std::str
   const json& value = member(object, key);
   if (value.is_null()) return empty_cell;
   if (value.is_string()) {
-    return core::escape_html(core::shorten_middle(value.get<std::string>(), longest_name_bytes));
+    return core::escape_html(short_name(value.get<std::string>()));
   }
   return core::escape_html(format_value(value, format));
 }
 
 std::string markdown_name(const std::string& name) {
-  return core::escape_markdown(core::shorten_middle(name, longest_name_bytes));
+  return core::escape_markdown(short_name(name));
 }
 
 std::string one_plain_line(const std::string& text) {
@@ -165,6 +164,16 @@ std::string link_target(const std::string& path) {
 json column(const json& rows, const std::string& key) {
   json values = json::array();
   for (const json& row : rows) values.push_back(member(row, key));
+  return values;
+}
+
+json distinct(const json& rows, const std::string& key) {
+  json values = json::array();
+  for (const json& row : rows) {
+    const json& value = member(row, key);
+    if (!value.is_null() && std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(value);
+  }
   return values;
 }
 

@@ -28,7 +28,7 @@ std::string formatted(double value, const std::string& format);
 /// Why `object[key]` is null, not escaped.
 std::string reason_of(const nlohmann::json& object, const std::string& key);
 
-/// A kernel's or operator's name escaped for Markdown, shortened in the middle where nobody reads that far.
+/// A kernel's or operator's short_name(), escaped for Markdown.
 std::string markdown_name(const std::string& name);
 
 /// One line that holds no control character and no fence of a code block.
@@ -39,6 +39,9 @@ std::string link_target(const std::string& path);
 
 /// The field `key` of every row.
 nlohmann::json column(const nlohmann::json& rows, const std::string& key);
+
+/// What the field `key` of the rows says, each once, in order; what was not measured says nothing.
+nlohmann::json distinct(const nlohmann::json& rows, const std::string& key);
 
 /// The rows whose field `key` was measured.
 nlohmann::json having(const nlohmann::json& rows, const std::string& key);

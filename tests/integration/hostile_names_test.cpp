@@ -128,6 +128,33 @@ void expect_sound_markdown(const std::string& text, const std::string& file) {
   EXPECT_THAT(text, Not(HasSubstr("</table"))) << file;
 }
 
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// No name ends a tag or begins one: each element that the page opens it closes, and it has no script.
+void expect_sound_html(const std::string& page) {
+  for (const char c : page) {
+    const bool is_blank = c == '\n' || c == '\r' || c == '\t';
+    ASSERT_TRUE((static_cast<unsigned char>(c) >= 0x20 || is_blank) && c != 0x7F);
+  }
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  for (const std::string element : {"table", "tr", "td", "section"}) {
+    EXPECT_EQ(occurrences(page, "<" + element + ">") + occurrences(page, "<" + element + " "),
+              occurrences(page, "</" + element + ">"))
+        << element;
+  }
+  for (const std::string& name : hostile_names) {
+    const std::string escaped = core::escape_html(name);
+    EXPECT_THAT(page, HasSubstr(escaped));
+    if (escaped != name) {
+      EXPECT_THAT(page, Not(HasSubstr(name)));
+    }
+  }
+}
+
 class hostile_names_test : public pair_fixture {
  protected:
   void SetUp() override {
@@ -196,6 +223,7 @@ TEST_F(hostile_names_test, reach_every_report_intact_and_escaped) {
     EXPECT_THAT(get("ncu/regions/report.md"), HasSubstr(core::escape_markdown(name)));
   }
   EXPECT_THAT(get("kernels.md"), HasSubstr("long\\_kkkkkkkkkk"));
+  expect_sound_html(get("report.html"));
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "core/escape.h"
 #include "pair_fixture.h"
+#include "parsers/nsys_csv.h"
 
 /// A whole run of llama-3.1-8b on an H200, analysed again: what profgate said there, it says here.
 namespace profgate::integration {
@@ -54,17 +59,128 @@ json figures_of(const fs::path& file) {
   return profile;
 }
 
-class recorded_bundle : public pair_fixture {};
+/// The cells of a Markdown table's row, without the blanks around them.
+std::vector<std::string> cells_of(const std::string& row) {
+  std::vector<std::string> cells;
+  std::string cell;
+  for (std::size_t i = 1; i < row.size(); ++i) {
+    if (row[i] != '|' || row[i - 1] == '\\') {
+      cell += row[i];
+      continue;
+    }
+    const std::size_t first = std::min(cell.find_first_not_of(' '), cell.size());
+    cells.push_back(cell.substr(first, cell.find_last_not_of(' ') + 1 - first));
+    cell.clear();
+  }
+  return cells;
+}
+
+struct shown_kernel {
+  std::string name;  ///< escaped, and cut where it is long
+  std::int64_t total_ns = 0;
+  std::int64_t calls = 0;
+};
+
+/// The first table under a heading of kernels.md, by the names of its columns.
+std::vector<shown_kernel> kernels_under(const std::string& heading, const fs::path& kernels_md) {
+  std::ifstream lines(kernels_md);
+  std::string line;
+  while (line != heading && std::getline(lines, line)) continue;
+  while (!line.starts_with("| kernel_name") && std::getline(lines, line)) continue;
+  const std::vector<std::string> columns = cells_of(line);
+  std::getline(lines, line);  // the rule below the columns' names
+  std::vector<shown_kernel> kernels;
+  while (std::getline(lines, line) && line.starts_with('|')) {
+    const std::vector<std::string> cells = cells_of(line);
+    EXPECT_EQ(cells.size(), columns.size()) << line;
+    std::map<std::string, std::string> row;
+    for (std::size_t i = 0; i < std::min(cells.size(), columns.size()); ++i) row[columns[i]] = cells[i];
+    std::string total = row["total_ms"];  // six decimals: nanoseconds
+    EXPECT_EQ(total.size() - total.find('.'), 7U) << line;
+    total.erase(total.find('.'), 1);
+    kernels.push_back({row["kernel_name"], std::stoll(total), std::stoll(row["calls"])});
+  }
+  return kernels;
+}
+
+/// What nsys itself summed over these captures, largest first.
+std::vector<core::kernel_record> summed_by_nsys(const std::vector<const char*>& reports) {
+  std::map<std::string, core::kernel_record> by_name;
+  for (const char* report : reports) {
+    for (const core::kernel_record& kernel : parsers::read_kernel_sum_csv(recorded / "nsys" / report)) {
+      core::kernel_record& sum = by_name[kernel.kernel_name];
+      sum.kernel_name = kernel.kernel_name;
+      sum.total_ns += kernel.total_ns;
+      sum.calls += kernel.calls;
+    }
+  }
+  std::vector<core::kernel_record> kernels;
+  for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
+  std::sort(kernels.begin(), kernels.end(),
+            [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
+  return kernels;
+}
+
+/// Whether a name as kernels.md shows it can be this one: what is left of it on both sides of the cut.
+bool is_name_of(std::string shown, const std::string& whole) {
+  if (shown.ends_with(" alike)")) shown.erase(shown.rfind(" ("));
+  const std::string expected = core::escape_markdown(whole);
+  const std::string ellipsis = "\u2026";
+  const std::size_t cut = shown.find(ellipsis);
+  if (cut == std::string::npos) return shown == expected;
+  return expected.starts_with(shown.substr(0, cut)) &&
+         expected.ends_with(shown.substr(cut + ellipsis.size()));
+}
+
+void expect_as_nsys_summed(const std::vector<shown_kernel>& shown,
+                           const std::vector<core::kernel_record>& expected) {
+  ASSERT_EQ(shown.size(), expected.size());
+  ASSERT_FALSE(shown.empty());
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    EXPECT_TRUE(is_name_of(shown[i].name, expected[i].kernel_name))
+        << shown[i].name << " and " << expected[i].kernel_name;
+    EXPECT_EQ(shown[i].total_ns, expected[i].total_ns) << shown[i].name;
+    EXPECT_EQ(shown[i].calls, expected[i].calls) << shown[i].name;
+    EXPECT_TRUE(names.insert(shown[i].name).second) << "two rows look the same: " << shown[i].name;
+  }
+}
+
+class recorded_bundle : public pair_fixture {
+ protected:
+  void SetUp() override {
+    pair_fixture::SetUp();
+    m_run = m_project / "20261115-120738-llama-3.1-8b.decode-b1";
+    fs::copy(recorded, m_run, fs::copy_options::recursive);
+    const command_result result = profgate({"analyze", m_run.string()});
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+  }
+  fs::path m_run;
+};
+
+TEST_F(recorded_bundle, shows_each_kernel_with_the_sums_of_nsys) {
+  const char* const prefill = "run.prefill_cuda_gpu_kern_sum.csv";
+  const char* const decode = "run_cuda_gpu_kern_sum.csv";
+  const fs::path shown = m_run / "kernels.md";
+  {
+    SCOPED_TRACE("Overall");
+    expect_as_nsys_summed(kernels_under("## Overall", shown), summed_by_nsys({prefill, decode}));
+  }
+  {
+    SCOPED_TRACE("prefill");
+    expect_as_nsys_summed(kernels_under("## prefill", shown), summed_by_nsys({prefill}));
+  }
+  {
+    SCOPED_TRACE("decode_all");
+    expect_as_nsys_summed(kernels_under("## decode\\_all", shown), summed_by_nsys({decode}));
+  }
+}
 
 TEST_F(recorded_bundle, is_analysed_as_on_the_day_of_its_recording) {
-  const fs::path run = m_project / "20261115-120738-llama-3.1-8b.decode-b1";
-  fs::copy(recorded, run, fs::copy_options::recursive);
-  const command_result result = profgate({"analyze", run.string()});
-  ASSERT_EQ(result.exit_code, 0) << result.output;
   std::vector<std::string> found;
-  differences(figures_of(recorded / "profile.json"), figures_of(run / "profile.json"), "", found);
+  differences(figures_of(recorded / "profile.json"), figures_of(m_run / "profile.json"), "", found);
   if (std::getenv("PROFGATE_UPDATE_GOLDENS") != nullptr) {
-    fs::copy_file(run / "profile.json", recorded / "profile.json", fs::copy_options::overwrite_existing);
+    fs::copy_file(m_run / "profile.json", recorded / "profile.json", fs::copy_options::overwrite_existing);
   }
   EXPECT_THAT(found, ::testing::IsEmpty())
       << "if that is meant, run this test with PROFGATE_UPDATE_GOLDENS=1";

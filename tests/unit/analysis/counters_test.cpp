@@ -15,12 +15,15 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 const std::vector<std::string> stages = {"prefill", "decode_all"};
 const ceilings roofs{measured<double>(1e14), measured<double>(4e12)};
+constexpr const char* tensor_cycles =
+    "sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.sum";
 
-/// 10 µs, `bytes` from DRAM and `ffma` fused multiply-adds.
+/// As the light set counts: `bytes` from DRAM and `ffma` fused multiply-adds, none of them on tensor cores.
 core::kernel_counters launch(const std::string& name, double time_ns, double bytes, double ffma,
                              const std::string& op = "mlp.down") {
   core::kernel_counters counted;
@@ -32,6 +35,7 @@ core::kernel_counters launch(const std::string& name, double time_ns, double byt
                      {"dram__bytes_read.sum", bytes},
                      {"dram__bytes_write.sum", 0},
                      {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0},
+                     {tensor_cycles, 0},
                      {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", ffma},
                      {"sm__warps_active.avg.pct_of_peak_sustained_active", 25},
                      {"launch__waves_per_multiprocessor", 0.48}};
@@ -138,11 +142,68 @@ TEST(counters, take_the_rates_of_the_roofline_set_where_there_are_no_sums) {
       {"dram__bytes.sum.per_second", 1252038095238.10},
       {"smsp__cycles_elapsed.avg", 13164.73},
       {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0},
+      {tensor_cycles, 0},
       {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.per_cycle_elapsed", 284.07}};
   EXPECT_NEAR(*flops_of(metrics).flops, 2.0 * 3739648, 2e-5 * 2 * 3739648);
   EXPECT_NEAR(*dram_bytes_of(metrics), 8413696, 1);
   EXPECT_EQ(flops_of(metrics).parts, "tensor bf16, fp32");
   EXPECT_THAT(flops_of({{"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 5}}).flops.reason(), HasSubstr("ffma"));
+}
+
+TEST(counters, withhold_flops_of_tensor_types_that_nobody_counted) {
+  core::kernel_counters fp16_product = launch("k", 1e4, 1e6, 10);
+  fp16_product.metrics[tensor_cycles] = 5e5;
+  const counted_kernel kernel = analyze({fp16_product}, {group("k", 70)})->kernels[0];
+  EXPECT_FALSE(kernel.flops) << "20 FLOPs of its end would pass for all of it";
+  EXPECT_EQ(kernel.flops.reason(),
+            "its tensor cores worked on none of what ncu counted (tensor bf16); not counted: tensor fp16, "
+            "tensor tf32, tensor fp8, tensor fp64");
+  for (const std::string& reason : {kernel.flops_per_s.reason(), kernel.intensity_flops_per_byte.reason(),
+                                    kernel.roof_ratio.reason(), kernel.bound.reason()}) {
+    EXPECT_EQ(reason, kernel.flops.reason());
+  }
+  EXPECT_TRUE(kernel.bytes_per_s) << "what was counted stays";
+  EXPECT_EQ(kernel.flops_parts, "tensor bf16, fp32");
+
+  fp16_product.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 1e9;
+  EXPECT_DOUBLE_EQ(*flops_of(fp16_product.metrics).flops, 1e9 + 20) << "a product in bf16 is counted";
+}
+
+TEST(counters, withhold_flops_where_tensor_work_cannot_be_ruled_out) {
+  metric_values metrics = launch("k", 1e4, 1e6, 10).metrics;
+  metrics.erase(tensor_cycles);
+  EXPECT_THAT(flops_of(metrics).flops.reason(), HasSubstr("and not tensor fp16, tensor tf32"));
+  EXPECT_THAT(flops_of(metrics).flops.reason(), HasSubstr(tensor_cycles));
+  for (const char* type : {"fp16", "tf32_dst_fp32", "fp8_sparsity_off", "fp64"})
+    metrics[std::string("sm__ops_path_tensor_src_") + type + ".sum"] = 0;
+  EXPECT_DOUBLE_EQ(*flops_of(metrics).flops, 20) << "every type was counted, and there was none";
+  metrics[tensor_cycles] = 1;
+  EXPECT_THAT(flops_of(metrics).flops.reason(), HasSubstr("not counted: integers"));
+}
+
+TEST(counters, name_every_kind_of_arithmetic_once) {
+  metric_values metrics = launch("k", 1e4, 1e6, 10).metrics;
+  metrics["sm__ops_path_tensor_src_fp16.sum"] = 0;
+  metrics["smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"] = 0;
+  metrics["smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"] = 0;
+  EXPECT_EQ(flops_of(metrics).parts, "tensor bf16, tensor fp16, fp32, fp16");
+}
+
+TEST(counters, call_a_kernel_that_fills_another_pipe_bound_by_compute) {
+  // 6 % of the FLOP/s ceiling, which is that of matrix products.
+  core::kernel_counters fp32_bound = launch("k", 10000, 1e6, 3e7);
+  const auto judged = [&](double sm_percent) {
+    fp32_bound.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = sm_percent;
+    return analyze({fp32_bound}, {group("k", 1)})->kernels[0];
+  };
+  EXPECT_EQ(*analyze({fp32_bound}, {group("k", 1)})->kernels[0].bound, "latency") << "as far as one can see";
+  EXPECT_EQ(*judged(87).bound, "compute");
+  EXPECT_EQ(judged(87).evidence,
+            "6.0 % of the FLOP/s ceiling, 2.5 % of the bandwidth ceiling, 87 % of the SMs' peak throughput");
+  EXPECT_DOUBLE_EQ(*judged(87).roof_ratio, 0.06) << "the roofline stays that of the FLOPs";
+  EXPECT_EQ(*judged(49).bound, "latency");
+  fp32_bound.metrics["dram__bytes_read.sum"] = 3e7;
+  EXPECT_EQ(*judged(60).bound, "memory") << "75 % of the bandwidth";
 }
 
 TEST(counters, know_the_place_of_a_launch) {
@@ -213,6 +274,12 @@ TEST(counters, become_takeaways) {
       words,
       HasSubstr("mostly bound by memory. (shares of its GPU time under ncu: memory 70 %, latency 30 %)"));
   EXPECT_THAT(words, HasSubstr("slow is 98 % below its roof. (30 % of its GPU time;"));
+
+  core::kernel_counters full = launch("slow", 1e4, 1e6, 1, "attn.core");
+  full.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = 90;
+  figures.stages[0].counters = analyze({full}, {group("slow", 30, "attn.core")});
+  for (const takeaway& item : find(run_facts{}, figures).takeaways)
+    EXPECT_THAT(item.text, Not(HasSubstr("below its roof"))) << "it has no room";
 }
 
 TEST(counters, become_takeaways_without_a_timeline) {
@@ -254,6 +321,8 @@ TEST(kernel_names, match_exactly_or_as_the_only_one) {
 TEST(counters, every_metric_they_read_is_imported) {
   EXPECT_THAT(needed_metrics(), Contains("gpu__time_duration.sum"));
   EXPECT_THAT(needed_metrics(), Contains("sm__ops_path_tensor_src_bf16_dst_fp32.sum"));
+  EXPECT_THAT(needed_metrics(), Contains(tensor_cycles));
+  EXPECT_THAT(needed_metrics(), Contains("sm__throughput.avg.pct_of_peak_sustained_elapsed"));
 }
 
 TEST(counters, reach_the_profile_with_hostile_names_and_reasons) {

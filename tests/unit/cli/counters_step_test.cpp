@@ -61,9 +61,10 @@ class counters_step : public ::testing::Test {
     setenv("PROFGATE_NCU", ncu.c_str(), 1);
   }
 
+  /// `yaml` goes on within `workload`.
   artifacts::step_status run(const std::string& yaml = "") {
     const config::resolved config = config::parse_resolved(
-        "workload:\n  device: cuda\nnsys:\n  gating_nvtx: false\n" + yaml, "config.yaml");
+        "nsys:\n  gating_nvtx: false\nworkload:\n  device: cuda\n" + yaml, "config.yaml");
     std::ofstream(m_run_dir / "config.yaml") << config.to_yaml();
     artifacts::step_status status;
     const fs::path stage2_dir = m_folder / "runs";
@@ -112,6 +113,24 @@ TEST_F(counters_step, counts_what_the_timeline_chose_and_says_how_much_that_is) 
     EXPECT_THAT(argv, Contains(HasSubstr("regex:^(_ZN8profgate3llm4cuda")));
   }
   EXPECT_TRUE(was_profiled);
+}
+
+TEST_F(counters_step, shortens_the_prompt_under_ncu_where_memory_is_short) {
+  install_ncu("echo report > \"$report\"");
+  const std::string yaml = "  prompt_tokens: 64\n  decode_tokens: 3\nncu:\n  reduced_prompt_tokens: 16\n";
+  const auto prompt_in = [&](const char* file) {
+    return config::parse_resolved(content_of(m_run_dir / file), file).integer("workload.prompt_tokens");
+  };
+  EXPECT_THAT(run(yaml).notes, Not(Contains(HasSubstr("instead of 64"))));
+  EXPECT_EQ(prompt_in("ncu/config.yaml"), 64) << "nobody knows how much memory there is";
+
+  // The recorded workload takes 476.4 MB, 45.03 % of this; with a shorter prompt 475.8 MB.
+  std::ofstream(m_run_dir / "env.json")
+      << R"({"gpu_at_start": {"devices": [{"memory_total_bytes": 1058000000}]}})";
+  EXPECT_THAT(run(yaml).notes,
+              Contains(HasSubstr("a prompt of 16 tokens instead of 64, about 45 %: kernels")));
+  EXPECT_EQ(prompt_in("ncu/config.yaml"), 16);
+  EXPECT_EQ(prompt_in("config.yaml"), 64) << "only for ncu";
 }
 
 TEST_F(counters_step, reaches_profile_json) {

@@ -233,6 +233,8 @@ analysis::counter_facts gpu_counters() {
                        {"dram__bytes_read.sum", bytes},
                        {"dram__bytes_write.sum", 1000},
                        {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", tensor_flops},
+                       {"sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.sum",
+                        tensor_flops / 1024},
                        {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 1e6},
                        {"sm__warps_active.avg.pct_of_peak_sustained_active", 22.94},
                        {"launch__waves_per_multiprocessor", 0.97}};

@@ -9,6 +9,7 @@
 
 #include "analysis/profile.h"
 #include "core/error.h"
+#include "core/escape.h"
 #include "golden_cases.h"
 
 namespace profgate::render {
@@ -60,6 +61,12 @@ TEST(templates, pick_the_rows_that_were_measured) {
             "ac\n");
 }
 
+TEST(templates, list_each_value_of_a_column_once) {
+  EXPECT_EQ(show(R"({"rows": [{"x": "a"}, {"x": null}, {"x": "b"}, {"x": "a"}]})",
+                 "{% for x in distinct(rows, \"x\") %}{{ x }}{% endfor %}\n"),
+            "ab\n");
+}
+
 TEST(templates, show_why_a_value_is_missing) {
   const std::string json =
       R"({"o": {"x": null, "y": null, "not_measured": {"x": "no <gpu>", "y": "no <gpu>"}}})";
@@ -85,6 +92,35 @@ TEST(templates, shorten_names_and_escape_links_and_html) {
   EXPECT_LE(show(json, "{{ name(n) }}").size(), 161U);
   EXPECT_EQ(show(json, "{{ link(p) }}\n"), "a%20b%281%29%7C.md\n");
   EXPECT_EQ(show(json, "{{ html(h) }}\n"), "&lt;b&gt;\n");
+}
+
+TEST(templates, tell_kernels_apart_whose_short_names_are_alike) {
+  const auto kernel = [](char middle, std::size_t length) {
+    return "void f<" + std::string(length, middle) + ">(T)";
+  };
+  const auto long_name = [&](char middle) {
+    return std::string(100, 'a') + kernel(middle, 300) + std::string(100, 'z');
+  };
+  const std::string json = R"({"kernels": {"overall": [{"kernel_name": ")" + long_name('x') +
+                           R"("}, {"kernel_name": ")" + long_name('y') + R"("}, {"kernel_name": ")" +
+                           kernel('x', 3) + R"("}, {"kernel_name": ")" + kernel('x', 300) +
+                           R"("}]}, "stages": [{"kernels": [{"kernel_name": ")" + long_name('y') +
+                           R"("}, {"kernel_name": ")" + long_name('x') + R"("}]}]})";
+  std::istringstream lines(
+      show(json,
+           "{% for k in kernels.overall %}{{ cell(k, \"kernel_name\", \"name\") }}\n{% endfor %}"
+           "{% for s in stages %}{% for k in s.kernels %}{{ cell(k, \"kernel_name\", \"name\") }}\n"
+           "{% endfor %}{% endfor %}"));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) names.push_back(line);
+  ASSERT_EQ(names.size(), 6U);
+  EXPECT_THAT(names[0], ::testing::EndsWith("zzz (1 of 2 alike)"));
+  EXPECT_THAT(names[1], ::testing::EndsWith("zzz (2 of 2 alike)"));
+  EXPECT_LE(names[1].size(), 160U);
+  EXPECT_EQ(names[2], "void f&lt;xxx&gt;(T)");
+  EXPECT_THAT(names[3], ::testing::Not(::testing::HasSubstr("alike"))) << "cut, but like no other";
+  EXPECT_EQ(names[4], names[1]) << "the same in every table";
+  EXPECT_EQ(names[5], names[0]);
 }
 
 TEST(templates, line_up_tables_and_drop_spare_blank_lines) {
@@ -156,6 +192,22 @@ TEST(stakeholder_summary, has_its_sections_and_kernels_only_where_there_are_some
   const auto all = headings_of("stakeholder_summary.md");
   for (std::size_t i = 0; i + 1 < all.size(); ++i) EXPECT_EQ(all[i], without_kernels);
   EXPECT_EQ(all.back(), with_kernels);
+}
+
+TEST(render_reports, every_report_says_why_there_are_no_counters) {
+  const std::string reason = "the driver gives GPU counters to <administrators> only (ERR_NVGPUCTRPERM)";
+  analysis::run_facts facts = golden_cases().back().facts;
+  facts.counters = {};
+  facts.counters.absent_reason = reason;
+  facts.steps[3] = {"counters", core::step_state::skipped, reason, "run as root", {}, "ncu", "2025.3.1", {}};
+  std::map<std::string, std::string> text_of;
+  render_reports(analysis::profile_json(facts), PROFGATE_TEMPLATES_DIR, "",
+                 [&](const fs::path& path, std::string_view text) { text_of[path.string()] = text; });
+  for (const report& entry : reports()) {
+    EXPECT_THAT(text_of[entry.output_file], ::testing::HasSubstr(core::escape_markdown(reason)))
+        << entry.output_file;
+  }
+  EXPECT_THAT(text_of["report.html"], ::testing::HasSubstr(core::escape_html(reason)));
 }
 
 TEST(report, has_the_same_structure_for_every_run) {

@@ -16,6 +16,8 @@ measured<double> duration_ns_of(const metric_values& metrics);
 measured<double> dram_bytes_of(const metric_values& metrics);
 measured<double> occupancy_ratio_of(const metric_values& metrics);
 measured<double> waves_of(const metric_values& metrics);
+/// Of the busiest part of the multiprocessors, over its peak: ncu's speed of light of compute.
+measured<double> sm_throughput_ratio_of(const metric_values& metrics);
 
 struct counted_flops {
   measured<double> flops;
@@ -23,6 +25,7 @@ struct counted_flops {
 };
 
 /// Arithmetic of all kinds that were counted: tensor cores' operations, and two for each fused multiply-add.
+/// Absent where tensor cores may have worked on a type that was not counted.
 counted_flops flops_of(const metric_values& metrics);
 
 /// Every metric that one of these reads, in no order: the columns that an import needs.

@@ -11,7 +11,7 @@
 /// What the counters of single launches say of a stage's kernels.
 namespace profgate::analysis {
 
-/// A kernel that reaches this share of a measured ceiling is bound by it.
+/// A kernel that reaches this share of a measured ceiling, or of its multiprocessors' peak, is bound by it.
 inline constexpr double bound_ratio = 0.5;
 /// A kernel shorter than this is over before the next one could be launched.
 inline constexpr double launch_bound_ns = 5000;
@@ -38,7 +38,8 @@ struct counted_kernel {
   measured<double> intensity_flops_per_byte;
   measured<double> flops_over_ceiling_ratio;
   measured<double> bytes_over_ceiling_ratio;
-  measured<double> roof_ratio;  ///< reached of what the roofline allows at this intensity
+  measured<double> roof_ratio;           ///< reached of what the roofline allows at this intensity
+  measured<double> sm_throughput_ratio;  ///< of the multiprocessors' busiest part, over its peak
   measured<double> occupancy_ratio;
   measured<double> waves;
   measured<std::string> bound;  ///< "memory", "compute", "launch" or "latency"
