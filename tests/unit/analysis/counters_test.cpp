@@ -277,9 +277,8 @@ TEST(counters, become_takeaways) {
 
   core::kernel_counters full = launch("slow", 1e4, 1e6, 1, "attn.core");
   full.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = 90;
-  figures.stages[0].counters = analyze({full}, {group("slow", 30, "attn.core")});
-  for (const takeaway& item : find(run_facts{}, figures).takeaways)
-    EXPECT_THAT(item.text, Not(HasSubstr("below its roof"))) << "it has no room";
+  stage.counters = analyze({full}, {group("slow", 30, "attn.core")});
+  EXPECT_THAT(takeaways_of(stage), Not(HasSubstr("below its roof"))) << "it has no room";
 }
 
 TEST(counters, become_takeaways_without_a_timeline) {
