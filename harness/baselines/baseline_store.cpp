@@ -78,16 +78,19 @@ std::optional<stored_run_set> find_baseline(const fs::path& baselines_dir,
   return stored;
 }
 
+std::string folder_of_pair(std::string pair) {
+  if (const std::size_t dot = pair.rfind('.'); dot != std::string::npos) pair[dot] = '/';
+  return pair + "/";
+}
+
 fs::path resolve_baseline(const fs::path& baselines_dir, const std::string& name) {
   if (fs::is_regular_file(name)) return name;
   if (fs::is_regular_file(baselines_dir / name)) return baselines_dir / name;
-  std::string folder_of_pair = name;
-  if (const std::size_t dot = name.rfind('.'); dot != std::string::npos) folder_of_pair[dot] = '/';
   std::vector<fs::path> matches;
   std::vector<std::string> all;
   for (const fs::path& candidate : list_baselines(baselines_dir)) {
     all.push_back(candidate.string());
-    const bool is_of_pair = all.back().starts_with(folder_of_pair + "/");
+    const bool is_of_pair = all.back().starts_with(folder_of_pair(name));
     if (is_of_pair || all.back().starts_with(name)) matches.push_back(candidate);
   }
   if (matches.size() == 1) return baselines_dir / matches.front();

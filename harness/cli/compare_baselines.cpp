@@ -16,12 +16,6 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// "llama-3.1-8b.decode-b1" → "llama-3.1-8b/decode-b1/", as baseline_name() begins.
-std::string folder_of(std::string pair) {
-  if (const std::size_t dot = pair.rfind('.'); dot != std::string::npos) pair[dot] = '/';
-  return pair + "/";
-}
-
 [[noreturn]] void tell_which(const std::string& name, const std::vector<std::string>& files) {
   throw core::bad_input(fmt::format("{} has several baselines: {}", name, fmt::join(files, ", ")),
                         "say which pair with --pair, or name a baseline's file");
@@ -32,7 +26,7 @@ std::vector<std::string> baselines_at(const std::string& commit, const compare_p
   const std::string folder = place.baselines_dir.lexically_normal().string() + "/";
   const std::optional<std::string> listed =
       output_of({"git", "ls-tree", "-r", "--name-only", commit, "--", folder});
-  const std::string wanted = folder + (place.pair ? folder_of(*place.pair) : "");
+  const std::string wanted = folder + (place.pair ? baselines::folder_of_pair(*place.pair) : "");
   std::vector<std::string> files;
   std::istringstream lines(listed.value_or(""));
   for (std::string line; std::getline(lines, line);)
@@ -45,7 +39,7 @@ std::vector<std::string> baselines_at(const std::string& commit, const compare_p
 std::optional<gate::compared_side> side_of_baseline(const std::string& pair, const compare_place& place) {
   std::vector<std::string> names;
   for (const fs::path& name : baselines::list_baselines(place.baselines_dir))
-    if (name.string().starts_with(folder_of(pair))) names.push_back(name.string());
+    if (name.string().starts_with(baselines::folder_of_pair(pair))) names.push_back(name.string());
   if (names.empty()) return std::nullopt;
   if (names.size() > 1) tell_which(pair, names);
   const fs::path file = place.baselines_dir / names.front();

@@ -14,6 +14,9 @@ namespace profgate::baselines {
 /// "llama-3.1-8b/decode-b1/1a2b3c4d5e6f-nvidia-h200x132.json": model, config, settings, device.
 std::filesystem::path baseline_name(const gate::build_identity& identity);
 
+/// How the names of a pair's baselines begin: "llama-3.1-8b/decode-b1/".
+std::string folder_of_pair(std::string pair);
+
 /// Every file of the folder that could be a baseline, as names like the above, sorted.
 std::vector<std::filesystem::path> list_baselines(const std::filesystem::path& baselines_dir);
 
