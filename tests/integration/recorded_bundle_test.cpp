@@ -10,14 +10,14 @@
 #include "pair_fixture.h"
 #include "parsers/nsys_csv.h"
 
-/// A whole run of llama-3.1-8b on an H200, analysed again: what profgate said there, it says here.
+/// Whole runs of llama-3.1-8b on an H200, analysed again: what profgate said there, it says here.
 namespace profgate::integration {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-const fs::path recorded = fs::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1/llama-3.1-8b.decode-b1";
+const fs::path all_recorded = fs::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1";
 
 /// Where two documents differ, one line each; numbers may differ in what a compiler rounds otherwise.
 void differences(const json& expected, const json& actual, const std::string& where,
@@ -104,10 +104,11 @@ std::vector<shown_kernel> kernels_under(const std::string& heading, const fs::pa
 }
 
 /// What nsys itself summed over these captures, largest first.
-std::vector<core::kernel_record> summed_by_nsys(const std::vector<const char*>& reports) {
+std::vector<core::kernel_record> summed_by_nsys(const fs::path& folder,
+                                                const std::vector<const char*>& reports) {
   std::map<std::string, core::kernel_record> by_name;
   for (const char* report : reports) {
-    for (const core::kernel_record& kernel : parsers::read_kernel_sum_csv(recorded / "nsys" / report)) {
+    for (const core::kernel_record& kernel : parsers::read_kernel_sum_csv(folder / report)) {
       core::kernel_record& sum = by_name[kernel.kernel_name];
       sum.kernel_name = kernel.kernel_name;
       sum.total_ns += kernel.total_ns;
@@ -146,45 +147,58 @@ void expect_as_nsys_summed(const std::vector<shown_kernel>& shown,
   }
 }
 
-class recorded_bundle : public pair_fixture {
+/// The parameter is when the run began and its pair: a run directory's name.
+class recorded_bundle : public pair_fixture, public ::testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override {
     pair_fixture::SetUp();
-    m_run = m_project / "20261115-120738-llama-3.1-8b.decode-b1";
-    fs::copy(recorded, m_run, fs::copy_options::recursive);
+    m_run = m_project / GetParam();
+    m_recorded = all_recorded / m_run.filename().string().substr(std::string("20261115-120738-").size());
+    fs::copy(m_recorded, m_run, fs::copy_options::recursive);
     const command_result result = profgate({"analyze", m_run.string()});
     ASSERT_EQ(result.exit_code, 0) << result.output;
   }
+  std::vector<core::kernel_record> summed_by_nsys_of(const std::vector<const char*>& reports) const {
+    return summed_by_nsys(m_recorded / "nsys", reports);
+  }
   fs::path m_run;
+  fs::path m_recorded;
 };
 
-TEST_F(recorded_bundle, shows_each_kernel_with_the_sums_of_nsys) {
+TEST_P(recorded_bundle, shows_each_kernel_with_the_sums_of_nsys) {
   const char* const prefill = "run.prefill_cuda_gpu_kern_sum.csv";
   const char* const decode = "run_cuda_gpu_kern_sum.csv";
   const fs::path shown = m_run / "kernels.md";
   {
     SCOPED_TRACE("Overall");
-    expect_as_nsys_summed(kernels_under("## Overall", shown), summed_by_nsys({prefill, decode}));
+    expect_as_nsys_summed(kernels_under("## Overall", shown), summed_by_nsys_of({prefill, decode}));
   }
   {
     SCOPED_TRACE("prefill");
-    expect_as_nsys_summed(kernels_under("## prefill", shown), summed_by_nsys({prefill}));
+    expect_as_nsys_summed(kernels_under("## prefill", shown), summed_by_nsys_of({prefill}));
   }
   {
     SCOPED_TRACE("decode_all");
-    expect_as_nsys_summed(kernels_under("## decode\\_all", shown), summed_by_nsys({decode}));
+    expect_as_nsys_summed(kernels_under("## decode\\_all", shown), summed_by_nsys_of({decode}));
   }
 }
 
-TEST_F(recorded_bundle, is_analysed_as_on_the_day_of_its_recording) {
+TEST_P(recorded_bundle, is_analysed_as_on_the_day_of_its_recording) {
   std::vector<std::string> found;
-  differences(figures_of(recorded / "profile.json"), figures_of(m_run / "profile.json"), "", found);
+  differences(figures_of(m_recorded / "profile.json"), figures_of(m_run / "profile.json"), "", found);
   if (std::getenv("PROFGATE_UPDATE_GOLDENS") != nullptr) {
-    fs::copy_file(m_run / "profile.json", recorded / "profile.json", fs::copy_options::overwrite_existing);
+    fs::copy_file(m_run / "profile.json", m_recorded / "profile.json", fs::copy_options::overwrite_existing);
   }
   EXPECT_THAT(found, ::testing::IsEmpty())
       << "if that is meant, run this test with PROFGATE_UPDATE_GOLDENS=1";
 }
+
+INSTANTIATE_TEST_SUITE_P(h200, recorded_bundle,
+                         ::testing::Values("20261115-120738-llama-3.1-8b.decode-b1",
+                                           "20261115-120928-llama-3.1-8b.prefill-2k"),
+                         [](const auto& bundle) {
+                           return std::string(bundle.param).ends_with("2k") ? "prefill" : "decode";
+                         });
 
 }  // namespace
 }  // namespace profgate::integration
