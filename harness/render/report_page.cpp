@@ -121,7 +121,7 @@ json report_pictures(const json& profile) {
                       {"left", css_percent(left_ratio)},
                       {"width", css_percent(share)},
                       {"share", formatted(share, "percent")},
-                      {"time", html_cell(stage["bare"], "median_ns", "duration") +
+                      {"time", html_cell(stage["bare"], "mean_ns", "duration") +
                                    (share > 0 ? " (" + formatted(share, "percent") + ")" : "")},
                       {"split", split_of(stage)},
                       {"split_reason", reason_of(stage, "idle")},
