@@ -76,7 +76,8 @@ core::exit_code gate_self_test(const self_test_options& options) {
   const gate::stage_judgement& first = unchanged.judged.stages.front();
   if (first.which == gate::verdict::inconclusive)
     return end_with(core::exit_code::not_possible, "this machine is too noisy: " + first.reason);
-  if (first.which != gate::verdict::unchanged || !first.numbers)
+  // By chance "faster" in one of some hundred comparisons of noisy processes: its test passes.
+  if (unchanged.judged.code != core::exit_code::good || !first.numbers)
     return end_with(core::exit_code::judged_bad,
                     "an unchanged build was judged " + gate::to_text(first.which));
 
