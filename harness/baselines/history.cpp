@@ -90,9 +90,9 @@ void require_appendable(const fs::path& file) {
 
 std::vector<history_entry> read_history(const fs::path& file, const std::string& pair) {
   const sqlite_file database(file, sqlite_file::access::read, history_application_id, schema);
-  const std::string anchor_columns = has_anchors(database) ? "anchor_commit, ratio" : "NULL, NULL";
-  const std::string anchor_table =
-      has_anchors(database) ? " LEFT JOIN anchors USING (measurement_id, stage)" : "";
+  const bool is_anchored = has_anchors(database);
+  const std::string anchor_columns = is_anchored ? "anchor_commit, ratio" : "NULL, NULL";
+  const std::string anchor_table = is_anchored ? " LEFT JOIN anchors USING (measurement_id, stage)" : "";
   sqlite_statement rows(
       database,
       "SELECT measurement_id, measured_utc, commit_id, is_dirty, is_accepted, device, "

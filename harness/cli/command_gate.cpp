@@ -54,8 +54,10 @@ core::exit_code judge_run(judge_files_options options) {
   if (options.config && options.baselines_dir == default_baselines_dir)
     options.baselines_dir = config::read_resolved(*options.config).text("gate.baselines_dir");
   // A comparison of two builds has its own baseline; a run against stored numbers has that of its key.
-  options.baseline = options.candidate.parent_path() / baselines::baseline_runs_name;
-  if (fs::exists(options.baseline)) return judge_files(options);
+  if (const auto other = other_arm_of(options.run)) {
+    options.baseline = *other;
+    return judge_files(options);
+  }
   const gate::build_identity identity = baselines::read_run_set(options.candidate).runs.identity;
   options.baseline = options.baselines_dir / baselines::baseline_name(identity);
   if (!fs::exists(options.baseline)) {

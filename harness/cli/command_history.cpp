@@ -10,11 +10,9 @@ namespace profgate::cli {
 core::exit_code history_append(const history_append_options& options) {
   const baselines::stored_run_set stored = run_set_of(options.source);
   // The other build of a comparison: the anchor, where it is the one that the trend is drawn against.
-  const std::filesystem::path other =
-      run_set_file_of(options.source).parent_path() / baselines::baseline_runs_name;
   std::optional<gate::run_set> anchor;
-  if (std::filesystem::is_directory(options.source) && artifacts::file_exists(other))
-    anchor = baselines::read_run_set(other).runs;
+  if (const auto other = other_arm_of(options.source); other && std::filesystem::is_directory(options.source))
+    anchor = baselines::read_run_set(*other).runs;
   const bool is_new = baselines::append_history(
       options.history_file, stored, baselines::history_kind::nightly, anchor ? &*anchor : nullptr);
   fmt::print("{} {}\n", baselines::measurement_id(stored),

@@ -21,6 +21,11 @@ fs::path run_set_file_of(const fs::path& source) {
       "file");
 }
 
+std::optional<fs::path> other_arm_of(const fs::path& source) {
+  const fs::path other = run_set_file_of(source).parent_path() / baselines::baseline_runs_name;
+  return artifacts::file_exists(other) ? std::optional(other) : std::nullopt;
+}
+
 baselines::stored_run_set run_set_of(const fs::path& source) {
   baselines::stored_run_set stored = baselines::read_run_set(run_set_file_of(source));
   const bool is_of_a_folder = fs::is_directory(source);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "baselines/run_set_file.h"
 
@@ -8,6 +9,9 @@ namespace profgate::cli {
 
 /// Where that run set lies: `source` itself where it is a file.
 std::filesystem::path run_set_file_of(const std::filesystem::path& source);
+
+/// The baseline's run set beside it, where `source` is a comparison of two builds.
+std::optional<std::filesystem::path> other_arm_of(const std::filesystem::path& source);
 
 /// The run set that a person means: a file, the folder of a comparison or a run directory whose gate ran (of
 /// these the candidate's). bad_input, with what to run first, where there is none.
