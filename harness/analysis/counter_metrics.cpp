@@ -16,7 +16,8 @@ constexpr const char* warps_active = "sm__warps_active.avg.pct_of_peak_sustained
 constexpr const char* waves_metric = "launch__waves_per_multiprocessor";
 constexpr const char* scheduler_cycles = "smsp__cycles_elapsed.avg";
 constexpr const char* sm_throughput = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
-/// Of matrix instructions alone: sm__pipe_tensor_cycles_active holds packed half-precision ones as well.
+/// Of matrix instructions, and a few of packed half-precision ones, which sm__pipe_tensor_cycles_active holds
+/// all.
 constexpr const char* tensor_cycles =
     "sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.sum";
 
@@ -98,11 +99,19 @@ tensor_work tensor_work_of(const metric_values& metrics) {
   return work;
 }
 
+/// Whether the cycles need no matrix product. Packed half-precision instructions pass by the tensor cores,
+/// compilers take them to load constants, and some leave a cycle: an H200 shows 2,650 where 32,768 warps
+/// executed one.
+bool are_of_packed_instructions(double cycles, const metric_values& metrics) {
+  constexpr double threads_a_warp = 32;
+  return cycles <= executed(metrics, "hfma").value_or(0) / threads_a_warp;
+}
+
 /// Why the kernel may have multiplied on tensor cores what nobody counted; empty: it has not.
 std::string why_tensor_work_is_unknown(const metric_values& metrics, const tensor_work& work) {
   if (work.flops > 0) return "";
   const auto cycles = find(metrics, tensor_cycles);
-  if (cycles.value_or(0) > 0) {
+  if (cycles && !are_of_packed_instructions(*cycles, metrics)) {
     return fmt::format("its tensor cores worked on none of what ncu counted ({}); not counted: {}",
                        work.counted, work.uncounted.empty() ? "integers" : work.uncounted);
   }

@@ -181,6 +181,21 @@ TEST(counters, withhold_flops_where_tensor_work_cannot_be_ruled_out) {
   EXPECT_THAT(flops_of(metrics).flops.reason(), HasSubstr("not counted: integers"));
 }
 
+TEST(counters, know_the_cycles_that_packed_instructions_leave_on_tensor_cores) {
+  // rope of qwen3-0.6b's prefill on an H200: no matrix product, constants loaded by 32,768 warps.
+  metric_values metrics = {{"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0},
+                           {tensor_cycles, 2650},
+                           {"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 9437184},
+                           {"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 20447232},
+                           {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 18874368}};
+  EXPECT_FALSE(flops_of(metrics).flops) << "nothing explains the cycles";
+  metrics["smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"] = 1048576;
+  EXPECT_DOUBLE_EQ(*flops_of(metrics).flops, 9437184 + 20447232 + 2.0 * 18874368 + 4.0 * 1048576);
+  // As many packed instructions beside a product in fp16: a GEMM of that model takes millions of cycles.
+  metrics[tensor_cycles] = 16777216;
+  EXPECT_THAT(flops_of(metrics).flops.reason(), HasSubstr("tensor fp16"));
+}
+
 TEST(counters, name_every_kind_of_arithmetic_once) {
   metric_values metrics = launch("k", 1e4, 1e6, 10).metrics;
   metrics["sm__ops_path_tensor_src_fp16.sum"] = 0;
