@@ -87,8 +87,8 @@ TEST_F(recorded_gate, judges_every_comparison_of_a_machine_as_it_did_there) {
       EXPECT_THAT(result.output, HasSubstr(keeps_traces ? "  1. " + first : "no causes: "));
     }
   }
-  EXPECT_EQ(cases, (std::map<std::string, int>{{"qwen3-0.6b.decode-b1.unchanged", 18},
-                                               {"qwen3-0.6b.decode-b1.planted", 9},
+  EXPECT_EQ(cases, (std::map<std::string, int>{{"qwen3-0.6b.decode-b1.unchanged", 19},
+                                               {"qwen3-0.6b.decode-b1.planted", 10},
                                                {"llama-3.1-8b.decode-b1.unchanged", 3},
                                                {"llama-3.1-8b.decode-b1.planted", 2},
                                                {"llama-tiny.smoke.unchanged", 5},
