@@ -3,7 +3,7 @@ include_guard(GLOBAL)
 # profgate_share_precompiled_headers(<target> <owner> <header>...)
 #
 # Most of the time of compiling goes into reading the same headers. The owner compiles them once, all others take
-# its result. Sources include what they use nevertheless: the test consumer.add_subdirectory compiles without this.
+# its result. Sources include what they use nevertheless: clang-tidy reads them without this (preset tidy).
 function(profgate_share_precompiled_headers target owner)
   if(target STREQUAL owner)
     target_precompile_headers(${target} PRIVATE ${ARGN})
@@ -45,12 +45,14 @@ function(profgate_library name)
   target_link_libraries(profgate_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_LINK} profgate_build_settings)
 endfunction()
 
-# profgate_unit_test(<name> SOURCES <file>... LINK <target>... [LABELS <label>...])
+# profgate_unit_test(<name> [STARTS_PROGRAMS] SOURCES <file>... LINK <target>... [LABELS <label>...])
 #
 # Declares the GoogleTest program unit_<name> and registers each of its cases as the CTest test
 # unit.<name>.<suite>.<case>. PROFGATE_TEST_DATA is the path of tests/data.
+# With sanitizers the program is one test, unit.<name>: a process takes long to start there, and seconds to look for
+# leaks at its end. One that STARTS_PROGRAMS does without the latter, which each of those would do, too.
 function(profgate_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STARTS_PROGRAMS" "" "SOURCES;LINK;LABELS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "profgate_unit_test(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -72,6 +74,16 @@ function(profgate_unit_test name)
     profgate_share_precompiled_headers(unit_${name} unit_core ${headers})
   endif()
   target_compile_definitions(unit_${name} PRIVATE "PROFGATE_TEST_DATA=\"${PROJECT_SOURCE_DIR}/tests/data\"")
+  if(PROFGATE_SANITIZE)
+    set(detects_leaks 1)
+    if(arg_STARTS_PROGRAMS)
+      set(detects_leaks 0)
+    endif()
+    add_test(NAME unit.${name} COMMAND unit_${name})
+    set_tests_properties(unit.${name} PROPERTIES
+      LABELS "unit;${arg_LABELS}" TIMEOUT 900 ENVIRONMENT "ASAN_OPTIONS=detect_leaks=${detects_leaks}")
+    return()
+  endif()
   include(GoogleTest)
   gtest_discover_tests(unit_${name} TEST_PREFIX "unit.${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS "unit;${arg_LABELS}" TIMEOUT 300)

@@ -33,9 +33,8 @@ if(TASK STREQUAL "build")
     list(APPEND options -DCMAKE_PREFIX_PATH=${FOLDER}/moved)
   else()
     set(targets counting_bench profgate profgate_collector)
-    # Without precompiled headers: the one place where a source that does not include what it uses is found.
     list(APPEND options -DCONSUMER_PROFGATE_SOURCE_DIR=${PROFGATE_SOURCE_DIR} "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}"
-                        "-DPROFGATE_DEPS_CACHE=${DEPS_CACHE}" -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
+                        "-DPROFGATE_DEPS_CACHE=${DEPS_CACHE}")
   endif()
   run("configure" "${CMAKE_COMMAND}" -G Ninja -S "${FOLDER}/project" -B "${FOLDER}/build" ${options})
   run("build" "${CMAKE_COMMAND}" --build "${FOLDER}/build" --target ${targets})
