@@ -34,7 +34,7 @@ constexpr fault_row faults[] = {
                "profgate-probe: %s\n"
                "  to fix it: call it as profgate-probe --config <yaml> --mode bench|profile --result <json>\n"
                "    [--fault <name>] [--fault-mode bench|profile] [--steps <n>] [--repetitions <n>]\n"
-               "    [--spin-iterations <n>] [--flood-bytes <n>]\n"
+               "    [--spin-iterations <n>] [--flood-bytes <n>] [--starts-file <file> --hanging-start <n>]\n"
                "  faults:",
                what_is_wrong.c_str());
   for (const auto& row : faults) std::fprintf(stderr, " %s", row.name);
@@ -86,12 +86,18 @@ options parse_options(std::span<char* const> arguments) {
       result.spin_iterations = count_of(option, value);
     else if (option == "--flood-bytes")
       result.flood_bytes = count_of(option, value);
+    else if (option == "--starts-file")
+      result.starts_file = value;
+    else if (option == "--hanging-start")
+      result.hanging_start = count_of(option, value);
     else
       misuse("unknown argument '" + option + "'");
   }
   require_mode("--mode", result.mode);
   if (!result.fault_mode.empty()) require_mode("--fault-mode", result.fault_mode);
   if (result.result_path.empty()) misuse("--result is missing");
+  if (result.starts_file.empty() != (result.hanging_start == 0))
+    misuse("--starts-file and --hanging-start go together");
   if (!result.fault_mode.empty() && result.fault_mode != result.mode) result.misbehaviour = fault::none;
   return result;
 }

@@ -34,6 +34,8 @@ struct options {
   std::int64_t repetitions = 5;
   std::int64_t spin_iterations = 20'000;  ///< of work in each operator
   std::int64_t flood_bytes = 64 << 20;
+  std::string starts_file;         ///< each start adds a byte to it
+  std::int64_t hanging_start = 0;  ///< the start, counted there, that waits for ever; SIGINT ends it
 };
 
 /// Prints what is wrong and the usage, and exits with 2.
