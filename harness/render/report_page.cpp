@@ -125,6 +125,7 @@ json report_pictures(const json& profile) {
                                    (share > 0 ? " (" + formatted(share, "percent") + ")" : "")},
                       {"split", split_of(stage)},
                       {"split_reason", reason_of(stage, "idle")},
+                      {"is_idle_unknown", stage["idle"].is_object() && number(stage["idle"], "idle_ns") == 0},
                       {"pareto_title", pareto["title"]},
                       {"bars", pareto["bars"]},
                       {"bars_reason", reason_of(stage, "kernels")}});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gate/kernel_names.h"
+#include "label_places.h"
 #include "values.h"
 
 namespace profgate::render {
@@ -23,8 +24,7 @@ constexpr double top_px = 20;
 constexpr double bottom_px = 380;
 constexpr double smallest_radius_px = 4;
 constexpr double largest_radius_px = 16;
-constexpr double label_px = 13;         ///< height of a line of text
-constexpr double label_width_px = 110;  ///< of a usual label: further apart they cannot meet
+constexpr double character_px = 7;
 
 struct point {
   double intensity = 0;  ///< FLOP a byte
@@ -95,19 +95,34 @@ std::vector<point> points_of(const json& profile) {
   return points;
 }
 
-/// Kernels of one kind lie close together: a label that would cover another moves down below it.
-void spread_labels(json& dots) {
-  std::stable_sort(dots.begin(), dots.end(),
-                   [](const json& a, const json& b) { return a["y"].get<double>() < b["y"].get<double>(); });
-  for (std::size_t i = 0; i < dots.size(); ++i) {
-    double label_y = dots[i]["y"].get<double>();
-    for (std::size_t j = 0; j < i; ++j) {
-      const bool is_beside =
-          std::abs(dots[j]["x"].get<double>() - dots[i]["x"].get<double>()) < label_width_px;
-      if (is_beside) label_y = std::max(label_y, dots[j]["label_y"].get<double>() + label_px);
-    }
-    dots[i]["label_y"] = std::round(10 * label_y) / 10;
+double rounded(double px) {
+  return std::round(10 * px) / 10;
+}
+
+/// The dots with their labels' places, all below the roof, whose own text is above; the largest choose first.
+json dots_of(std::vector<point> points, const log_axis& x, const log_axis& y, double peak) {
+  std::stable_sort(points.begin(), points.end(),
+                   [](const point& a, const point& b) { return a.share > b.share; });
+  std::vector<labelled_dot> dots;
+  for (const point& kernel : points) {
+    dots.push_back({x.px(kernel.intensity), y.px(kernel.flops_per_s),
+                    rounded(std::max(smallest_radius_px, largest_radius_px * std::sqrt(kernel.share))),
+                    character_px * static_cast<double>(kernel.label.size())});
   }
+  const std::vector<label_place> places = place_labels(dots, {left_px, right_px, y.px(peak), bottom_px});
+  json drawn = json::array();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    drawn.push_back({{"x", dots[i].x},
+                     {"y", dots[i].y},
+                     {"r", dots[i].radius},
+                     {"stage", points[i].stage},
+                     {"label", points[i].label},
+                     {"label_x", rounded(places[i].x)},
+                     {"label_y", rounded(places[i].y)},
+                     {"label_anchor", places[i].is_left_of ? "end" : "start"},
+                     {"title", points[i].title}});
+  }
+  return drawn;
 }
 
 }  // namespace
@@ -134,19 +149,6 @@ json roofline_of(const json& profile) {
   const log_axis y(least_rate, peak * 1.01, bottom_px, top_px);
   // The roof enters the plot at its left or at its lower edge, whichever it meets first.
   const double entry = std::max(x.smallest(), y.smallest() / bandwidth);
-  json dots = json::array();
-  for (const point& kernel : points) {
-    dots.push_back(
-        {{"label_y", y.px(kernel.flops_per_s)},
-         {"x", x.px(kernel.intensity)},
-         {"y", y.px(kernel.flops_per_s)},
-         {"r",
-          std::round(10 * std::max(smallest_radius_px, largest_radius_px * std::sqrt(kernel.share))) / 10},
-         {"stage", kernel.stage},
-         {"label", kernel.label},
-         {"title", kernel.title}});
-  }
-  spread_labels(dots);
   return {
       {"width", width_px},
       {"height", height_px},
@@ -161,7 +163,7 @@ json roofline_of(const json& profile) {
       {"peak_y", y.px(peak)},
       {"peak_text", formatted(peak, "flops_per_s") + " measured"},
       {"bandwidth_text", formatted(bandwidth, "bytes_per_s") + " measured"},
-      {"points", std::move(dots)}};
+      {"points", dots_of(points, x, y, peak)}};
 }
 
 }  // namespace profgate::render

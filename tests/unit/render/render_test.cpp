@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <map>
+#include <regex>
 
 #include "analysis/profile.h"
 #include "core/error.h"
@@ -208,6 +209,19 @@ TEST(render_reports, every_report_says_why_there_are_no_counters) {
         << entry.output_file;
   }
   EXPECT_THAT(text_of["report.html"], ::testing::HasSubstr(core::escape_html(reason)));
+}
+
+TEST(report, says_of_no_idle_time_that_it_is_too_little_to_tell) {
+  const std::string profile = analysis::profile_json(golden_cases().back().facts);
+  const std::string without_idle =
+      std::regex_replace(profile, std::regex("\"idle_ns\": [0-9.]+"), "\"idle_ns\": 0.0");
+  ASSERT_NE(without_idle, profile);
+  for (const auto& [text, is_told] : {std::pair{profile, false}, std::pair{without_idle, true}}) {
+    render_reports(text, PROFGATE_TEMPLATES_DIR, "", [&](const fs::path& path, std::string_view shown) {
+      if (path != "report.md" && path != "report.html") return;
+      EXPECT_EQ(shown.find("is too little to tell") != std::string_view::npos, is_told) << path;
+    });
+  }
 }
 
 TEST(report, has_the_same_structure_for_every_run) {

@@ -1,0 +1,78 @@
+#include "label_places.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace profgate::render {
+namespace {
+
+constexpr double line_px = 13;  ///< height of a line of text
+constexpr double distance_px = 3;
+constexpr int most_lines_away = 5;
+
+struct box {
+  double left = 0;
+  double right = 0;
+  double top = 0;
+  double bottom = 0;
+};
+
+bool meet(const box& a, const box& b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+box box_of(const labelled_dot& dot) {
+  return {dot.x - dot.radius, dot.x + dot.radius, dot.y - dot.radius, dot.y + dot.radius};
+}
+
+box box_of(const label_place& place, double width) {
+  const double left = place.is_left_of ? place.x - width : place.x;
+  return {left, left + width, place.y - line_px / 2, place.y + line_px / 2};
+}
+
+bool is_inside(const box& inner, const plot_area& plot) {
+  return inner.left >= plot.left && inner.right <= plot.right && inner.top >= plot.top &&
+         inner.bottom <= plot.bottom;
+}
+
+label_place right_of(const labelled_dot& dot, double y) {
+  return {dot.x + dot.radius + distance_px, y, false};
+}
+
+label_place left_of(const labelled_dot& dot, double y) {
+  return {dot.x - dot.radius - distance_px, y, true};
+}
+
+/// Nearest first: at the dot's height, then a line below, a line above, two below, …
+std::vector<label_place> places_of(const labelled_dot& dot) {
+  std::vector<label_place> places;
+  for (int lines = 0; lines <= most_lines_away; ++lines) {
+    for (const int sign : {1, -1}) {
+      const double y = dot.y + sign * lines * line_px;
+      places.push_back(right_of(dot, y));
+      places.push_back(left_of(dot, y));
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, const plot_area& plot) {
+  std::vector<box> taken;
+  for (const labelled_dot& dot : dots) taken.push_back(box_of(dot));
+  std::vector<label_place> chosen;
+  for (const labelled_dot& dot : dots) {
+    const std::vector<label_place> places = places_of(dot);
+    const auto free = std::find_if(places.begin(), places.end(), [&](const label_place& place) {
+      const box text = box_of(place, dot.label_width);
+      return is_inside(text, plot) &&
+             std::none_of(taken.begin(), taken.end(), [&](const box& other) { return meet(text, other); });
+    });
+    chosen.push_back(free == places.end() ? places.front() : *free);
+    taken.push_back(box_of(chosen.back(), dot.label_width));
+  }
+  return chosen;
+}
+
+}  // namespace profgate::render

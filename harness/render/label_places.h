@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+/// Places for the names of dots in a picture. All lengths are pixels, y grows downwards.
+namespace profgate::render {
+
+struct labelled_dot {
+  double x = 0;
+  double y = 0;
+  double radius = 0;
+  double label_width = 0;
+};
+
+struct plot_area {
+  double left = 0;
+  double right = 0;
+  double top = 0;
+  double bottom = 0;
+};
+
+struct label_place {
+  double x = 0;
+  double y = 0;             ///< of the text's middle
+  bool is_left_of = false;  ///< the text ends at x instead of beginning there
+};
+
+/// For each dot the nearest place beside it, right or left, where its label covers no dot and no label before
+/// it and stays inside the plot; where there is none, the place to its right.
+std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, const plot_area& plot);
+
+}  // namespace profgate::render

@@ -1,0 +1,47 @@
+#include "label_places.h"
+
+#include <gmock/gmock.h>
+
+namespace profgate::render {
+namespace {
+
+constexpr plot_area plot{0, 900, 0, 400};
+
+TEST(label_places, a_dot_alone_has_its_label_to_its_right) {
+  const std::vector<label_place> places = place_labels({{100, 200, 5, 60}}, plot);
+  ASSERT_EQ(places.size(), 1U);
+  EXPECT_EQ(places[0].x, 108);
+  EXPECT_EQ(places[0].y, 200);
+  EXPECT_FALSE(places[0].is_left_of);
+}
+
+TEST(label_places, a_label_covers_no_other_dot) {
+  // The second dot stands where the first one's label would.
+  const std::vector<label_place> places = place_labels({{100, 200, 5, 60}, {130, 200, 5, 60}}, plot);
+  EXPECT_TRUE(places[0].is_left_of);
+  EXPECT_EQ(places[0].x, 92);
+  EXPECT_FALSE(places[1].is_left_of);
+}
+
+TEST(label_places, a_label_covers_no_other_label) {
+  const std::vector<label_place> places =
+      place_labels({{100, 200, 5, 60}, {100, 204, 5, 60}, {100, 208, 5, 60}}, plot);
+  EXPECT_FALSE(places[0].is_left_of);
+  EXPECT_TRUE(places[1].is_left_of);
+  EXPECT_GE(places[2].y - places[0].y, 13) << "both sides are taken at that height";
+}
+
+TEST(label_places, a_label_stays_in_the_plot) {
+  EXPECT_TRUE(place_labels({{880, 200, 5, 60}}, plot)[0].is_left_of);
+  EXPECT_GE(place_labels({{100, 2, 1, 60}}, plot)[0].y, 6.5);
+  EXPECT_LE(place_labels({{100, 398, 1, 60}}, plot)[0].y, 393.5);
+}
+
+TEST(label_places, a_label_without_any_place_stands_to_the_right) {
+  const std::vector<label_place> places = place_labels({{100, 200, 5, 5000}}, plot);
+  EXPECT_FALSE(places[0].is_left_of);
+  EXPECT_EQ(places[0].y, 200);
+}
+
+}  // namespace
+}  // namespace profgate::render
