@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 
 #include "analysis/profile.h"
 #include "core/error.h"
@@ -216,12 +217,15 @@ TEST(report, says_of_no_idle_time_that_it_is_too_little_to_tell) {
   const std::string without_idle =
       std::regex_replace(profile, std::regex("\"idle_ns\": [0-9.]+"), "\"idle_ns\": 0.0");
   ASSERT_NE(without_idle, profile);
-  for (const auto& [text, is_told] : {std::pair{profile, false}, std::pair{without_idle, true}}) {
+  const auto told_in = [](const std::string& text) {
+    std::set<std::string> files;
     render_reports(text, PROFGATE_TEMPLATES_DIR, "", [&](const fs::path& path, std::string_view shown) {
-      if (path != "report.md" && path != "report.html") return;
-      EXPECT_EQ(shown.find("is too little to tell") != std::string_view::npos, is_told) << path;
+      if (shown.find("is too little to tell") != std::string_view::npos) files.insert(path.string());
     });
-  }
+    return files;
+  };
+  EXPECT_THAT(told_in(profile), ::testing::IsEmpty());
+  EXPECT_THAT(told_in(without_idle), ::testing::ElementsAre("report.html", "report.md"));
 }
 
 TEST(report, has_the_same_structure_for_every_run) {
