@@ -1,7 +1,6 @@
 #include "label_places.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace profgate::render {
 namespace {
@@ -9,13 +8,6 @@ namespace {
 constexpr double line_px = 13;  ///< height of a line of text
 constexpr double distance_px = 3;
 constexpr int most_lines_away = 5;
-
-struct box {
-  double left = 0;
-  double right = 0;
-  double top = 0;
-  double bottom = 0;
-};
 
 bool meet(const box& a, const box& b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
@@ -30,7 +22,7 @@ box box_of(const label_place& place, double width) {
   return {left, left + width, place.y - line_px / 2, place.y + line_px / 2};
 }
 
-bool is_inside(const box& inner, const plot_area& plot) {
+bool is_inside(const box& inner, const box& plot) {
   return inner.left >= plot.left && inner.right <= plot.right && inner.top >= plot.top &&
          inner.bottom <= plot.bottom;
 }
@@ -58,7 +50,7 @@ std::vector<label_place> places_of(const labelled_dot& dot) {
 
 }  // namespace
 
-std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, const plot_area& plot) {
+std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, const box& plot) {
   std::vector<box> taken;
   for (const labelled_dot& dot : dots) taken.push_back(box_of(dot));
   std::vector<label_place> chosen;

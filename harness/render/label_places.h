@@ -12,7 +12,7 @@ struct labelled_dot {
   double label_width = 0;
 };
 
-struct plot_area {
+struct box {
   double left = 0;
   double right = 0;
   double top = 0;
@@ -27,6 +27,6 @@ struct label_place {
 
 /// For each dot the nearest place beside it, right or left, where its label covers no dot and no label before
 /// it and stays inside the plot; where there is none, the place to its right.
-std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, const plot_area& plot);
+std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, const box& plot);
 
 }  // namespace profgate::render

@@ -35,6 +35,11 @@ struct point {
   std::string title;
 };
 
+/// To a tenth: more digits only lengthen the file.
+double rounded(double px) {
+  return std::round(10 * px) / 10;
+}
+
 /// A logarithmic axis over whole decades.
 class log_axis {
  public:
@@ -47,7 +52,7 @@ class log_axis {
   }
   double px(double value) const {
     const double place = (std::log10(value) - m_low) / (m_high - m_low);
-    return std::round(10 * (m_from_px + place * (m_to_px - m_from_px))) / 10;
+    return rounded(m_from_px + place * (m_to_px - m_from_px));
   }
   double smallest() const { return std::pow(10, m_low); }
   double largest() const { return std::pow(10, m_high); }
@@ -93,10 +98,6 @@ std::vector<point> points_of(const json& profile) {
     }
   }
   return points;
-}
-
-double rounded(double px) {
-  return std::round(10 * px) / 10;
 }
 
 /// The dots with their labels' places, all below the roof, whose own text is above; the largest choose first.

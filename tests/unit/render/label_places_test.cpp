@@ -5,7 +5,7 @@
 namespace profgate::render {
 namespace {
 
-constexpr plot_area plot{0, 900, 0, 400};
+constexpr box plot{0, 900, 0, 400};
 
 TEST(label_places, a_dot_alone_has_its_label_to_its_right) {
   const std::vector<label_place> places = place_labels({{100, 200, 5, 60}}, plot);
