@@ -7,9 +7,9 @@
 #include "analysis/statistics.h"
 #include "analysis/timeline_analysis.h"
 
-/// How long a stage's device had nothing to do. Kernels take as long under a tracer as without; the time
-/// between them does not. So what is idle is the bare stage's time without the kernels' time, and the gaps in
-/// the trace only say, in proportion, what it was idle for.
+/// How long a stage's device had nothing to do. Kernels take as long under a tracer as without, to a few
+/// percent; the time between them does not. So what is idle is the bare stage's time without the kernels'
+/// time, and the gaps in the trace only say, in proportion, what it was idle for.
 namespace profgate::analysis {
 
 /// Of one repetition, the mean of the devices.
