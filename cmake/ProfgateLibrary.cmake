@@ -1,21 +1,12 @@
 include_guard(GLOBAL)
 
-# profgate_share_precompiled_headers(<target> <owner> <header>...)
-#
-# Most of the time of compiling goes into reading the same headers. The owner compiles them once, all others take
-# its result. Sources include what they use nevertheless: clang-tidy reads them without this (preset tidy).
-function(profgate_share_precompiled_headers target owner)
-  if(target STREQUAL owner)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
-  else()
-    target_precompile_headers(${target} REUSE_FROM ${owner})
-  endif()
+# Most of the time of compiling goes into reading the same headers, so the sources of a target are compiled some at a time
+# as one. Whoever edits them may want PROFGATE_UNITY_BUILD=OFF: a change then compiles its own file only. Sources
+# include what they use nevertheless (the test consumer.add_subdirectory compiles each by itself).
+function(profgate_unity_build target)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${PROFGATE_UNITY_BUILD} UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
-
-# Owns the precompiled headers of all that use the JSON library, which take 2.7 s a source: a target of its own, because
-# a target waits for its owner to be built.
-set(_profgate_empty_source "${CMAKE_CURRENT_BINARY_DIR}/no_code.cpp")
-file(CONFIGURE OUTPUT "${_profgate_empty_source}" CONTENT "")
 
 # profgate_library(<name> SOURCES <file>... [DEPENDS <sibling>...] [LINK <target>...])
 #
@@ -30,17 +21,7 @@ function(profgate_library name)
   add_library(profgate_${name} STATIC ${arg_SOURCES})
   add_library(profgate::${name} ALIAS profgate_${name})
   target_include_directories(profgate_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include)
-  set(headers <algorithm> <chrono> <filesystem> <functional> <map> <optional> <string> <string_view> <vector> <fmt/format.h>)
-  if("profgate::deps::json" IN_LIST arg_LINK)
-    if(NOT TARGET profgate_json_headers)
-      add_library(profgate_json_headers OBJECT "${_profgate_empty_source}")
-      target_link_libraries(profgate_json_headers PRIVATE profgate::deps::json profgate::deps::fmt profgate_build_settings)
-      target_precompile_headers(profgate_json_headers PRIVATE ${headers} <nlohmann/json.hpp>)
-    endif()
-    target_precompile_headers(profgate_${name} REUSE_FROM profgate_json_headers)
-  else()
-    profgate_share_precompiled_headers(profgate_${name} profgate_core ${headers})
-  endif()
+  profgate_unity_build(profgate_${name})
   list(TRANSFORM arg_DEPENDS PREPEND "profgate::")
   target_link_libraries(profgate_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_LINK} profgate_build_settings)
 endfunction()
@@ -60,19 +41,6 @@ function(profgate_unit_test name)
   target_link_libraries(unit_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main profgate_build_settings)
   # What a test does is quick; what counts is how long it takes to compile.
   target_compile_options(unit_${name} PRIVATE -O0)
-  set(headers <gmock/gmock.h> <filesystem> <fstream> <map> <vector>)
-  if("profgate::deps::json" IN_LIST arg_LINK)
-    if(NOT TARGET unit_json_headers)
-      add_executable(unit_json_headers EXCLUDE_FROM_ALL "${_profgate_empty_source}")
-      target_link_libraries(unit_json_headers PRIVATE
-        profgate::deps::json GTest::gmock GTest::gtest_main profgate_build_settings)
-      target_compile_options(unit_json_headers PRIVATE -O0)
-      target_precompile_headers(unit_json_headers PRIVATE ${headers} <nlohmann/json.hpp>)
-    endif()
-    target_precompile_headers(unit_${name} REUSE_FROM unit_json_headers)
-  else()
-    profgate_share_precompiled_headers(unit_${name} unit_core ${headers})
-  endif()
   target_compile_definitions(unit_${name} PRIVATE "PROFGATE_TEST_DATA=\"${PROJECT_SOURCE_DIR}/tests/data\"")
   if(PROFGATE_SANITIZE)
     set(detects_leaks 1)

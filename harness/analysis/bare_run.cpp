@@ -9,7 +9,6 @@
 namespace profgate::analysis {
 namespace {
 
-constexpr double flops_per_tflop = 1e12;
 constexpr const char* process_stage = "process";
 constexpr const char* vision_stage = "vision";
 

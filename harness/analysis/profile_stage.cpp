@@ -117,11 +117,11 @@ json kernel_list(const std::vector<core::kernel_record>& records) {
   return kernels;
 }
 
-void put_size(const char* key, const std::array<std::uint32_t, 3>& size, json_object& object) {
-  if (size[0] == 0) {
+void put_size(const char* key, const std::array<std::uint32_t, 3>& extent, json_object& object) {
+  if (extent[0] == 0) {
     object.put_null(key, "the tool does not tell it");
   } else {
-    object.put(key, json::array({size[0], size[1], size[2]}));
+    object.put(key, json::array({extent[0], extent[1], extent[2]}));
   }
 }
 

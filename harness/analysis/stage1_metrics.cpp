@@ -6,8 +6,6 @@
 namespace profgate::analysis {
 namespace {
 
-constexpr double flops_per_tflop = 1e12;
-
 /// {mean, std, n} of one quantity, divided by `divisor`.
 json mean_and_std(const measured<sample_statistics>& statistics, double divisor) {
   json_object object;

@@ -1,15 +1,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "analysis/json_object.h"
 #include "analysis/profile.h"
 #include "core/error.h"
 
 namespace profgate::analysis {
 namespace {
-
-using nlohmann::json;
 
 struct required_field {
   const char* pointer;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t max_file_bytes = std::uint64_t{64} << 20;
 constexpr std::string_view schema_major = "1.";
 
-const std::string remedy =
+const std::string restore_or_measure_again =
     "restore the file from git, or measure the build again and accept it anew: profgate baseline accept";
 
 std::vector<std::string> read_texts(const json_reader& list) {
@@ -179,8 +179,8 @@ void check_schema(const json_reader& version, const std::string& file) {
 }  // namespace
 
 stored_run_set parse_run_set(std::string_view text, const std::string& file) {
-  const json_node document = parse_json(text, file, remedy);
-  const json_reader root(document, file, remedy);
+  const json_node document = parse_json(text, file, restore_or_measure_again);
+  const json_reader root(document, file, restore_or_measure_again);
   check_schema(root.require("schema_version"), file);
   stored_run_set stored;
   stored.runs = read_runs(root);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -7,6 +8,8 @@
 #include <vector>
 
 namespace profgate::parsers {
+
+constexpr std::uintmax_t max_csv_bytes = std::uintmax_t{1} << 30;
 
 /// Where a table comes from: what errors name, and what they tell to do.
 struct csv_origin {

@@ -12,7 +12,6 @@
 namespace profgate::parsers {
 namespace {
 
-constexpr std::uintmax_t max_csv_bytes = std::uintmax_t{1} << 30;
 constexpr const char* made_by = "'ncu --import <report> --csv'";
 constexpr const char* import_again =
     "import the report again: LC_ALL=C ncu --import <report> --csv --page raw --print-units base";

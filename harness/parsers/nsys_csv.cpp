@@ -15,7 +15,6 @@
 namespace profgate::parsers {
 namespace {
 
-constexpr std::uintmax_t max_csv_bytes = std::uintmax_t{1} << 30;
 
 /// A report of nsys stats: columns by their name, cells as typed values.
 class csv_report {

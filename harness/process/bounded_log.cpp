@@ -12,12 +12,12 @@
 namespace profgate::process {
 namespace {
 
-constexpr std::uint64_t max_tail_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_kept_tail_bytes = std::uint64_t{1} << 20;
 
 }  // namespace
 
 bounded_log::bounded_log(const std::filesystem::path& file, bool append, std::uint64_t max_bytes)
-    : m_file(file), m_tail_capacity(std::min(max_bytes / 2, max_tail_bytes)) {
+    : m_file(file), m_tail_capacity(std::min(max_bytes / 2, max_kept_tail_bytes)) {
   m_head_left = max_bytes - m_tail_capacity;
   if (file.empty()) return;
   m_fd = owned_fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666));

@@ -18,7 +18,6 @@ namespace {
 
 // A bigger pipe lets a chatty child run on while we write the log. Where the system allows less, less it is.
 constexpr int output_pipe_bytes = 1 << 20;
-constexpr int first_free_fd = 3;
 
 [[noreturn]] void throw_no_resources(const char* what, const std::string& program, int error) {
   throw core::step_failure(fmt::format("cannot start {}: {}: {}", program, what, std::strerror(error)),

@@ -6,7 +6,7 @@ namespace profgate::process {
 namespace {
 
 constexpr std::size_t max_line_bytes = 4096;
-constexpr std::size_t max_tail_bytes = 4096;
+constexpr std::size_t max_message_tail_bytes = 4096;
 constexpr std::size_t max_captured_bytes = std::size_t{1} << 20;
 
 std::string from_start_of_line(std::string tail, bool is_everything) {
@@ -60,8 +60,8 @@ void output_sink::take(stream from, std::string_view bytes) {
   m_bytes += bytes.size();
   m_log.write(bytes);
 
-  m_tail += bytes.substr(bytes.size() - std::min(bytes.size(), max_tail_bytes));
-  if (m_tail.size() > max_tail_bytes) m_tail.erase(0, m_tail.size() - max_tail_bytes);
+  m_tail += bytes.substr(bytes.size() - std::min(bytes.size(), max_message_tail_bytes));
+  if (m_tail.size() > max_message_tail_bytes) m_tail.erase(0, m_tail.size() - max_message_tail_bytes);
 
   if (from == stream::captured) {
     const std::size_t room = max_captured_bytes - m_captured.size();
@@ -78,7 +78,7 @@ void output_sink::finish(outcome& result) {
   }
   m_log.finish();
   result.output_bytes = m_bytes;
-  result.tail = from_start_of_line(std::move(m_tail), m_bytes <= max_tail_bytes);
+  result.tail = from_start_of_line(std::move(m_tail), m_bytes <= max_message_tail_bytes);
   result.captured = std::move(m_captured);
   result.captured_truncated = m_captured_truncated;
   result.log_truncated = m_log.truncated();

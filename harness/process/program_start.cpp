@@ -12,7 +12,6 @@
 namespace profgate::process {
 namespace {
 
-constexpr int first_free_fd = 3;
 constexpr int exec_failed_exit_code = 127;  // nobody sees it: the report says more
 
 /// Closes first..last, both included.

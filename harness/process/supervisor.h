@@ -16,6 +16,8 @@
 /// It notices our death, by SIGKILL too, as the end of the control channel, and then ends the tree as well.
 namespace profgate::process {
 
+constexpr int first_free_fd = 3;  ///< behind standard input, output and error
+
 /// Bytes on the control channel.
 constexpr char control_ask_to_end = 'e';  ///< SIGINT, grace, then SIGKILL
 constexpr char control_kill = 'k';        ///< SIGKILL at once

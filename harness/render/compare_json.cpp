@@ -9,11 +9,11 @@ namespace {
 
 using analysis::json_object;
 using analysis::measured;
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 constexpr const char* only_one_side = "only the other side has it";
 
-json side_json(const gate::compared_side& side) {
+ordered_json side_json(const gate::compared_side& side) {
   json_object object;
   object.put("name", side.name);
   object.put("source", side.source);
@@ -38,7 +38,7 @@ const char* text_of(gate::better which) {
   return "neither";
 }
 
-json figure_json(const gate::compared_figure& figure) {
+ordered_json figure_json(const gate::compared_figure& figure) {
   json_object object;
   object.put("key", figure.what.key);
   object.put("label", figure.what.label);
@@ -57,13 +57,13 @@ json figure_json(const gate::compared_figure& figure) {
   return object.take();
 }
 
-json figures_json(const std::vector<gate::compared_figure>& figures) {
-  json list = json::array();
+ordered_json figures_json(const std::vector<gate::compared_figure>& figures) {
+  ordered_json list = ordered_json::array();
   for (const gate::compared_figure& figure : figures) list.push_back(figure_json(figure));
   return list;
 }
 
-json kernel_json(const gate::compared_kernel& kernel) {
+ordered_json kernel_json(const gate::compared_kernel& kernel) {
   json_object object;
   object.put_text("a_name", kernel.a_name, only_one_side);
   object.put_text("b_name", kernel.b_name, only_one_side);
@@ -78,10 +78,10 @@ json kernel_json(const gate::compared_kernel& kernel) {
   return object.take();
 }
 
-json kernels_json(const gate::compared_stage& stage) {
+ordered_json kernels_json(const gate::compared_stage& stage) {
   double a_ns = 0;
   double b_ns = 0;
-  json rows = json::array();
+  ordered_json rows = ordered_json::array();
   for (const gate::compared_kernel& kernel : stage.kernels) {
     a_ns += kernel.a_ns;
     b_ns += kernel.b_ns;
@@ -97,8 +97,8 @@ json kernels_json(const gate::compared_stage& stage) {
   return object.take();
 }
 
-json operators_json(const gate::compared_stage& stage) {
-  json rows = json::array();
+ordered_json operators_json(const gate::compared_stage& stage) {
+  ordered_json rows = ordered_json::array();
   for (const gate::compared_operator& row : stage.operators) {
     const auto put = [&](json_object& object, const char* key, const std::optional<gate::side_operator>& side,
                          double gate::side_operator::*member) {
@@ -116,7 +116,7 @@ json operators_json(const gate::compared_stage& stage) {
   return rows;
 }
 
-json stage_json(const gate::compared_stage& stage) {
+ordered_json stage_json(const gate::compared_stage& stage) {
   json_object object;
   object.put("name", stage.name);
   object.put("in_a", stage.in_a);
@@ -135,8 +135,8 @@ json stage_json(const gate::compared_stage& stage) {
   return object.take();
 }
 
-json differs_json(const std::vector<gate::differing_fact>& facts) {
-  json list = json::array();
+ordered_json differs_json(const std::vector<gate::differing_fact>& facts) {
+  ordered_json list = ordered_json::array();
   for (const gate::differing_fact& fact : facts) {
     const auto value = [](const std::optional<std::string>& text) {
       return text ? measured<std::string>(*text) : measured<std::string>::absent("not recorded");
@@ -159,15 +159,15 @@ std::string compare_json(const gate::profile_comparison& comparison) {
   object.put("b", side_json(comparison.b));
   object.put("is_cross_device", comparison.is_cross_device);
   object.put("is_cross_model", comparison.is_cross_model);
-  json labels = json::array();
+  ordered_json labels = ordered_json::array();
   for (const std::string& label : comparison.labels) labels.push_back(core::to_valid_utf8(label));
   object.put("labels", std::move(labels));
   object.put("figures", figures_json(comparison.figures));
-  json stages = json::array();
+  ordered_json stages = ordered_json::array();
   for (const gate::compared_stage& stage : comparison.stages) stages.push_back(stage_json(stage));
   object.put("stages", std::move(stages));
   object.put("differs", differs_json(comparison.differs));
-  json same = json::object();
+  ordered_json same = ordered_json::object();
   for (const auto& [name, value] : comparison.same)
     same[core::to_valid_utf8(name)] = core::to_valid_utf8(value);
   object.put("same", std::move(same));

@@ -129,7 +129,7 @@ json figures_view(const std::vector<gate::compared_figure>& figures, bool other_
   return {{"rows", rows}, {"same", same}, {"absent", absent.take()}};
 }
 
-std::string readable(const std::string& name) {
+std::string readable_and_short(const std::string& name) {
   return core::shorten_middle(gate::readable_kernel_name(valid(name)), 120);
 }
 
@@ -141,8 +141,8 @@ json kernel_view(const gate::compared_kernel& kernel, double largest_ns) {
   const bool in_a = !kernel.a_name.empty();
   const bool in_b = !kernel.b_name.empty();
   const double difference_ns = kernel.b_ns - kernel.a_ns;
-  const std::string name = readable(in_b ? kernel.b_name : kernel.a_name);
-  const std::string was = in_a && in_b ? readable(kernel.a_name) : "";
+  const std::string name = readable_and_short(in_b ? kernel.b_name : kernel.a_name);
+  const std::string was = in_a && in_b ? readable_and_short(kernel.a_name) : "";
   const auto share = [&](double ns) { return largest_ns > 0 ? std::round(ns / largest_ns * 1000) / 10 : 0; };
   return {{"name", name},
           {"full_name", core::shorten_middle(valid(in_b ? kernel.b_name : kernel.a_name), 400)},
@@ -191,7 +191,7 @@ waterfall fall_of(const gate::compared_stage& stage) {
     fall.from_ns += kernel.a_ns;
     fall.to_ns += kernel.b_ns;
     if (fall.bars.size() < drawn_kernels) {
-      fall.bars.push_back({readable(kernel.b_name.empty() ? kernel.a_name : kernel.b_name),
+      fall.bars.push_back({readable_and_short(kernel.b_name.empty() ? kernel.a_name : kernel.b_name),
                            bar_detail(kernel), kernel.b_ns - kernel.a_ns});
     } else {
       rest.delta_ns += kernel.b_ns - kernel.a_ns;

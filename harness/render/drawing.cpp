@@ -15,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double width_px = 900;
 constexpr double margin_px = 24;
 constexpr double plot_left_px = 400;
 constexpr double plot_right_px = 876;
@@ -26,10 +25,6 @@ constexpr std::size_t label_chars = 46;   ///< of the label's column, in its fon
 constexpr std::size_t detail_chars = 80;  ///< of the smaller font below it
 constexpr std::size_t path_chars = 24;    ///< of an operator before its figures
 
-double rounded(double px) {
-  return std::round(px * 10) / 10;
-}
-
 /// From values to pixels, with room for numbers at both ends.
 class axis {
  public:
@@ -39,7 +34,9 @@ class axis {
     m_scale = usable_px / (high - low);
     m_low = low;
   }
-  double px(double value) const { return rounded(plot_left_px + value_room_px + (value - m_low) * m_scale); }
+  double px(double value) const {
+    return rounded_px(plot_left_px + value_room_px + (value - m_low) * m_scale);
+  }
 
   /// About four round values over the whole plot.
   std::vector<double> ticks() const {
@@ -70,8 +67,8 @@ json label_at(double y_px, const std::string& label, const std::string& detail) 
   return {{"label", core::shorten_middle(valid, label_chars)},
           {"detail", core::shorten_middle(core::to_valid_utf8(detail), detail_chars)},
           {"full_label", core::shorten_middle(valid, 400)},
-          {"label_y", rounded(y_px + (detail.empty() ? 22 : 15))},
-          {"detail_y", rounded(y_px + 31)}};
+          {"label_y", rounded_px(y_px + (detail.empty() ? 22 : 15))},
+          {"detail_y", rounded_px(y_px + 31)}};
 }
 
 json ticks_json(const axis& scale, const std::function<std::string(double)>& words) {
@@ -117,10 +114,10 @@ double add_intervals(json& panels, const std::vector<interval_row>& intervals, d
     shape["x"] = scale.px(row.ratio);
     shape["x_from"] = scale.px(from);
     shape["x_to"] = scale.px(to);
-    shape["y"] = rounded(y_px + bar_row_px / 2);
+    shape["y"] = rounded_px(y_px + bar_row_px / 2);
     shape["value"] = signed_percent(row.ratio);
-    shape["value_x"] = rounded(scale.px(to) + 8);
-    shape["value_y"] = rounded(y_px + bar_row_px / 2 + 4);
+    shape["value_x"] = rounded_px(scale.px(to) + 8);
+    shape["value_y"] = rounded_px(y_px + bar_row_px / 2 + 4);
     shape["value_anchor"] = "start";
     panel["rows"].push_back(std::move(shape));
     y_px += bar_row_px;
@@ -136,16 +133,16 @@ json bar_json(const axis& scale, double y_px, double from_ns, double to_ns, cons
   return {{"kind", "bar"},
           {"tone", tone},
           {"x", left},
-          {"y", rounded(y_px + (bar_row_px - bar_px) / 2)},
-          {"width", std::max(rounded(right - left), 1.5)},
+          {"y", rounded_px(y_px + (bar_row_px - bar_px) / 2)},
+          {"width", std::max(rounded_px(right - left), 1.5)},
           {"height", bar_px},
-          {"value_y", rounded(y_px + bar_row_px / 2 + 4)},
+          {"value_y", rounded_px(y_px + bar_row_px / 2 + 4)},
           // the number stands on the side to which the bar grows
-          {"value_x", rounded(to_ns >= from_ns ? right + 6 : left - 6)},
+          {"value_x", rounded_px(to_ns >= from_ns ? right + 6 : left - 6)},
           {"value_anchor", to_ns >= from_ns ? "start" : "end"},
           {"next_x", scale.px(to_ns)},
-          {"next_y", rounded(y_px + (bar_row_px + bar_px) / 2)},
-          {"next_y_end", rounded(y_px + bar_row_px + (bar_row_px - bar_px) / 2)}};
+          {"next_y", rounded_px(y_px + (bar_row_px + bar_px) / 2)},
+          {"next_y_end", rounded_px(y_px + bar_row_px + (bar_row_px - bar_px) / 2)}};
 }
 
 double add_waterfall(json& panels, const waterfall& fall, double top_px) {
@@ -185,11 +182,15 @@ double add_waterfall(json& panels, const waterfall& fall, double top_px) {
   return next_px;
 }
 
-std::string launches(double count) {
+std::string counted_launches(double count) {
   return fmt::format("{:.{}f} launch{}", count, count == std::floor(count) ? 0 : 1, count == 1 ? "" : "es");
 }
 
 }  // namespace
+
+double rounded_px(double px) {
+  return std::round(px * 10) / 10;
+}
 
 std::string precise_duration(double duration_ns) {
   struct unit {
@@ -244,18 +245,18 @@ std::string detail_of(const gate::cause& cause) {
     case gate::cause_kind::duration:
       text = fmt::format("{} a launch: {:.2f} → {:.2f} µs, {}", cause.delta_ns > 0 ? "slower" : "faster",
                          cause.baseline_each_ns / 1e3, cause.candidate_each_ns / 1e3,
-                         launches(cause.candidate_launches));
+                         counted_launches(cause.candidate_launches));
       break;
     case gate::cause_kind::launches:
       text = fmt::format("{}: {:.6g} → {:.6g}, {:.2f} µs each", group_of(cause), cause.baseline_launches,
                          cause.candidate_launches, cause.candidate_each_ns / 1e3);
       break;
     case gate::cause_kind::new_operation:
-      text = fmt::format("new: {}, {:.2f} µs each", launches(cause.candidate_launches),
+      text = fmt::format("new: {}, {:.2f} µs each", counted_launches(cause.candidate_launches),
                          cause.candidate_each_ns / 1e3);
       break;
     case gate::cause_kind::gone_operation:
-      text = fmt::format("gone: {}, {:.2f} µs each", launches(cause.baseline_launches),
+      text = fmt::format("gone: {}, {:.2f} µs each", counted_launches(cause.baseline_launches),
                          cause.baseline_each_ns / 1e3);
       break;
     case gate::cause_kind::idle:
@@ -299,7 +300,7 @@ json drawing_of(const std::string& title, const std::vector<interval_row>& inter
   if (!intervals.empty()) y_px = add_intervals(panels, intervals, y_px);
   for (const waterfall& fall : waterfalls) y_px = add_waterfall(panels, fall, y_px);
   return {{"title", core::to_valid_utf8(title)},
-          {"width", width_px},
+          {"width", picture_width_px},
           {"height", y_px},
           {"margin", margin_px},
           {"panels", panels}};

@@ -10,6 +10,11 @@
 /// Where things stand in templates/waterfall.svg.inja, 900 px wide.
 namespace profgate::render {
 
+constexpr double picture_width_px = 900;  ///< of every picture of a report
+
+/// To a tenth: more digits only lengthen the file.
+double rounded_px(double px);
+
 /// One part of a difference; above zero is slower.
 struct waterfall_bar {
   std::string label{};

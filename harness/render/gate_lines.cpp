@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t causes_shown = 3;
 constexpr std::size_t exact_changes_shown = 3;
-constexpr std::size_t longest_name_bytes = 100;
+constexpr std::size_t longest_subject_bytes = 100;
 
 /// "5.1 %", and never "-0.0 %".
 std::string percent(double ratio) {
@@ -99,7 +99,7 @@ bool counts_as(const gate::stage_judgement& stage, gate::verdict which) {
 
 /// With "not allowed: " before what the configuration forbids.
 std::string exact_text(gate::exact_change change) {
-  change.subject = core::shorten_middle(change.subject, longest_name_bytes);
+  change.subject = core::shorten_middle(change.subject, longest_subject_bytes);
   return (change.fails ? "not allowed: " : "") + gate::to_text(change);
 }
 

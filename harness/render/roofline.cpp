@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "drawing.h"
 #include "gate/kernel_names.h"
 #include "label_places.h"
 #include "values.h"
@@ -16,7 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double width_px = 900;
 constexpr double height_px = 430;
 constexpr double left_px = 110;
 constexpr double right_px = 870;
@@ -35,11 +35,6 @@ struct point {
   std::string title;
 };
 
-/// To a tenth: more digits only lengthen the file.
-double rounded(double px) {
-  return std::round(10 * px) / 10;
-}
-
 /// A logarithmic axis over whole decades.
 class log_axis {
  public:
@@ -52,7 +47,7 @@ class log_axis {
   }
   double px(double value) const {
     const double place = (std::log10(value) - m_low) / (m_high - m_low);
-    return rounded(m_from_px + place * (m_to_px - m_from_px));
+    return rounded_px(m_from_px + place * (m_to_px - m_from_px));
   }
   double smallest() const { return std::pow(10, m_low); }
   double largest() const { return std::pow(10, m_high); }
@@ -107,7 +102,7 @@ json dots_of(std::vector<point> points, const log_axis& x, const log_axis& y, do
   std::vector<labelled_dot> dots;
   for (const point& kernel : points) {
     dots.push_back({x.px(kernel.intensity), y.px(kernel.flops_per_s),
-                    rounded(std::max(smallest_radius_px, largest_radius_px * std::sqrt(kernel.share))),
+                    rounded_px(std::max(smallest_radius_px, largest_radius_px * std::sqrt(kernel.share))),
                     character_px * static_cast<double>(kernel.label.size())});
   }
   const std::vector<label_place> places = place_labels(dots, {left_px, right_px, y.px(peak), bottom_px});
@@ -118,8 +113,8 @@ json dots_of(std::vector<point> points, const log_axis& x, const log_axis& y, do
                      {"r", dots[i].radius},
                      {"stage", points[i].stage},
                      {"label", points[i].label},
-                     {"label_x", rounded(places[i].x)},
-                     {"label_y", rounded(places[i].y)},
+                     {"label_x", rounded_px(places[i].x)},
+                     {"label_y", rounded_px(places[i].y)},
                      {"label_anchor", places[i].is_left_of ? "end" : "start"},
                      {"title", points[i].title}});
   }
@@ -151,7 +146,7 @@ json roofline_of(const json& profile) {
   // The roof enters the plot at its left or at its lower edge, whichever it meets first.
   const double entry = std::max(x.smallest(), y.smallest() / bandwidth);
   return {
-      {"width", width_px},
+      {"width", picture_width_px},
       {"height", height_px},
       {"left", left_px},
       {"right", right_px},

@@ -7,7 +7,7 @@ namespace profgate::render {
 namespace {
 
 using analysis::json_object;
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 constexpr const char* too_few_runs = "the arms have too few runs for this bound";
 
@@ -15,7 +15,7 @@ void put_bound(json_object& object, const char* key, const std::optional<double>
   object.put(key, analysis::or_absent(bound, too_few_runs));
 }
 
-json numbers_json(const gate::comparison& numbers) {
+ordered_json numbers_json(const gate::comparison& numbers) {
   json_object object;
   object.put("baseline_runs_count", numbers.baseline_runs);
   object.put("candidate_runs_count", numbers.candidate_runs);
@@ -33,8 +33,8 @@ json numbers_json(const gate::comparison& numbers) {
   return object.take();
 }
 
-json exact_json(const gate::exact_comparison& exact) {
-  json changes = json::array();
+ordered_json exact_json(const gate::exact_comparison& exact) {
+  ordered_json changes = ordered_json::array();
   for (const gate::exact_change& change : exact.changes) {
     json_object object;
     object.put("kind", std::string(text_of(exact_kind_words, change.kind)));
@@ -48,14 +48,14 @@ json exact_json(const gate::exact_comparison& exact) {
   json_object object;
   object.put("fails", exact.fails());
   object.put("changes", std::move(changes));
-  json not_compared = json::array();
+  ordered_json not_compared = ordered_json::array();
   for (const std::string& sentence : exact.not_compared)
     not_compared.push_back(core::to_valid_utf8(sentence));
   object.put("not_compared", std::move(not_compared));
   return object.take();
 }
 
-json cause_json(gate::cause cause) {
+ordered_json cause_json(gate::cause cause) {
   // before the text is made, so that it is the same of what is read back
   cause.name = core::to_valid_utf8(cause.name);
   cause.baseline_name = core::to_valid_utf8(cause.baseline_name);
@@ -83,7 +83,7 @@ json cause_json(gate::cause cause) {
   return object.take();
 }
 
-json attribution_json(const gate::attribution& attributed) {
+ordered_json attribution_json(const gate::attribution& attributed) {
   json_object object;
   object.put("baseline_ns", attributed.baseline_ns);
   object.put("candidate_ns", attributed.candidate_ns);
@@ -94,13 +94,13 @@ json attribution_json(const gate::attribution& attributed) {
              analysis::or_absent(attributed.bare_difference_ns, "the stage was not timed without a tracer"));
   object.put("residual_ns", attributed.residual_ns);
   object.put("operations_count", attributed.operations);
-  json causes = json::array();
+  ordered_json causes = ordered_json::array();
   for (const gate::cause& cause : attributed.causes) causes.push_back(cause_json(cause));
   object.put("causes", std::move(causes));
   return object.take();
 }
 
-json stage_json(const gate::stage_judgement& stage) {
+ordered_json stage_json(const gate::stage_judgement& stage) {
   json_object object;
   object.put("stage", stage.stage);
   object.put("verdict", gate::to_text(stage.which));
@@ -123,8 +123,8 @@ json stage_json(const gate::stage_judgement& stage) {
   return object.take();
 }
 
-json texts_json(const std::vector<std::string>& texts) {
-  json list = json::array();
+ordered_json texts_json(const std::vector<std::string>& texts) {
+  ordered_json list = ordered_json::array();
   for (const std::string& text : texts) list.push_back(core::to_valid_utf8(text));
   return list;
 }
@@ -148,7 +148,7 @@ std::string verdict_json(const gate::judgement& whole) {
   object.put_text("look_deeper", whole.look_deeper, "no command was named");
   object.put("warnings", texts_json(whole.warnings));
   object.put("notices", texts_json(whole.notices));
-  json stages = json::array();
+  ordered_json stages = ordered_json::array();
   for (const gate::stage_judgement& stage : whole.stages) stages.push_back(stage_json(stage));
   object.put("stages", std::move(stages));
   return analysis::to_text(object.take());

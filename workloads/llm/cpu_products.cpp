@@ -9,8 +9,8 @@ namespace {
 /// reading, yet the last chunks end together. A multiple of the kernels' tile keeps results independent of
 /// it.
 std::size_t rows_per_chunk(std::size_t depth) {
-  constexpr std::size_t chunk_floats = std::size_t{1} << 16U;
-  return std::max<std::size_t>(chunk_floats / depth / 8 * 8, 8);
+  constexpr std::size_t floats_a_chunk = std::size_t{1} << 16U;
+  return std::max<std::size_t>(floats_a_chunk / depth / 8 * 8, 8);
 }
 
 }  // namespace

@@ -27,8 +27,10 @@ std::int64_t steady_clock_ns() {
       .count();
 }
 
+}  // namespace
+
 /// The values of one quantity, and the last reason why there was none.
-struct series {
+struct telemetry_series {
   std::vector<double> values;
   std::string reason;
 
@@ -41,7 +43,10 @@ struct series {
   }
 };
 
-reading<stage_telemetry::spread> spread_of(series taken, const std::string& reason_if_empty = no_sample) {
+namespace {
+
+reading<stage_telemetry::spread> spread_of(telemetry_series taken,
+                                           const std::string& reason_if_empty = no_sample) {
   using result = reading<stage_telemetry::spread>;
   auto& values = taken.values;
   if (values.empty()) return result::absent(taken.reason.empty() ? reason_if_empty : taken.reason);
@@ -58,10 +63,10 @@ struct telemetry::record {
   std::int64_t windows_ns = 0;
   std::int64_t shortest_window_ns = 0;
   std::int64_t samples_count = 0;
-  series sm_clock_mhz;
-  series memory_clock_mhz;
-  series power_w;
-  series temperature_c;
+  telemetry_series sm_clock_mhz;
+  telemetry_series memory_clock_mhz;
+  telemetry_series power_w;
+  telemetry_series temperature_c;
   unsigned long long throttle_bits = 0;
   bool throttle_known = false;
   std::string throttle_reason;

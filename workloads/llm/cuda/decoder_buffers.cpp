@@ -81,5 +81,6 @@ decoder_buffers<T> place_buffers(const model_shape& shape, const decoder_plan& p
   template decoder_buffers<T> place_buffers(const model_shape&, const decoder_plan&, memory_layout&)
 PROFGATE_INSTANTIATE(float);
 PROFGATE_INSTANTIATE(__nv_bfloat16);
+#undef PROFGATE_INSTANTIATE
 
 }  // namespace profgate::llm::cuda

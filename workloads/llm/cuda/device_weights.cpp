@@ -177,5 +177,6 @@ void load_weights(const queue& to, const model_shape& shape, const std::string& 
   template void load_weights(const queue&, const model_shape&, const std::string&, const device_weights<T>&)
 PROFGATE_INSTANTIATE(float);
 PROFGATE_INSTANTIATE(__nv_bfloat16);
+#undef PROFGATE_INSTANTIATE
 
 }  // namespace profgate::llm::cuda

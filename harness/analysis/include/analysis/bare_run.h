@@ -11,6 +11,8 @@
 /// Figures of the bare run: how long, how fast, and how near to what the machine can do.
 namespace profgate::analysis {
 
+constexpr double flops_per_tflop = 1e12;
+
 /// How near a piece of work came to the machine's two ceilings.
 struct utilisation {
   measured<double> flops;
