@@ -25,7 +25,8 @@ cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL profgate_remove_stale_
 # For P = <model>.<config> the tests are stage2.P.prepare, .stage1, .timeline, .counters, stage2.P itself, .gate and
 # .prune. Each step requires the fixture of the one before; prune cleans up after all. They carry the labels stage2, <model>,
 # <config> and gpu or cpu. The measuring steps hold the lock profgate-measure: never two at once, not under
-# `ctest -j` either. What a step needs to know is in <build>/profgate/pairs/P.json.
+# `ctest -j` either. What a step needs to know is in <build>/profgate/pairs/P.json, or in <build>/<configuration>/… where
+# the generator has several.
 function(profgate_add_workload)
   set(single NAME ENGINE MODEL TIMEOUT CONF_DIR WORKING_DIRECTORY)
   set(multiple COMMAND CONFIGS OVERRIDES)
@@ -51,7 +52,8 @@ function(profgate_add_workload)
     set(pair "${arg_NAME}.${config}")
     set_property(GLOBAL APPEND PROPERTY PROFGATE_PAIRS "${pair}")
     profgate_workload_device("${config}" device)
-    set(manifest "${CMAKE_BINARY_DIR}/profgate/pairs/${pair}.json")
+    profgate_output_folder("${CMAKE_BINARY_DIR}" folder ignored)
+    set(manifest "${folder}/profgate/pairs/${pair}.json")
     profgate_write_workload_manifest("${manifest}" "${pair}" "${config}" "${device}")
     _profgate_add_pair_tests("${pair}" "${config}" "${device}" "${manifest}")
   endforeach()

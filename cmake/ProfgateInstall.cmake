@@ -8,22 +8,26 @@ set(PROFGATE_PROGRAMS "profgate|bin" "profgate-llm|libexec/profgate" "profgate-p
 
 # profgate_arrange_programs()
 #
-# Gives the build folder the shape of the install tree, and the program the name that find_package gives it.
+# Gives the build folder the shape of the install tree, and the program the name that find_package gives it. A generator
+# with several configurations has such a tree for each, in <build>/<configuration>.
 function(profgate_arrange_programs)
+  profgate_output_folder("${PROJECT_BINARY_DIR}" tree trees)
   foreach(program_and_folder IN LISTS PROFGATE_PROGRAMS)
     string(REGEX MATCH "^(.*)\\|(.*)$" matched "${program_and_folder}")
     set(target "${CMAKE_MATCH_1}")
     set(folder "${CMAKE_MATCH_2}")
     file(RELATIVE_PATH to_libraries "/${folder}" "/lib/profgate")
     set_target_properties(${target} PROPERTIES
-      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
-      LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
+      RUNTIME_OUTPUT_DIRECTORY "${tree}/${folder}"
+      LIBRARY_OUTPUT_DIRECTORY "${tree}/${folder}"
       INSTALL_RPATH "$ORIGIN/${to_libraries}")
   endforeach()
   add_executable(profgate::profgate ALIAS profgate)
-  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/profgate")
-  foreach(data conf templates)
-    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${data}" "${PROJECT_BINARY_DIR}/share/profgate/${data}" SYMBOLIC)
+  foreach(folder IN LISTS trees)
+    file(MAKE_DIRECTORY "${folder}/share/profgate")
+    foreach(data conf templates)
+      file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${data}" "${folder}/share/profgate/${data}" SYMBOLIC)
+    endforeach()
   endforeach()
 endfunction()
 

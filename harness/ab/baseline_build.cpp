@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <regex>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "artifacts/sha256.h"
 #include "cmake_cache.h"
 #include "core/error.h"
+#include "core/escape.h"
 #include "process/runner.h"
 #include "profilers/machine_lock.h"
 
@@ -20,6 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t max_cache_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t max_log_bytes = std::uint64_t{256} << 20;
 constexpr std::int64_t longest_wait_ms = std::int64_t{4} * 3600 * 1000;
 
 std::string trimmed(std::string text) {
@@ -43,6 +48,23 @@ std::optional<std::string> ask_git(const fs::path& dir, std::vector<std::string>
   return trimmed(outcome.captured);
 }
 
+/// The first error in the output of CMake, a compiler or a linker, with the lines that explain it.
+std::string first_error(const std::string& log) {
+  static const std::regex says_error(
+      "(^|[^A-Za-z_])(fatal )?[Ee]rror( at [^ ]*|:|\\[)|undefined reference|multiple definition");
+  constexpr std::size_t most_lines = 6;
+  std::istringstream lines(log);
+  std::string text;
+  std::size_t count = 0;
+  for (std::string line; count < most_lines && std::getline(lines, line);) {
+    if (count == 0 && !std::regex_search(line.substr(0, 1000), says_error)) continue;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    text += "\n    " + core::shorten_middle(core::to_valid_utf8(line), 300);
+    ++count;
+  }
+  return text;
+}
+
 class builder {
  public:
   explicit builder(const baseline_request& wanted) : m_wanted(wanted) {}
@@ -60,11 +82,11 @@ class builder {
     const bool is_built = fs::exists(marker) && artifacts::read_file(marker).find(done) != std::string::npos;
     if (!is_built) {
       say(fmt::format("builds the baseline {} in {}", m_commit.substr(0, 12), m_build.string()));
-      build();
+      build_or_clean_up();
       const std::string before = fs::exists(marker) ? artifacts::read_file(marker) : "";
       artifacts::write_file_atomically(marker, before + done);
     }
-    return {m_commit, m_build};
+    return {m_commit, m_outputs};
   }
 
  private:
@@ -107,20 +129,34 @@ class builder {
   }
 
   void read_settings() {
-    const fs::path cache = m_wanted.build_dir / "CMakeCache.txt";
+    const fs::path binary_dir = cmake_binary_dir(m_wanted.build_dir);
+    const fs::path cache = binary_dir / "CMakeCache.txt";
     if (!fs::exists(cache)) {
       throw core::bad_input(
           fmt::format("{} was not configured by CMake, so a baseline cannot be built like it",
                       m_wanted.build_dir.string()),
           "name a build folder as the baseline, or the candidate's with --build-dir");
     }
-    m_settings = read_cmake_cache(artifacts::read_file(cache, max_cache_bytes), m_wanted.build_dir);
+    m_settings = read_cmake_cache(artifacts::read_file(cache, max_cache_bytes), binary_dir);
     const fs::path sources = m_source / fs::proximate(m_settings.source_dir, m_top);
     m_script = initial_cache_script(m_settings, sources.lexically_normal());
     m_project = sources.lexically_normal();
     // Folders of their own for other settings: both stay.
     m_build =
         m_home / ("build-" + artifacts::sha256_hex(m_settings.generator + "\n" + m_script).substr(0, 8));
+    m_configuration = fs::proximate(m_wanted.build_dir, binary_dir).string();
+    if (m_configuration == ".") m_configuration.clear();
+    m_outputs = m_build / m_configuration;
+  }
+
+  /// What a failed try leaves could spoil the next one.
+  void build_or_clean_up() {
+    try {
+      build();
+    } catch (const build_failure&) {
+      fs::remove_all(m_build);
+      throw;
+    }
   }
 
   void build() {
@@ -131,13 +167,14 @@ class builder {
         "cmake", "-C", script.string(), "-S", m_project.string(), "-B", m_build.string()};
     if (!m_settings.generator.empty()) configure.insert(configure.end(), {"-G", m_settings.generator});
     run(configure, "configure", "configures the baseline");
-    const fs::path manifest = m_build / "profgate" / "pairs" / (m_wanted.pair + ".json");
+    const fs::path manifest = m_outputs / "profgate" / "pairs" / (m_wanted.pair + ".json");
     if (!fs::exists(manifest)) {
       throw core::bad_input(
           fmt::format("commit {} does not register the pair {}", m_commit.substr(0, 12), m_wanted.pair),
           "choose a newer baseline");
     }
     std::vector<std::string> make = {"cmake", "--build", m_build.string(), "--parallel", parallel_jobs()};
+    if (!m_configuration.empty()) make.insert(make.end(), {"--config", m_configuration});
     const std::optional<std::string> target = program_in(artifacts::read_file(manifest));
     if (target && try_run(with_target(make, *target), "build", "builds the baseline's " + *target)) return;
     run(make, "build", "builds the baseline");
@@ -180,16 +217,16 @@ class builder {
     if (m_last.how == process::ending::interrupted)
       throw core::interrupted("interrupted while the baseline was built; the same command finishes it");
     if (m_last.how == process::ending::not_started)
-      throw core::step_failure(m_last.start_error, "put it on PATH, or name a build folder as the baseline");
+      throw build_failure(m_last.start_error, "put it on PATH, or name a build folder as the baseline");
     return m_last.how == process::ending::exited && m_last.exit_code == 0;
   }
 
   void run(const std::vector<std::string>& argv, const std::string& step, const std::string& what) {
     if (try_run(argv, step, what)) return;
-    throw core::step_failure(
-        fmt::format("the baseline {} cannot be built: {} {}", m_commit.substr(0, 12),
-                    process::quote_for_display({argv[0], argv[1]}), process::describe(m_last)),
-        fmt::format("its log is {}", log_of(step).string()));
+    throw build_failure(fmt::format("the baseline {} cannot be built: {} {}{}", m_commit.substr(0, 12),
+                                    process::quote_for_display({argv[0], argv[1]}), process::describe(m_last),
+                                    first_error(artifacts::read_file(log_of(step), max_log_bytes))),
+                        fmt::format("its log is {}", log_of(step).string()));
   }
 
   fs::path log_of(const std::string& step) const { return m_home / (step + ".log"); }
@@ -200,7 +237,9 @@ class builder {
   fs::path m_home;
   fs::path m_source;
   fs::path m_project;
-  fs::path m_build;
+  fs::path m_build;             ///< has CMakeCache.txt
+  std::string m_configuration;  ///< such as Release, where the generator has several
+  fs::path m_outputs;           ///< has profgate/pairs/ and the programs
   build_settings m_settings;
   std::string m_script;
   process::outcome m_last;
@@ -208,12 +247,19 @@ class builder {
 
 }  // namespace
 
+fs::path cmake_binary_dir(const fs::path& build_dir) {
+  const fs::path around = fs::absolute(build_dir / "").lexically_normal().parent_path().parent_path();
+  const bool is_configuration =
+      !fs::exists(build_dir / "CMakeCache.txt") && fs::exists(around / "CMakeCache.txt");
+  return is_configuration ? around : build_dir;
+}
+
 baseline_build provide_baseline(const baseline_request& wanted) {
   try {
     return builder(wanted).provide();
   } catch (const fs::filesystem_error& problem) {
-    throw core::step_failure(fmt::format("the baseline's folder cannot be used: {}", problem.what()),
-                             "make <project>/tmp writable");
+    throw build_failure(fmt::format("the baseline's folder cannot be used: {}", problem.what()),
+                        "make <project>/tmp writable");
   }
 }
 

@@ -2,33 +2,82 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace profgate::ab {
 namespace fs = std::filesystem;
 namespace {
 
-bool is_shared(const cache_entry& entry, const fs::path& build_dir) {
-  if (entry.value.find(build_dir.string()) != std::string::npos) return false;
-  if (entry.name == "PROFGATE_BUILD_TESTS") return false;
-  if (entry.type == "BOOL" || entry.type == "STRING" || entry.type == "UNINITIALIZED") return true;
-  if (entry.type == "FILEPATH") {
-    const bool is_compiler = entry.name.starts_with("CMAKE_") && entry.name.ends_with("_COMPILER");
-    return is_compiler || entry.name == "CMAKE_TOOLCHAIN_FILE";
-  }
-  if (entry.type != "PATH") return false;
-  static constexpr std::array<std::string_view, 3> places{"CMAKE_PREFIX_PATH", "CMAKE_MODULE_PATH",
-                                                          "PROFGATE_DEPS_CACHE"};
-  for (const std::string_view place : places) {
-    if (entry.name == place) return true;
-  }
-  return entry.name.starts_with("FETCHCONTENT_") && !entry.value.empty();
+/// What ends a path in a text of compiler flags and lists.
+constexpr std::string_view ends_in_text = ";:,\"' \t";
+
+/// A path may begin here: at the start, behind a separator, or behind an option such as -I or -isystem.
+bool may_begin_path(std::string_view before) {
+  while (!before.empty() && std::isalpha(static_cast<unsigned char>(before.back())) != 0)
+    before.remove_suffix(1);
+  if (before.ends_with('-')) before.remove_suffix(1);
+  return before.empty() || before.back() == '=' || ends_in_text.find(before.back()) != std::string_view::npos;
 }
 
-std::string replace_all(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-  return text;
+/// Where `folder`, or a path below it, stands in the text: whole components, so that /a/b is not in /a/b-2.
+std::size_t find_folder(std::string_view text, std::string_view folder, std::size_t from = 0) {
+  if (folder.empty()) return std::string_view::npos;
+  for (std::size_t at = text.find(folder, from); at != std::string_view::npos;
+       at = text.find(folder, at + 1)) {
+    const std::string_view rest = text.substr(at + folder.size());
+    const bool is_whole =
+        rest.empty() || rest.front() == '/' || ends_in_text.find(rest.front()) != std::string_view::npos;
+    if (is_whole && may_begin_path(text.substr(0, at))) return at;
+  }
+  return std::string_view::npos;
+}
+
+/// Names a place where libraries are looked for, or were found.
+bool is_dependency(const cache_entry& entry) {
+  static constexpr std::array<std::string_view, 3> places{"CMAKE_PREFIX_PATH", "CMAKE_MODULE_PATH",
+                                                          "PROFGATE_DEPS_CACHE"};
+  if (std::find(places.begin(), places.end(), entry.name) != places.end()) return true;
+  if (entry.type != "PATH" && entry.type != "FILEPATH") return false;
+  if (entry.name.starts_with("CMAKE_")) return false;
+  // FETCHCONTENT_SOURCE_DIR_<NAME> is a place that somebody named; FETCHCONTENT_BASE_DIR belongs to one
+  // build.
+  if (entry.name.starts_with("FETCHCONTENT_")) return entry.name.starts_with("FETCHCONTENT_SOURCE_DIR_");
+  static constexpr std::array<std::string_view, 5> endings{"_DIR", "_ROOT", "_DIRS", "_LIBRARY",
+                                                           "_LIBRARIES"};
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return entry.name.ends_with(ending); });
+}
+
+bool is_shared(const cache_entry& entry, const fs::path& build_dir) {
+  if (entry.name == "PROFGATE_BUILD_TESTS" || entry.value.ends_with("-NOTFOUND")) return false;
+  if (is_dependency(entry)) return !entry.value.empty();
+  if (entry.type == "FILEPATH") {
+    const bool is_compiler = entry.name.starts_with("CMAKE_") && entry.name.ends_with("_COMPILER");
+    if (!is_compiler && entry.name != "CMAKE_TOOLCHAIN_FILE" && entry.name.starts_with("CMAKE_"))
+      return false;
+  } else if (entry.type == "PATH") {
+    return false;
+  } else if (entry.type != "BOOL" && entry.type != "STRING" && entry.type != "UNINITIALIZED") {
+    return false;
+  }
+  return find_folder(entry.value, build_dir.string()) == std::string_view::npos;
+}
+
+/// The value with every path below `from` turned into the one below `to`, where that exists.
+std::string with_moved_paths(const cache_entry& entry, const std::string& from, const fs::path& to) {
+  const bool is_path = entry.type == "PATH" || entry.type == "FILEPATH";
+  std::string value = entry.value;
+  for (std::size_t at = find_folder(value, from); at != std::string::npos;) {
+    const std::size_t rest = at + from.size();
+    const std::size_t end = std::min(value.find_first_of(is_path ? ";" : ends_in_text, rest), value.size());
+    const std::string moved = to.string() + value.substr(rest, end - rest);
+    const bool is_there = fs::exists(moved);
+    if (is_there) value.replace(at, end - at, moved);
+    at = find_folder(value, from, at + (is_there ? moved.size() : from.size()));
+  }
+  return value;
 }
 
 /// A bracket argument, in which CMake reads nothing; long enough that the text cannot end it.
@@ -56,6 +105,7 @@ build_settings read_cmake_cache(std::string_view text, const fs::path& build_dir
     if (entry.name == "CMAKE_GENERATOR") settings.generator = entry.value;
     if (entry.name == "CMAKE_HOME_DIRECTORY") settings.source_dir = entry.value;
     if (entry.name == "CMAKE_MAKE_PROGRAM") settings.make_program = entry.value;
+    if (entry.name == "PROFGATE_DEPENDENCY_PREFIXES") settings.dependency_prefixes = entry.value;
     if (is_shared(entry, build_dir)) settings.variables.push_back(entry);
   }
   return settings;
@@ -66,11 +116,18 @@ std::string initial_cache_script(const build_settings& settings, const fs::path&
   const auto set = [&](const std::string& name, const std::string& type, const std::string& value) {
     script += fmt::format("set({} {} CACHE {} \"\")\n", name, bracketed(value), type);
   };
+  std::string prefixes = settings.dependency_prefixes;
   for (const cache_entry& entry : settings.variables) {
+    const std::string value = with_moved_paths(entry, settings.source_dir.string(), source_dir);
+    if (entry.name == "CMAKE_PREFIX_PATH") {
+      prefixes = value + ";" + prefixes;
+      continue;
+    }
     // A type that the command line did not give is none that set() knows.
-    set(entry.name, entry.type == "UNINITIALIZED" ? "STRING" : entry.type,
-        replace_all(entry.value, settings.source_dir.string(), source_dir.string()));
+    set(entry.name, entry.type == "UNINITIALIZED" ? "STRING" : entry.type, value);
   }
+  // Whatever way this commit looks for its libraries, it looks here.
+  if (!prefixes.empty()) set("CMAKE_PREFIX_PATH", "PATH", prefixes);
   if (!settings.make_program.empty()) set("CMAKE_MAKE_PROGRAM", "FILEPATH", settings.make_program);
   set("PROFGATE_BUILD_TESTS", "BOOL", "OFF");
   return script;

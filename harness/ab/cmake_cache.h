@@ -17,15 +17,18 @@ struct cache_entry {
 struct build_settings {
   std::string generator{};
   std::string make_program{};            ///< empty: CMake finds it
+  std::string dependency_prefixes{};     ///< a list; where profgate's own libraries were found
   std::filesystem::path source_dir{};    ///< of the top project
   std::vector<cache_entry> variables{};  ///< those that another build of the project shall share
 };
 
-/// Reads the text of a CMakeCache.txt. Shared are options and texts, the compilers, the toolchain and the
-/// places to search; not what CMake found or made for that folder itself.
+/// Reads the text of a CMakeCache.txt. Shared are options and texts, the compilers, the toolchain, the places
+/// to search and the libraries that were found; not what CMake made for that folder itself.
 build_settings read_cmake_cache(std::string_view text, const std::filesystem::path& build_dir);
 
-/// A script for `cmake -C` that sets them, for sources that lie in `source_dir` instead.
+/// A script for `cmake -C` that sets them, for sources that lie in `source_dir` instead. A path below the old
+/// sources moves with them where the new ones have it, too; a dependency that lies there, outside of git, is
+/// used where it is.
 std::string initial_cache_script(const build_settings& settings, const std::filesystem::path& source_dir);
 
 }  // namespace profgate::ab

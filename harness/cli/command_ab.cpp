@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ab/baseline_build.h"
 #include "ab/comparison.h"
 #include "commands.h"
 #include "comparison_request.h"
@@ -45,9 +46,11 @@ core::exit_code compare_builds(const ab_options& options) {
     if (options.for_bisect && result.judged.code == core::exit_code::not_possible)
       return static_cast<core::exit_code>(bisect_skip);
     return result.judged.code;
-  } catch (const core::step_failure& broken) {
+  } catch (const core::error& broken) {
     // A commit that does not build, or whose workload fails, says nothing about speed.
-    if (!options.for_bisect) throw;
+    const bool is_of_commit = dynamic_cast<const core::step_failure*>(&broken) != nullptr ||
+                              dynamic_cast<const ab::build_failure*>(&broken) != nullptr;
+    if (!options.for_bisect || !is_of_commit) throw;
     fmt::print(stderr, "profgate: this commit cannot be judged: {}\n", broken.what());
     return static_cast<core::exit_code>(bisect_skip);
   }

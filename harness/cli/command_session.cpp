@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 
+#include "ab/baseline_build.h"
 #include "artifacts/atomic_file.h"
 #include "artifacts/run_store.h"
 #include "artifacts/status.h"
@@ -80,8 +81,10 @@ void write_summaries(const std::map<fs::path, std::vector<render::summary_row>>&
 core::exit_code session(const session_options& options) {
   const fs::path build_dir = find_build_dir(options.build_dir);
   process::command ctest;
-  ctest.argv = {"ctest",    "--test-dir",       build_dir.string(),   "-L",
+  const fs::path test_dir = ab::cmake_binary_dir(build_dir);
+  ctest.argv = {"ctest",    "--test-dir",       test_dir.string(),    "-L",
                 "^stage2$", "--no-tests=error", "--output-on-failure"};
+  if (test_dir != build_dir) ctest.argv.insert(ctest.argv.end(), {"-C", build_dir.filename().string()});
   process::run_options run_options;
   run_options.on_line = [](std::string_view line) {
     fmt::print("{}\n", line);

@@ -16,6 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 void write_text(const fs::path& file, const std::string& text) {
   fs::create_directories(file.parent_path());
@@ -71,7 +73,7 @@ file(WRITE ${CMAKE_BINARY_DIR}/profgate/pairs/tiny.smoke.json "{\"command\": [\"
     m_lines.clear();
     baseline_request wanted;
     wanted.project_dir = m_project;
-    wanted.build_dir = m_project / "build";
+    wanted.build_dir = m_build.empty() ? m_project / "build" : m_build;
     wanted.ref = ref;
     wanted.pair = "tiny.smoke";
     wanted.say = [this](const std::string& line) { m_lines.push_back(line); };
@@ -79,6 +81,7 @@ file(WRITE ${CMAKE_BINARY_DIR}/profgate/pairs/tiny.smoke.json "{\"command\": [\"
   }
 
   fs::path m_project;
+  fs::path m_build;  ///< empty: <project>/build
   std::vector<std::string> m_lines;
 };
 
@@ -123,16 +126,72 @@ TEST_F(baseline_build_test, an_unknown_ref_is_bad_input) {
 }
 
 TEST_F(baseline_build_test, a_failing_build_says_where_its_log_is) {
-  write_text(m_project / "CMakeLists.txt", "message(FATAL_ERROR \"the sky fell\")\n");
+  write_text(m_project / "CMakeLists.txt",
+             "message(STATUS \"-Werror\")\nmessage(FATAL_ERROR \"the sky fell\")\n");
   commit("broken");
   try {
     provide("HEAD");
     FAIL();
-  } catch (const core::step_failure& failed) {
+  } catch (const build_failure& failed) {
+    EXPECT_EQ(failed.code(), core::exit_code::bad_input);
+    EXPECT_THAT(failed.what(),
+                HasSubstr("\n    CMake Error at CMakeLists.txt:2 (message):\n      the sky fell"));
     const std::string remedy = failed.remedy();
     ASSERT_THAT(remedy, HasSubstr("its log is "));
     EXPECT_THAT(read_text(remedy.substr(remedy.find('/'))), HasSubstr("the sky fell"));
   }
+}
+
+TEST_F(baseline_build_test, the_first_error_is_shown_and_the_next_try_starts_clean) {
+  write_text(
+      m_project / "CMakeLists.txt",
+      "cmake_minimum_required(VERSION 3.25)\nproject(tiny LANGUAGES NONE)\n"
+      "file(WRITE ${CMAKE_BINARY_DIR}/profgate/pairs/tiny.smoke.json \"{}\")\n"
+      "add_custom_target(broken ALL COMMAND ${CMAKE_COMMAND} -E echo \"a.cpp:3:1: error: no sky\"\n"
+      "  COMMAND ${CMAKE_COMMAND} -E echo \"a.cpp:9:1: error: no sea\" COMMAND ${CMAKE_COMMAND} -E false)\n");
+  commit("broken");
+  try {
+    provide("HEAD");
+    FAIL();
+  } catch (const build_failure& failed) {
+    EXPECT_THAT(failed.what(), HasSubstr("\n    a.cpp:3:1: error: no sky\n    a.cpp:9:1: error: no sea"));
+  }
+  for (const fs::directory_entry& commit_folder : fs::directory_iterator(m_project / "tmp" / "baselines")) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(commit_folder.path()))
+      EXPECT_THAT(entry.path().filename().string(), Not(StartsWith("build-"))) << "a half-built folder stays";
+  }
+}
+
+TEST_F(baseline_build_test, libraries_inside_of_the_source_tree_are_found_from_the_worktree) {
+  // As somebody has it who cannot install anything: a prefix beside the sources that git does not know.
+  write_text(m_project / ".git" / "info" / "exclude", "/.deps/\n");
+  write_text(m_project / ".deps" / "lib" / "cmake" / "Foo" / "FooConfig.cmake", "set(FOO_WORD found)\n");
+  std::string project = read_text(m_project / "CMakeLists.txt");
+  project += "find_package(Foo REQUIRED)\nfile(WRITE ${CMAKE_BINARY_DIR}/foo.txt ${FOO_WORD})\n";
+  write_text(m_project / "CMakeLists.txt", project);
+  commit("with Foo");
+  ASSERT_EQ(run({"cmake", "-S", m_project.string(), "-B", (m_project / "build").string(),
+                 "-DCMAKE_PREFIX_PATH=" + (m_project / ".deps").string()}),
+            0);
+  EXPECT_EQ(read_text(provide("HEAD").build_dir / "foo.txt"), "found");
+}
+
+TEST_F(baseline_build_test, a_configuration_of_several_is_built_like_the_candidate) {
+  write_text(m_project / "CMakeLists.txt", R"(cmake_minimum_required(VERSION 3.25)
+project(tiny LANGUAGES NONE)
+add_custom_target(prog ALL COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/word.txt ${CMAKE_BINARY_DIR}/$<CONFIG>/prog)
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/$<CONFIG>/profgate/pairs/tiny.smoke.json
+  CONTENT "{\"command\": [\"${CMAKE_BINARY_DIR}/$<CONFIG>/prog\"]}")
+)");
+  commit("several");
+  fs::remove_all(m_project / "build");
+  ASSERT_EQ(run({"cmake", "-G", "Ninja Multi-Config", "-S", m_project.string(), "-B",
+                 (m_project / "build").string()}),
+            0);
+  m_build = m_project / "build" / "Release";
+  const fs::path built = provide("HEAD").build_dir;
+  EXPECT_EQ(built.filename(), "Release");
+  EXPECT_EQ(read_text(built / "prog"), "one\n");
 }
 
 TEST_F(baseline_build_test, a_commit_without_the_pair_is_bad_input) {
