@@ -1,4 +1,4 @@
-# cmake -DWAY=find_package|add_subdirectory -DTASK=build|run ... -P consume.cmake
+# cmake -DWAY=find_package|add_subdirectory -DGENERATOR=<generator> -DTASK=build|run ... -P consume.cmake
 #
 # Builds the project beside this file, or runs the pair it registers.
 #   find_package      profgate is installed, and the tree moved before it is used
@@ -13,14 +13,22 @@ macro(run what)
   endif()
 endmacro()
 
+set(is_multi_config FALSE)
+if(GENERATOR MATCHES "Multi-Config")
+  set(is_multi_config TRUE)
+endif()
+
 if(TASK STREQUAL "build")
   file(REMOVE_RECURSE "${FOLDER}")
   file(COPY "${CMAKE_CURRENT_LIST_DIR}/project/" DESTINATION "${FOLDER}/project")
-  set(options -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_BUILD_TYPE=Release
+  set(options "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
               -DCMAKE_CXX_FLAGS_RELEASE=-O0  # profgate may be compiled once more here: as cheaply as possible
-              -DCONSUMER_NVTX_INCLUDE_DIR=${NVTX_INCLUDE_DIR})
+              "-DCONSUMER_NVTX_INCLUDE_DIR=${NVTX_INCLUDE_DIR}")
+  if(NOT is_multi_config)
+    list(APPEND options -DCMAKE_BUILD_TYPE=Release)
+  endif()
   if(WAY STREQUAL "find_package")
-    run("cmake --install" "${CMAKE_COMMAND}" --install "${PROFGATE_BINARY_DIR}" --prefix "${FOLDER}/first")
+    run("cmake --install" "${CMAKE_COMMAND}" --install "${PROFGATE_BINARY_DIR}" --config "${BUILD_TYPE}" --prefix "${FOLDER}/first")
     file(RENAME "${FOLDER}/first" "${FOLDER}/moved")
     foreach(file bin/profgate lib/profgate/libprofgate_collector.so libexec/profgate/profgate-llm share/profgate/conf
                  share/profgate/templates lib/cmake/profgate/profgateConfig.cmake)
@@ -30,16 +38,16 @@ if(TASK STREQUAL "build")
     endforeach()
     set(targets counting_bench)
     run("the moved profgate" "${FOLDER}/moved/bin/profgate" --help)
-    list(APPEND options -DCMAKE_PREFIX_PATH=${FOLDER}/moved)
+    list(APPEND options "-DCMAKE_PREFIX_PATH=${FOLDER}/moved")
   else()
     set(targets counting_bench profgate profgate_collector)
-    list(APPEND options -DCONSUMER_PROFGATE_SOURCE_DIR=${PROFGATE_SOURCE_DIR} "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}"
-                        "-DPROFGATE_DEPS_CACHE=${DEPS_CACHE}")
+    string(REPLACE ";" ":" ENV{CMAKE_PREFIX_PATH} "${DEPENDENCY_PREFIXES}")
+    list(APPEND options "-DCONSUMER_PROFGATE_SOURCE_DIR=${PROFGATE_SOURCE_DIR}" "-DPROFGATE_DEPS_CACHE=${DEPS_CACHE}")
   endif()
-  run("configure" "${CMAKE_COMMAND}" -G Ninja -S "${FOLDER}/project" -B "${FOLDER}/build" ${options})
-  run("build" "${CMAKE_COMMAND}" --build "${FOLDER}/build" --target ${targets})
+  run("configure" "${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${FOLDER}/project" -B "${FOLDER}/build" ${options})
+  run("build" "${CMAKE_COMMAND}" --build "${FOLDER}/build" --config Release --target ${targets})
 
-  run("ctest -N" "${CTEST}" --test-dir "${FOLDER}/build" -N)
+  run("ctest -N" "${CTEST}" --test-dir "${FOLDER}/build" -C Release -N)
   foreach(step "" .prepare .stage1 .timeline .counters .gate .prune)
     if(NOT output MATCHES " stage2\\.counting\\.tiny${step}\n")
       message(FATAL_ERROR "the test stage2.counting.tiny${step} is not registered:\n${output}")
@@ -51,7 +59,7 @@ if(TASK STREQUAL "build")
   return()
 endif()
 
-run("ctest -L stage2" "${CTEST}" --test-dir "${FOLDER}/build" -L "^stage2$" --output-on-failure --no-tests=error)
+run("ctest -L stage2" "${CTEST}" --test-dir "${FOLDER}/build" -C Release -L "^stage2$" --output-on-failure --no-tests=error)
 message("${output}")
 foreach(step "" .prepare .stage1 .timeline)
   if(NOT output MATCHES "stage2\\.counting\\.tiny${step} \\.+ +Passed")
