@@ -41,6 +41,7 @@ function(profgate_unit_test name)
   target_link_libraries(unit_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main profgate_build_settings)
   # What a test does is quick; what counts is how long it takes to compile.
   target_compile_options(unit_${name} PRIVATE -O0)
+  profgate_unity_build(unit_${name})
   target_compile_definitions(unit_${name} PRIVATE "PROFGATE_TEST_DATA=\"${PROJECT_SOURCE_DIR}/tests/data\"")
   if(PROFGATE_SANITIZE)
     set(detects_leaks 1)

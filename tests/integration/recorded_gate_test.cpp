@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const fs::path recorded = fs::path(PROFGATE_TEST_DATA) / "gate";
+const fs::path recorded_cases = fs::path(PROFGATE_TEST_DATA) / "gate";
 
 std::string contents_of(const fs::path& file) {
   std::ifstream stream(file);
@@ -29,20 +29,23 @@ class recorded_gate : public pair_fixture {
     return profgate(all);
   }
   command_result judge_case(const std::string& name, const std::vector<std::string>& words = {}) const {
-    return judge(recorded / name / "baseline.runs.json", recorded / name / "candidate.runs.json", words);
+    return judge(recorded_cases / name / "baseline.runs.json", recorded_cases / name / "candidate.runs.json",
+                 words);
   }
   /// The case's baseline, changed by a person.
   fs::path edited(const std::string& name, const std::function<std::string(std::string)>& edit) const {
     const fs::path file = m_project / "edited.json";
-    std::ofstream(file) << edit(contents_of(recorded / name / "baseline.runs.json"));
+    std::ofstream(file) << edit(contents_of(recorded_cases / name / "baseline.runs.json"));
     return file;
   }
-  fs::path candidate_of(const std::string& name) const { return recorded / name / "candidate.runs.json"; }
+  fs::path candidate_of(const std::string& name) const {
+    return recorded_cases / name / "candidate.runs.json";
+  }
 };
 
 TEST_F(recorded_gate, says_of_every_case_what_is_expected) {
   std::size_t cases = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(recorded)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(recorded_cases)) {
     if (!entry.is_directory()) continue;
     ++cases;
     SCOPED_TRACE(entry.path().filename().string());

@@ -18,18 +18,18 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::filesystem::path recorded =
+const std::filesystem::path three_layers_dir =
     std::filesystem::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1/qwen3-3layers";
 
 core::workload_result result_of(const std::string& run) {
   std::stringstream text;
-  text << std::ifstream(recorded / (run + ".result.json")).rdbuf();
+  text << std::ifstream(three_layers_dir / (run + ".result.json")).rdbuf();
   return parsers::parse_workload_result(text.str(), run);
 }
 
-analysis::timeline_figures analyze(const std::string& run, std::vector<core::graph_map> maps) {
+analysis::timeline_figures analyze_run(const std::string& run, std::vector<core::graph_map> maps) {
   return analysis::analyze_timelines(
-      {{run, std::nullopt, parsers::read_nsys_sqlite(recorded / (run + ".sqlite"))}},
+      {{run, std::nullopt, parsers::read_nsys_sqlite(three_layers_dir / (run + ".sqlite"))}},
       {"prefill", "decode_all"}, "LLM", "", {std::move(maps), {}, {}});
 }
 
@@ -44,10 +44,10 @@ std::map<std::string, std::int64_t> work_of(const analysis::traced_stage& stage)
 }
 
 TEST(graph_replay, has_the_operators_of_the_eager_run) {
-  const analysis::timeline_figures graph = analyze("graph", result_of("graph").graph_maps);
+  const analysis::timeline_figures graph = analyze_run("graph", result_of("graph").graph_maps);
   EXPECT_THAT(graph.problems, IsEmpty());
   const analysis::traced_stage& decode = *graph.stages[1];
-  EXPECT_EQ(work_of(decode), work_of(*analyze("eager", {}).stages[1]));
+  EXPECT_EQ(work_of(decode), work_of(*analyze_run("eager", {}).stages[1]));
   std::int64_t cuda_ns = 0;
   for (const analysis::operator_figures& op : decode.operators) {
     EXPECT_FALSE(op.record.total_ns) << "the host ran through no range of " << op.record.op_name;
@@ -61,7 +61,7 @@ TEST(graph_replay, has_the_operators_of_the_eager_run) {
 TEST(graph_replay, that_does_not_fit_its_map_has_no_operators) {
   std::vector<core::graph_map> maps = result_of("graph").graph_maps;
   maps.at(0).nodes.at(5).grid[0] += 1;
-  const analysis::timeline_figures graph = analyze("graph", maps);
+  const analysis::timeline_figures graph = analyze_run("graph", maps);
   EXPECT_THAT(graph.problems, Contains(HasSubstr("do not fit the workload's graph map")));
   EXPECT_THAT(graph.problems, Contains(HasSubstr("node 5 of 'decode_step'")));
   EXPECT_THAT(graph.stages[1]->operators, IsEmpty());
@@ -70,7 +70,7 @@ TEST(graph_replay, that_does_not_fit_its_map_has_no_operators) {
 }
 
 TEST(graph_replay, seen_as_one_block_withholds_what_needs_its_kernels) {
-  const analysis::timeline_figures opaque = analyze("wholegraph", result_of("graph").graph_maps);
+  const analysis::timeline_figures opaque = analyze_run("wholegraph", result_of("graph").graph_maps);
   EXPECT_THAT(opaque.problems, Contains(HasSubstr("5 graph replays were recorded as one block each")));
   EXPECT_TRUE(opaque.stages[0]->kernel_ns) << "prefill replays no graph";
   const analysis::traced_stage& decode = *opaque.stages[1];
@@ -81,11 +81,11 @@ TEST(graph_replay, seen_as_one_block_withholds_what_needs_its_kernels) {
 }
 
 TEST(graph_replay, leaves_its_gaps_to_the_device) {
-  const analysis::traced_activity graph = *analyze("graph", {}).stages[1]->activity;
-  const analysis::traced_activity eager = *analyze("eager", {}).stages[1]->activity;
+  const analysis::traced_activity graph = *analyze_run("graph", {}).stages[1]->activity;
+  const analysis::traced_activity eager = *analyze_run("eager", {}).stages[1]->activity;
   EXPECT_GT(eager.gap_launch_ns, eager.gap_other_ns);
-  EXPECT_LT(graph.busy_ns, *analyze("graph", {}).stages[1]->kernel_ns) << "kernels overlap";
-  EXPECT_EQ(graph.busy_ns + graph.gap_ns(), analyze("graph", {}).stages[1]->duration_ns);
+  EXPECT_LT(graph.busy_ns, *analyze_run("graph", {}).stages[1]->kernel_ns) << "kernels overlap";
+  EXPECT_EQ(graph.busy_ns + graph.gap_ns(), analyze_run("graph", {}).stages[1]->duration_ns);
 }
 
 }  // namespace

@@ -14,12 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path recorded = fs::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1/qwen3-0.6b.counters";
+const fs::path counters_dir = fs::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1/qwen3-0.6b.counters";
 
 /// FLOPs of a launch by kernel, operator and grid.
 std::map<std::string, double> flops_in(const std::string& mode) {
   std::map<std::string, double> flops;
-  for (const fs::directory_entry& file : fs::directory_iterator(recorded / mode)) {
+  for (const fs::directory_entry& file : fs::directory_iterator(counters_dir / mode)) {
     for (const core::kernel_counters& launch : parsers::read_ncu_counters(file.path(), "LLM")) {
       const analysis::counted_flops counted = analysis::flops_of(launch.metrics);
       EXPECT_TRUE(counted.flops) << launch.kernel_name << ": " << counted.flops.reason();

@@ -14,23 +14,23 @@ namespace {
 
 using ::testing::IsEmpty;
 
-const std::filesystem::path recorded =
+const std::filesystem::path decode_b1_dir =
     std::filesystem::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1/qwen3-0.6b.decode-b1";
 
-analysis::timeline_figures analyze(const std::vector<analysis::capture>& captures) {
-  const auto maps = parsers::read_workload_result(recorded / "profiled.json").graph_maps;
+analysis::timeline_figures analyze_captures(const std::vector<analysis::capture>& captures) {
+  const auto maps = parsers::read_workload_result(decode_b1_dir / "profiled.json").graph_maps;
   return analysis::analyze_timelines(captures, {"prefill", "decode_all"}, "LLM", "", {maps, {}, {}});
 }
 
 analysis::timeline_figures by_nsys() {
-  return analyze(
-      {{"run.sqlite", "decode_all", parsers::read_nsys_sqlite(recorded / "run.sqlite")},
-       {"run.prefill.sqlite", "prefill", parsers::read_nsys_sqlite(recorded / "run.prefill.sqlite")}});
+  return analyze_captures(
+      {{"run.sqlite", "decode_all", parsers::read_nsys_sqlite(decode_b1_dir / "run.sqlite")},
+       {"run.prefill.sqlite", "prefill", parsers::read_nsys_sqlite(decode_b1_dir / "run.prefill.sqlite")}});
 }
 
 analysis::timeline_figures by_collector() {
-  return analyze(
-      {{"embedded.timeline", std::nullopt, parsers::read_embedded_timeline(recorded / "embedded.timeline")}});
+  return analyze_captures({{"embedded.timeline", std::nullopt,
+                            parsers::read_embedded_timeline(decode_b1_dir / "embedded.timeline")}});
 }
 
 /// Kernels by operator and grid: how each tool demangles names is its own.

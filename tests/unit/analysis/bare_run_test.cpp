@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "nanoseconds.h"
+
 namespace profgate::analysis {
 namespace {
 
-constexpr std::int64_t ms = 1000000;
-
 /// Prefill 10 ms, decode 40 ms for 4 tokens of a batch of 2; ceilings 1 TFLOP/s and 100 GB/s.
-bare_facts two_stages() {
+bare_facts two_timed_stages() {
   bare_facts facts;
   facts.stages = {"prefill", "decode_all"};
   facts.bench.emplace();
@@ -22,7 +22,7 @@ bare_facts two_stages() {
 }
 
 TEST(analyze_bare, times_stages_in_the_configured_order) {
-  const bare_figures figures = analyze_bare(two_stages());
+  const bare_figures figures = analyze_bare(two_timed_stages());
   ASSERT_EQ(figures.stages.size(), 2U);
   EXPECT_EQ(figures.stages[0].name, "prefill");
   EXPECT_DOUBLE_EQ(figures.stages[0].time_ns->mean, 10e6);
@@ -32,7 +32,7 @@ TEST(analyze_bare, times_stages_in_the_configured_order) {
 }
 
 TEST(analyze_bare, relates_work_to_the_measured_ceilings) {
-  const bare_figures figures = analyze_bare(two_stages());
+  const bare_figures figures = analyze_bare(two_timed_stages());
   const utilisation& prefill = figures.stages[0].use;
   EXPECT_DOUBLE_EQ(*prefill.flops_per_s, 5e11);             // 5e9 / 10 ms
   EXPECT_DOUBLE_EQ(*prefill.mfu_over_measured_ratio, 0.5);  // of 1e12
@@ -48,7 +48,7 @@ TEST(analyze_bare, relates_work_to_the_measured_ceilings) {
 }
 
 TEST(analyze_bare, knows_the_vendor_peak_under_either_name_of_a_dtype) {
-  bare_facts facts = two_stages();
+  bare_facts facts = two_timed_stages();
   facts.peaks = {{"x", {{"fp32", 2.0}, {"bf16", 8.0}}, 2e11, "a data sheet"}};
   bare_figures figures = analyze_bare(facts);
   EXPECT_DOUBLE_EQ(*figures.stages[0].use.mfu_over_vendor_ratio, 0.25);  // 5e11 of 2e12
@@ -62,7 +62,7 @@ TEST(analyze_bare, knows_the_vendor_peak_under_either_name_of_a_dtype) {
 }
 
 TEST(analyze_bare, counts_tokens_of_the_whole_batch) {
-  const bare_figures figures = analyze_bare(two_stages());
+  const bare_figures figures = analyze_bare(two_timed_stages());
   EXPECT_DOUBLE_EQ(figures.tokens_per_s->mean, 200.0);  // 4 · 2 / 40 ms
   EXPECT_DOUBLE_EQ(figures.ttft_ns->mean, 10e6);
   EXPECT_DOUBLE_EQ(figures.tpot_ns->p50, 10e6);  // 40 ms / 4 steps
@@ -70,7 +70,7 @@ TEST(analyze_bare, counts_tokens_of_the_whole_batch) {
 }
 
 TEST(analyze_bare, prefers_the_times_of_single_steps) {
-  bare_facts facts = two_stages();
+  bare_facts facts = two_timed_stages();
   facts.bench->decode_step_ns = {1 * ms, 2 * ms, 3 * ms, 4 * ms, 5 * ms};
   const bare_figures figures = analyze_bare(facts);
   EXPECT_DOUBLE_EQ(figures.tpot_ns->p50, 3e6);
@@ -79,7 +79,7 @@ TEST(analyze_bare, prefers_the_times_of_single_steps) {
 }
 
 TEST(analyze_bare, keeps_vision_out_of_the_stages) {
-  bare_facts facts = two_stages();
+  bare_facts facts = two_timed_stages();
   facts.bench->samples_ns["vision"] = {3 * ms};
   const bare_figures figures = analyze_bare(facts);
   EXPECT_EQ(figures.stages.size(), 2U);
@@ -88,7 +88,7 @@ TEST(analyze_bare, keeps_vision_out_of_the_stages) {
 }
 
 TEST(analyze_bare, passes_on_why_no_ceiling_was_measured) {
-  bare_facts facts = two_stages();
+  bare_facts facts = two_timed_stages();
   facts.bench->ceiling_flops_per_s.reset();
   facts.bench->ceiling_bytes_per_s.reset();
   facts.bench->ceilings_reason = "stage1.ceilings is false";
@@ -100,7 +100,7 @@ TEST(analyze_bare, passes_on_why_no_ceiling_was_measured) {
 }
 
 TEST(analyze_bare, says_why_a_figure_is_missing) {
-  bare_facts facts = two_stages();
+  bare_facts facts = two_timed_stages();
   facts.bench->samples_ns.erase("prefill");
   facts.bench->work.erase("decode_all");
   facts.bench->ceiling_flops_per_s.reset();

@@ -42,7 +42,9 @@ core::kernel_counters launch(const std::string& name, double time_ns, double byt
   return counted;
 }
 
-core::kernel_group group(const std::string& name, std::int64_t total_ns, const std::string& op = "mlp.down") {
+/// What launch() counts, as the timeline has it.
+core::kernel_group traced_group(const std::string& name, std::int64_t total_ns,
+                                const std::string& op = "mlp.down") {
   return {name, op, 0, {128, 1, 1}, {256, 1, 1}, total_ns, 10};
 }
 
@@ -56,8 +58,8 @@ measured<stage_counters> analyze(const std::vector<core::kernel_counters>& launc
 }
 
 TEST(counters, give_the_roofline_position_of_a_kernel) {
-  const auto counted =
-      analyze({launch("k", 9000, 3e7, 1e6), launch("k", 11000, 3e7, 1e6)}, {group("k", 80), group("l", 20)});
+  const auto counted = analyze({launch("k", 9000, 3e7, 1e6), launch("k", 11000, 3e7, 1e6)},
+                               {traced_group("k", 80), traced_group("l", 20)});
   ASSERT_TRUE(counted);
   ASSERT_THAT(counted->kernels, SizeIs(1));
   const counted_kernel& kernel = counted->kernels[0];
@@ -79,7 +81,7 @@ TEST(counters, give_the_roofline_position_of_a_kernel) {
 
 TEST(counters, tell_what_bounds_a_kernel) {
   const auto bound = [](double time_ns, double bytes, double ffma) {
-    return *analyze({launch("k", time_ns, bytes, ffma)}, {group("k", 1)})->kernels[0].bound;
+    return *analyze({launch("k", time_ns, bytes, ffma)}, {traced_group("k", 1)})->kernels[0].bound;
   };
   EXPECT_EQ(bound(10000, 3e7, 0), "memory");
   EXPECT_EQ(bound(10000, 1e7, 4e8), "compute") << "80 % of the FLOP/s ceiling";
@@ -90,7 +92,7 @@ TEST(counters, tell_what_bounds_a_kernel) {
 
 TEST(counters, keep_operators_apart_that_share_a_kernel) {
   const auto counted = analyze({launch("k", 1e4, 1e6, 1, "attn.out"), launch("k", 2e4, 1e6, 1, "mlp.down")},
-                               {group("k", 70, "attn.out"), group("k", 30, "mlp.down")});
+                               {traced_group("k", 70, "attn.out"), traced_group("k", 30, "mlp.down")});
   ASSERT_THAT(counted->kernels, SizeIs(2));
   EXPECT_EQ(counted->kernels[0].group.op, "attn.out");
   EXPECT_DOUBLE_EQ(*counted->kernels[0].duration_ns, 1e4);
@@ -98,17 +100,18 @@ TEST(counters, keep_operators_apart_that_share_a_kernel) {
 }
 
 TEST(counters, take_the_only_group_where_the_trace_tells_no_operator) {
-  const auto counted = analyze({launch("k", 1e4, 1e6, 1)}, {group("k", 70, "")});
+  const auto counted = analyze({launch("k", 1e4, 1e6, 1)}, {traced_group("k", 70, "")});
   EXPECT_TRUE(counted->kernels[0].is_in_timeline);
   EXPECT_DOUBLE_EQ(*counted->coverage_ratio, 1);
-  const auto either = analyze({launch("k", 1e4, 1e6, 1, "c")}, {group("k", 70, "a"), group("k", 70, "b")});
+  const auto either =
+      analyze({launch("k", 1e4, 1e6, 1, "c")}, {traced_group("k", 70, "a"), traced_group("k", 70, "b")});
   EXPECT_FALSE(either->kernels[0].is_in_timeline) << "it could be either";
 }
 
 TEST(counters, say_what_the_timeline_does_not_have) {
   core::kernel_counters other = launch("k", 1e4, 1e6, 1);
   other.grid = {7, 1, 1};
-  const auto counted = analyze({launch("k", 1e4, 1e6, 1), other}, {group("k", 70)});
+  const auto counted = analyze({launch("k", 1e4, 1e6, 1), other}, {traced_group("k", 70)});
   ASSERT_THAT(counted->kernels, SizeIs(2));
   EXPECT_FALSE(counted->kernels[1].is_in_timeline);
   EXPECT_EQ(counted->unmatched_launches, 1);
@@ -122,14 +125,14 @@ TEST(counters, say_what_the_timeline_does_not_have) {
 TEST(counters, of_other_stages_are_not_this_ones) {
   core::kernel_counters prefill = launch("k", 1e4, 1e6, 1);
   prefill.ranges = {"prefill", "mlp.down"};
-  EXPECT_EQ(analyze({prefill}, {group("k", 70)}).reason(), "ncu counted no launch of decode_all");
-  EXPECT_EQ(analyze({}, {group("k", 70)}).reason(), "step counters was skipped");
+  EXPECT_EQ(analyze({prefill}, {traced_group("k", 70)}).reason(), "ncu counted no launch of decode_all");
+  EXPECT_EQ(analyze({}, {traced_group("k", 70)}).reason(), "step counters was skipped");
 }
 
 TEST(counters, an_absent_metric_is_an_absent_figure_with_its_name) {
   core::kernel_counters lacking = launch("k", 1e4, 1e6, 1);
   lacking.metrics.erase("dram__bytes_read.sum");
-  const counted_kernel kernel = analyze({lacking}, {group("k", 70)})->kernels[0];
+  const counted_kernel kernel = analyze({lacking}, {traced_group("k", 70)})->kernels[0];
   EXPECT_THAT(kernel.dram_bytes.reason(), HasSubstr("dram__bytes_read.sum"));
   EXPECT_THAT(kernel.bound.reason(), HasSubstr("dram__bytes_read.sum"));
   EXPECT_TRUE(kernel.flops) << "what was counted stays";
@@ -153,7 +156,7 @@ TEST(counters, take_the_rates_of_the_roofline_set_where_there_are_no_sums) {
 TEST(counters, withhold_flops_of_tensor_types_that_nobody_counted) {
   core::kernel_counters fp16_product = launch("k", 1e4, 1e6, 10);
   fp16_product.metrics[tensor_cycles] = 5e5;
-  const counted_kernel kernel = analyze({fp16_product}, {group("k", 70)})->kernels[0];
+  const counted_kernel kernel = analyze({fp16_product}, {traced_group("k", 70)})->kernels[0];
   EXPECT_FALSE(kernel.flops) << "20 FLOPs of its end would pass for all of it";
   EXPECT_EQ(kernel.flops.reason(),
             "its tensor cores worked on none of what ncu counted (tensor bf16); not counted: tensor fp16, "
@@ -209,9 +212,10 @@ TEST(counters, call_a_kernel_that_fills_another_pipe_bound_by_compute) {
   core::kernel_counters fp32_bound = launch("k", 10000, 1e6, 3e7);
   const auto judged = [&](double sm_percent) {
     fp32_bound.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = sm_percent;
-    return analyze({fp32_bound}, {group("k", 1)})->kernels[0];
+    return analyze({fp32_bound}, {traced_group("k", 1)})->kernels[0];
   };
-  EXPECT_EQ(*analyze({fp32_bound}, {group("k", 1)})->kernels[0].bound, "latency") << "as far as one can see";
+  EXPECT_EQ(*analyze({fp32_bound}, {traced_group("k", 1)})->kernels[0].bound, "latency")
+      << "as far as one can see";
   EXPECT_EQ(*judged(87).bound, "compute");
   EXPECT_EQ(judged(87).evidence,
             "6.0 % of the FLOP/s ceiling, 2.5 % of the bandwidth ceiling, 87 % of the SMs' peak throughput");
@@ -269,7 +273,7 @@ TEST(counters, and_the_timeline_name_the_same_operator_of_nested_ones) {
 }
 
 /// "text (evidence)" of each takeaway of a run with just this stage.
-std::string takeaways_of(const stage_figures& stage) {
+std::string takeaways_with(const stage_figures& stage) {
   run_figures figures;
   figures.stages = {stage};
   std::string words;
@@ -282,9 +286,9 @@ TEST(counters, become_takeaways) {
   stage_figures stage;
   stage.bare.name = "decode_all";
   stage.counters = analyze({launch("big", 1e4, 3e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core")},
-                           {group("big", 70), group("slow", 30, "attn.core")});
+                           {traced_group("big", 70), traced_group("slow", 30, "attn.core")});
   stage.traced = traced_stage{};
-  const std::string words = takeaways_of(stage);
+  const std::string words = takeaways_with(stage);
   EXPECT_THAT(
       words,
       HasSubstr("mostly bound by memory. (shares of its GPU time under ncu: memory 70 %, latency 30 %)"));
@@ -292,8 +296,8 @@ TEST(counters, become_takeaways) {
 
   core::kernel_counters full = launch("slow", 1e4, 1e6, 1, "attn.core");
   full.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = 90;
-  stage.counters = analyze({full}, {group("slow", 30, "attn.core")});
-  EXPECT_THAT(takeaways_of(stage), Not(HasSubstr("below its roof"))) << "it has no room";
+  stage.counters = analyze({full}, {traced_group("slow", 30, "attn.core")});
+  EXPECT_THAT(takeaways_with(stage), Not(HasSubstr("below its roof"))) << "it has no room";
 }
 
 TEST(counters, become_takeaways_without_a_timeline) {
@@ -303,7 +307,7 @@ TEST(counters, become_takeaways_without_a_timeline) {
                             launch("slower", 1.5e4, 1.5e6, 1), launch("slower", 1.5e4, 1.5e6, 1)},
                            {});
   stage.traced = measured<traced_stage>::absent("timeline=none was asked for");
-  const std::string words = takeaways_of(stage);
+  const std::string words = takeaways_with(stage);
   EXPECT_THAT(words,
               HasSubstr("mostly bound by memory. (shares of the counted launches' time under ncu: memory 60 "
                         "%, latency 40 %)"));

@@ -14,8 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-core::kernel_group group(const std::string& name, std::int64_t total_ns, const std::string& op = "",
-                         std::uint32_t grid = 1) {
+core::kernel_group candidate_group(const std::string& name, std::int64_t total_ns, const std::string& op = "",
+                                   std::uint32_t grid = 1) {
   return {name, op, 0, {grid, 1, 1}, {256, 1, 1}, total_ns, 10};
 }
 
@@ -26,8 +26,10 @@ std::vector<std::string> names_of(const kernel_selection& selection) {
 }
 
 TEST(kernel_selection, takes_as_many_as_cover_ninety_percent) {
-  const kernel_selection selection =
-      select_kernels("decode_all", {group("c", 5), group("a", 60), group("d", 4), group("b", 31)}, 20);
+  const kernel_selection selection = select_kernels(
+      "decode_all",
+      {candidate_group("c", 5), candidate_group("a", 60), candidate_group("d", 4), candidate_group("b", 31)},
+      20);
   EXPECT_THAT(names_of(selection), ElementsAre("a", "b"));
   EXPECT_DOUBLE_EQ(selection.share_ratio(), 0.91);
   EXPECT_EQ(selection.groups_in_stage, 4U);
@@ -35,7 +37,8 @@ TEST(kernel_selection, takes_as_many_as_cover_ninety_percent) {
 }
 
 TEST(kernel_selection, takes_no_more_than_the_top_n) {
-  const kernel_selection selection = select_kernels("s", {group("a", 30), group("b", 30), group("c", 40)}, 2);
+  const kernel_selection selection =
+      select_kernels("s", {candidate_group("a", 30), candidate_group("b", 30), candidate_group("c", 40)}, 2);
   EXPECT_THAT(names_of(selection), ElementsAre("c", "a"));
   EXPECT_DOUBLE_EQ(selection.share_ratio(), 0.7);
 }
@@ -62,10 +65,11 @@ launch_order decode(int steps, int layers) {
 }
 
 kernel_selection decode_selection() {
-  return select_kernels("decode_all",
-                        {group("qkv", 40, "attn.qkv", 2), group("gemv", 30, "attn.out", 3),
-                         group("gemv", 25, "mlp.down", 3), group("gemv", 5, "lm_head", 9)},
-                        20);
+  return select_kernels(
+      "decode_all",
+      {candidate_group("qkv", 40, "attn.qkv", 2), candidate_group("gemv", 30, "attn.out", 3),
+       candidate_group("gemv", 25, "mlp.down", 3), candidate_group("gemv", 5, "lm_head", 9)},
+      20);
 }
 
 /// What ncu would profile: the launches of the selected names, then the window.
@@ -98,7 +102,7 @@ TEST(launch_windows, hold_each_kernel_often_enough_near_the_middle_of_their_part
 
 TEST(launch_windows, reach_a_kernel_that_runs_once_a_step) {
   kernel_selection selection = decode_selection();
-  selection.groups.push_back(group("gemv", 5, "lm_head", 9));
+  selection.groups.push_back(candidate_group("gemv", 5, "lm_head", 9));
   plan_limits limits;
   limits.launches_per_kernel = 1;
   const launch_order order = decode(10, 4);
@@ -114,12 +118,14 @@ TEST(launch_windows, leave_the_first_launch_out_unless_it_is_the_only_one) {
   launch_order order;
   order.shapes = {{"a", {1, 1, 1}, {256, 1, 1}}, {"b", {1, 1, 1}, {256, 1, 1}}};
   order.launches = {0, 0, 0};
-  std::vector<launch_window> windows = plan_windows(select_kernels("s", {group("a", 9)}, 1), order, limits);
+  std::vector<launch_window> windows =
+      plan_windows(select_kernels("s", {candidate_group("a", 9)}, 1), order, limits);
   ASSERT_THAT(windows, SizeIs(1));
   EXPECT_EQ(windows[0].skip, 1);
   EXPECT_EQ(windows[0].count, 2);
   order.launches = {0, 1};
-  windows = plan_windows(select_kernels("s", {group("a", 9), group("b", 9)}, 2), order, limits);
+  windows =
+      plan_windows(select_kernels("s", {candidate_group("a", 9), candidate_group("b", 9)}, 2), order, limits);
   ASSERT_THAT(windows, SizeIs(1));
   EXPECT_EQ(windows[0].count, 2);
 }
@@ -130,7 +136,7 @@ TEST(launch_windows, stay_within_their_limit) {
   limits.launches_per_window = 4;
   const launch_order order = decode(10, 30);
   kernel_selection selection = decode_selection();
-  selection.groups.push_back(group("gemv", 5, "lm_head", 9));
+  selection.groups.push_back(candidate_group("gemv", 5, "lm_head", 9));
   const std::vector<launch_window> windows = plan_windows(selection, order, limits);
   ASSERT_THAT(windows, SizeIs(1));
   EXPECT_LE(windows[0].count, 4);
@@ -143,7 +149,7 @@ TEST(launch_windows, stay_within_their_limit) {
 
 TEST(launch_windows, give_up_launches_of_the_rarest_kernel_first) {
   kernel_selection selection = decode_selection();
-  selection.groups.push_back(group("gemv", 5, "lm_head", 9));
+  selection.groups.push_back(candidate_group("gemv", 5, "lm_head", 9));
   plan_limits limits;
   limits.launches_per_kernel = 3;
   limits.launches_per_window = 20;
@@ -217,7 +223,7 @@ TEST(order_of_launches, prefers_the_capture_gated_on_the_stage) {
 
 TEST(selection_json, says_what_was_chosen_and_why_not) {
   const std::string hostile = "a|b<c>\"\xff";
-  planned_stage chosen{select_kernels("decode_all", {group(hostile, 9, "op")}, 5), {{3, 4}}, ""};
+  planned_stage chosen{select_kernels("decode_all", {candidate_group(hostile, 9, "op")}, 5), {{3, 4}}, ""};
   planned_stage unseeded{{}, {{0, 50}}, "there is no timeline"};
   unseeded.selection.stage = "prefill";
   const auto document = nlohmann::json::parse(selection_json({chosen, unseeded}, {"a note"}));

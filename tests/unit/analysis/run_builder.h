@@ -1,5 +1,6 @@
 #pragma once
 
+#include "nanoseconds.h"
 #include "timeline_builder.h"
 
 namespace profgate::analysis {
@@ -7,7 +8,6 @@ namespace profgate::analysis {
 /// Prefill 10 ms at half the arithmetic ceiling, decode 40 ms at three quarters of the bandwidth; traced 10 %
 /// slower, with lm_head taking 30 of decode's 44 traced ms.
 inline run_facts example_run() {
-  constexpr std::int64_t ms = 1000000;
   run_facts facts;
   facts.run_id = "20250102-030405-m.c";
   facts.pair = "m.c";

@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 /// prefill 0–100 with attn 10–60 (core 20–40 inside); decode_all 200–400 with two steps of one lm_head each.
-core::timeline two_stages() {
+core::timeline two_traced_stages() {
   return timeline_builder()
       .range("prefill", 0, 100)
       .range("attn", 10, 60)
@@ -25,7 +25,7 @@ core::timeline two_stages() {
 }
 
 TEST(analyze_timelines, tells_inclusive_from_exclusive_time) {
-  const timeline_figures figures = analyze_one(two_stages());
+  const timeline_figures figures = analyze_one(two_traced_stages());
   const traced_stage& prefill = *figures.stages[0];
   EXPECT_EQ(prefill.duration_ns, 100);
   EXPECT_EQ(find_operator(prefill, "attn")->record.total_ns, 50);
@@ -37,7 +37,7 @@ TEST(analyze_timelines, tells_inclusive_from_exclusive_time) {
 }
 
 TEST(analyze_timelines, counts_decode_steps_apart_from_operators) {
-  const timeline_figures figures = analyze_one(two_stages());
+  const timeline_figures figures = analyze_one(two_traced_stages());
   const traced_stage& decode = *figures.stages[1];
   EXPECT_EQ(decode.steps->calls, 2);
   EXPECT_EQ(decode.steps->total_ns, 190);
@@ -49,7 +49,7 @@ TEST(analyze_timelines, counts_decode_steps_apart_from_operators) {
 }
 
 TEST(analyze_timelines, does_not_depend_on_the_order_of_records) {
-  core::timeline reversed = two_stages();
+  core::timeline reversed = two_traced_stages();
   std::reverse(reversed.ranges.begin(), reversed.ranges.end());
   const timeline_figures figures = analyze_one(reversed);
   EXPECT_EQ(*find_operator(*figures.stages[0], "attn")->exclusive_ns, 30);
@@ -101,7 +101,7 @@ TEST(analyze_timelines, gives_start_end_ranges_no_self_time) {
 }
 
 TEST(analyze_timelines, ignores_other_domains) {
-  core::timeline timeline = two_stages();
+  core::timeline timeline = two_traced_stages();
   timeline.ranges[1].domain = "NCCL";
   const timeline_figures figures = analyze_one(timeline);
   EXPECT_EQ(find_operator(*figures.stages[0], "attn"), nullptr);
@@ -109,7 +109,7 @@ TEST(analyze_timelines, ignores_other_domains) {
 }
 
 TEST(analyze_timelines, takes_each_stage_from_the_capture_gated_on_it_and_never_twice) {
-  const core::timeline whole = two_stages();
+  const core::timeline whole = two_traced_stages();
   const core::timeline gated =
       timeline_builder().range("decode_all", 0, 70).range("lm_head", 0, 40).no_kernels("cpu").build();
   const timeline_figures figures = analyze_timelines(

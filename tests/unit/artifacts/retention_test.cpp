@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::string pair = "a.smoke";
+const std::string compressed_pair = "a.smoke";
 const std::string trace(100000, 't');
 
 class retention : public folder_test {
@@ -25,8 +25,8 @@ class retention : public folder_test {
   std::filesystem::path old_run(int minute) const {
     const run_store store(folder());
     const process_owner owner = owner_of(::getpid());
-    const auto run = store.claim(pair, owner, utc_clock::from_time_t(1763171526 + 60 * minute));
-    store.release(pair, owner);
+    const auto run = store.claim(compressed_pair, owner, utc_clock::from_time_t(1763171526 + 60 * minute));
+    store.release(compressed_pair, owner);
     put(run / "nsys" / "run.sqlite", trace);
     put(run / "report.md", "small");
     return run;
@@ -35,7 +35,7 @@ class retention : public folder_test {
   std::vector<std::filesystem::path> planned(std::size_t keep_runs,
                                              const std::vector<std::string>& protected_run_ids = {}) const {
     std::vector<std::filesystem::path> runs;
-    for (const compression& item : plan_retention(folder(), pair, keep_runs, protected_run_ids)) {
+    for (const compression& item : plan_retention(folder(), compressed_pair, keep_runs, protected_run_ids)) {
       runs.push_back(item.run_directory);
     }
     return runs;
@@ -44,7 +44,7 @@ class retention : public folder_test {
 
 TEST_F(retention, compresses_all_but_the_last_runs) {
   const std::vector<std::filesystem::path> runs{old_run(0), old_run(1), old_run(2)};
-  const auto plan = plan_retention(folder(), pair, 1, {});
+  const auto plan = plan_retention(folder(), compressed_pair, 1, {});
   ASSERT_EQ(plan.size(), 2U);
   EXPECT_GT(plan[0].bytes_before, trace.size());
   const retention_result result = apply_retention(folder(), plan);
@@ -54,7 +54,7 @@ TEST_F(retention, compresses_all_but_the_last_runs) {
   EXPECT_FALSE(std::filesystem::exists(runs[0] / "nsys" / "run.sqlite"));
   EXPECT_TRUE(std::filesystem::exists(runs[2] / "nsys" / "run.sqlite"));
   EXPECT_EQ(get(runs[0] / "report.md"), "small") << "nothing to gain below one disk block";
-  EXPECT_EQ(list_runs(folder(), pair).size(), 3U) << "a compressed run is still a run";
+  EXPECT_EQ(list_runs(folder(), compressed_pair).size(), 3U) << "a compressed run is still a run";
   EXPECT_TRUE(planned(1).empty()) << "nothing is left to do";
 }
 
@@ -63,7 +63,7 @@ TEST_F(retention, leaves_alone_what_a_baseline_names_or_somebody_uses) {
   const auto working = old_run(1);
   start_step(working, "stage1");
   const auto plain = old_run(2);
-  const auto claimed = run_store(folder()).claim(pair, owner_of(::getpid()));
+  const auto claimed = run_store(folder()).claim(compressed_pair, owner_of(::getpid()));
   put(claimed / "nsys" / "run.sqlite", trace);
   EXPECT_THAT(planned(0, {baseline.filename().string()}), ::testing::ElementsAre(plain));
 }
@@ -72,13 +72,13 @@ TEST_F(retention, takes_up_what_a_crash_left) {
   const auto run = old_run(0);
   const auto path = run / "nsys" / "run.sqlite";
   put(path.string() + ".gz.tmp", "half a fi");  // died while writing
-  apply_retention(folder(), plan_retention(folder(), pair, 0, {}));
+  apply_retention(folder(), plan_retention(folder(), compressed_pair, 0, {}));
   EXPECT_EQ(read_file(path), trace);
   EXPECT_FALSE(std::filesystem::exists(path.string() + ".gz.tmp"));
 
   put(path, trace);  // died between the rename and the removal: both are there
   EXPECT_EQ(planned(0).size(), 1U);
-  apply_retention(folder(), plan_retention(folder(), pair, 0, {}));
+  apply_retention(folder(), plan_retention(folder(), compressed_pair, 0, {}));
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_EQ(read_file(path), trace);
 }
@@ -119,7 +119,7 @@ TEST_F(retention, follows_no_symlink) {
   put(folder() / "elsewhere" / "precious", trace);
   std::filesystem::create_directory_symlink(folder() / "elsewhere", run / "link");
   std::filesystem::create_symlink(folder() / "elsewhere" / "precious", run / "file_link");
-  apply_retention(folder(), plan_retention(folder(), pair, 0, {}));
+  apply_retention(folder(), plan_retention(folder(), compressed_pair, 0, {}));
   EXPECT_EQ(get(folder() / "elsewhere" / "precious"), trace);
   EXPECT_TRUE(std::filesystem::is_symlink(run / "file_link"));
 }

@@ -2,12 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include "some_time.h"
 #include "test_folder.h"
 
 namespace profgate::artifacts {
 namespace {
-
-const utc_clock::time_point some_time = utc_clock::from_time_t(1763171526);  // 2025-11-15T01:52:06Z
 
 TEST(utc_time, is_utc_whatever_the_machine_says) {
   EXPECT_EQ(utc_timestamp(some_time), "2025-11-15T01:52:06Z");

@@ -11,8 +11,6 @@ using gate::verdict;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* today = "2026-11-15";
-
 /// Both arms of one comparison, 16 runs of each that count: 6 for the screen and 10 to confirm.
 gate::judgement interleaved(double baseline_ns, double candidate_ns, const judge_rules& rules = {}) {
   return judge_run_sets(made_runs(baseline_ns, 17, 0), made_runs(candidate_ns, 17, 1), rules, {}, today);

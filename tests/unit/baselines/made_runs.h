@@ -10,6 +10,8 @@
 /// Run sets with times that are known beforehand.
 namespace profgate::baselines {
 
+inline constexpr const char* today = "2026-11-15";
+
 inline gate::process_record made_process(std::size_t slot, double decode_ns, double prefill_ns = 8e6) {
   gate::process_record process;
   process.slot = slot;

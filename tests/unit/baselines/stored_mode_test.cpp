@@ -28,7 +28,7 @@ class stored_mode : public ::testing::Test {
     stored_request wanted;
     wanted.baselines_dir = m_folder.path();
     wanted.candidate = made_later(9e6, 0);
-    wanted.today = "2026-11-15";
+    wanted.today = today;
     wanted.accept_hint = "profgate baseline accept run";
     return wanted;
   }

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 const char* const first_commit = "1111111111111111111111111111111111111111";
 const char* const second_commit = "2222222222222222222222222222222222222222";
 
-std::string recorded(const std::string& name) {
+std::string recorded_profile(const std::string& name) {
   std::ifstream stream(PROFGATE_TEST_DATA "/profiles/h200/" + name + ".json");
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
@@ -44,7 +44,7 @@ class compare_inputs : public ::testing::Test {
     const fs::path folder = m_place.runs_dir / id;
     fs::create_directories(folder);
     artifacts::write_run_marker(folder, pair, "2025-01-01T00:00:00Z");
-    std::ofstream(folder / "profile.json") << recorded(profile);
+    std::ofstream(folder / "profile.json") << recorded_profile(profile);
     std::ofstream(folder / "env.json") << "{\"git\": {\"commit\": \"" << commit << "\"}}";
   }
 

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "parsers/ncu.h"
 #include "parsers/timeline.h"
+#include "recordings.h"
 
 /// The closed loop on what was recorded of one program: nsys's timeline, and what ncu counted of it.
 namespace profgate::cli {
@@ -25,8 +26,6 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 namespace fs = std::filesystem;
 
-const fs::path recorded = fs::path(PROFGATE_TEST_DATA) / "nsight" / "h200-2025.3.1";
-
 config::resolved config_of(const std::string& yaml = "") {
   return config::parse_resolved(yaml.empty() ? "run:\n  mode: deep\n" : yaml, "config.yaml");
 }
@@ -37,8 +36,8 @@ analysis::run_facts recorded_run() {
   facts.nvtx_domain = "LLM";
   facts.bare.stages = {"prefill", "decode_all"};
   facts.bare.bench_absent_reason = "not recorded";
-  facts.captures.push_back(
-      {"eager.sqlite", std::nullopt, parsers::read_timelines({recorded / "qwen3-3layers" / "eager.sqlite"})});
+  facts.captures.push_back({"eager.sqlite", std::nullopt,
+                            parsers::read_timelines({recordings / "qwen3-3layers" / "eager.sqlite"})});
   return facts;
 }
 
@@ -69,7 +68,7 @@ TEST(counter_plan, chooses_from_a_real_timeline) {
 /// ncu wrote simplified names there; grid, block, operator and the rest of the name tell which they are.
 TEST(counter_plan, finds_what_ncu_really_counted_in_the_timeline) {
   analysis::run_facts facts = recorded_run();
-  facts.counters.launches = parsers::read_ncu_counters(recorded / "ncu" / "ncu_light_raw.csv", "LLM");
+  facts.counters.launches = parsers::read_ncu_counters(recordings / "ncu" / "ncu_light_raw.csv", "LLM");
   const analysis::run_figures figures = analysis::analyze_run(facts);
   ASSERT_TRUE(figures.stages[1].counters) << figures.stages[1].counters.reason();
   const analysis::stage_counters& counters = *figures.stages[1].counters;

@@ -12,6 +12,7 @@
 #include "artifacts/owner.h"
 #include "artifacts/run_store.h"
 #include "gather_run.h"
+#include "recordings.h"
 #include "steps/step.h"
 
 /// The counters step on a run that has its timeline, with a script for ncu that leaves what the real one was
@@ -24,8 +25,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 namespace fs = std::filesystem;
 
-const fs::path recorded = fs::path(PROFGATE_TEST_DATA) / "nsight" / "h200-2025.3.1";
-
 std::string content_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -35,8 +34,8 @@ class counters_step : public ::testing::Test {
  protected:
   counters_step() {
     m_run_dir = artifacts::run_store(m_folder / "runs").claim("qwen.small", artifacts::owner_of(getpid()));
-    fs::copy_file(recorded / "qwen3-3layers" / "eager.sqlite", m_run_dir / "nsys" / "run.sqlite");
-    fs::copy_file(recorded / "qwen3-3layers" / "eager.result.json", m_run_dir / "stage1" / "result.json");
+    fs::copy_file(recordings / "qwen3-3layers" / "eager.sqlite", m_run_dir / "nsys" / "run.sqlite");
+    fs::copy_file(recordings / "qwen3-3layers" / "eager.result.json", m_run_dir / "stage1" / "result.json");
     std::ofstream(m_run_dir / "env.json") << "{}";
     m_manifest.pair = "qwen.small";
     m_manifest.device = "cuda";
@@ -53,9 +52,9 @@ class counters_step : public ::testing::Test {
                        << "for word; do [ \"$last\" = --export ] && report=$word.ncu-rep; last=$word; done\n"
                        << "case \"$*\" in\n"
                        << "--version) echo 'Version 2025.3.1.0 (build 36398880)' ;;\n"
-                       << "--list-sections) cat '" << (recorded / "ncu/ncu_list_sections.txt").string()
+                       << "--list-sections) cat '" << (recordings / "ncu/ncu_list_sections.txt").string()
                        << "' ;;\n"
-                       << "*--import*) cat '" << (recorded / "ncu/ncu_light_raw.csv").string() << "' ;;\n"
+                       << "*--import*) cat '" << (recordings / "ncu/ncu_light_raw.csv").string() << "' ;;\n"
                        << "*) " << profile << " ;;\nesac\n";
     fs::permissions(ncu, fs::perms::owner_all);
     setenv("PROFGATE_NCU", ncu.c_str(), 1);

@@ -21,7 +21,7 @@ std::string recorded_text(const std::string& name) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-compared_side recorded(const std::string& name) {
+compared_side recorded_side(const std::string& name) {
   return side_of_profile(recorded_text(name), name + ".json", name);
 }
 
@@ -53,8 +53,8 @@ compared_side side_with(std::vector<side_kernel> kernels) {
 
 TEST(compare_sides, matches_the_kernels_of_one_pair_by_name_and_adds_up) {
   // nsys writes template arguments with casts, the embedded collector without
-  const profile_comparison both =
-      compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("qwen3-0.6b.decode-b1.embedded"));
+  const profile_comparison both = compare_sides(recorded_side("qwen3-0.6b.decode-b1.nsys"),
+                                                recorded_side("qwen3-0.6b.decode-b1.embedded"));
   EXPECT_FALSE(both.is_cross_model);
   EXPECT_FALSE(both.is_cross_device);
   const compared_stage& decode = stage(both, "decode_all");
@@ -78,7 +78,7 @@ TEST(compare_sides, matches_the_kernels_of_one_pair_by_name_and_adds_up) {
 
 TEST(compare_sides, sets_two_models_side_by_side_by_category) {
   const profile_comparison both =
-      compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1"));
+      compare_sides(recorded_side("qwen3-0.6b.decode-b1.nsys"), recorded_side("llama-3.1-8b.decode-b1"));
   EXPECT_TRUE(both.is_cross_model);
   EXPECT_THAT(both.labels, Contains(HasSubstr("Two models, qwen3-0.6b and llama-3.1-8b")));
   const compared_stage& decode = stage(both, "decode_all");
@@ -90,16 +90,16 @@ TEST(compare_sides, sets_two_models_side_by_side_by_category) {
 }
 
 TEST(compare_sides, says_so_where_the_devices_differ) {
-  compared_side other = recorded("qwen3-0.6b.decode-b1.nsys");
+  compared_side other = recorded_side("qwen3-0.6b.decode-b1.nsys");
   other.device_name = "NVIDIA H100";
-  const profile_comparison both = compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), other);
+  const profile_comparison both = compare_sides(recorded_side("qwen3-0.6b.decode-b1.nsys"), other);
   EXPECT_TRUE(both.is_cross_device);
   EXPECT_THAT(both.labels.front(), HasSubstr("Two devices, NVIDIA H200 and NVIDIA H100"));
 }
 
 TEST(compare_sides, folds_facts_that_are_the_same) {
-  const profile_comparison both =
-      compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("qwen3-0.6b.decode-b1.embedded"));
+  const profile_comparison both = compare_sides(recorded_side("qwen3-0.6b.decode-b1.nsys"),
+                                                recorded_side("qwen3-0.6b.decode-b1.embedded"));
   std::map<std::string, std::string> same(both.same.begin(), both.same.end());
   EXPECT_EQ(same["gpu.0.name"], "NVIDIA H200");
   EXPECT_EQ(same["model.dims.hidden_size"], "1024");
@@ -113,7 +113,7 @@ TEST(compare_sides, folds_facts_that_are_the_same) {
 
 TEST(compare_sides, names_the_reason_of_what_was_not_measured) {
   const profile_comparison both =
-      compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1"));
+      compare_sides(recorded_side("qwen3-0.6b.decode-b1.nsys"), recorded_side("llama-3.1-8b.decode-b1"));
   const compared_figure& energy = figure(both.figures, "/throughput/energy_per_decoded_token_j");
   EXPECT_FALSE(energy.a);
   EXPECT_THAT(energy.a.reason(), HasSubstr("energy counter"));

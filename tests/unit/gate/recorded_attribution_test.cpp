@@ -13,7 +13,7 @@
 namespace profgate::gate {
 namespace {
 
-core::timeline recorded(const std::string& name) {
+core::timeline recorded_timeline(const std::string& name) {
   return parsers::read_nsys_sqlite(std::string(PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/qwen3-3layers/") +
                                    name + ".sqlite");
 }
@@ -67,7 +67,7 @@ attribution expect_additive(const stage_trace& before, const stage_trace& after)
 
 class recorded_attribution : public testing::Test {
  protected:
-  core::timeline m_timeline = recorded("eager");
+  core::timeline m_timeline = recorded_timeline("eager");
   stage_trace m_before = only_trace(m_timeline, "decode_all");
   stage_trace m_after = m_before;
   std::deque<std::string> m_names;  ///< that the changed operations point to
@@ -82,7 +82,7 @@ class recorded_attribution : public testing::Test {
 };
 
 TEST_F(recorded_attribution, of_eager_launches_against_a_graph_adds_up) {
-  core::timeline graph = recorded("graph");
+  core::timeline graph = recorded_timeline("graph");
   const attribution result = expect_additive(m_before, only_trace(graph, "decode_all"));
   EXPECT_GT(result.operations, 100U);
 }

@@ -8,13 +8,13 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::uint32_t process = 7;
+constexpr std::uint32_t traced_process = 7;
 
 core::range_record range(std::string_view name, std::int64_t start_ns, std::int64_t end_ns) {
   core::range_record one;
   one.domain = "LLM";
   one.name = name;
-  one.process_id = process;
+  one.process_id = traced_process;
   one.thread_id = 1;
   one.start_ns = start_ns;
   one.end_ns = end_ns;
@@ -22,7 +22,7 @@ core::range_record range(std::string_view name, std::int64_t start_ns, std::int6
 }
 
 core::range_record of_other_process(core::range_record range) {
-  range.process_id = process + 1;
+  range.process_id = traced_process + 1;
   return range;
 }
 
@@ -31,7 +31,7 @@ core::kernel_execution kernel(core::timeline& timeline, std::string_view name, s
                               std::uint64_t graph_node = 0) {
   core::kernel_execution one;
   one.shape = timeline.shapes.keep({name});
-  one.process_id = process;
+  one.process_id = traced_process;
   one.thread_id = 1;
   one.launched_ns = launched_ns;
   one.start_ns = start_ns;
@@ -53,12 +53,12 @@ core::timeline two_stages() {
                       kernel(timeline, "loose", 2900, 3600, 3700, 5)};
   core::copy_execution copy;
   copy.kind = core::copy_kind::device_to_host;
-  copy.process_id = process;
+  copy.process_id = traced_process;
   copy.start_ns = 4000;
   copy.end_ns = 4100;
   timeline.copies = {copy};
-  timeline.calls = {{"cudaStreamSynchronize_v3020", process, 1, 3000, 4200, 9},
-                    {"cudaLaunchKernel", process, 1, 2250, 2255, 2}};
+  timeline.calls = {{"cudaStreamSynchronize_v3020", traced_process, 1, 3000, 4200, 9},
+                    {"cudaLaunchKernel", traced_process, 1, 2250, 2255, 2}};
   return timeline;
 }
 
@@ -115,7 +115,7 @@ TEST(structure_of, counts_kernels_calls_and_nodes) {
 TEST(traces_of, shows_a_graph_whose_kernels_were_not_seen_as_one_operation) {
   core::timeline timeline = two_stages();
   core::opaque_graph graph;
-  graph.process_id = process;
+  graph.process_id = traced_process;
   graph.start_ns = 4200;
   graph.end_ns = 4900;
   timeline.opaque_graphs = {graph};

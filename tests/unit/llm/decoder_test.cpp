@@ -65,8 +65,6 @@ model_shape odd_shape_with_experts() {
   return shape;
 }
 
-const agreement exact = required_agreement("float32", false);
-
 std::vector<float> logits_of(decoder& engine) {
   engine.finish();
   return {engine.logits().begin(), engine.logits().end()};

@@ -49,31 +49,31 @@ nlohmann::json deepseek_ocr() {
             {"use_mla", false}}}};
 }
 
-model_shape read(const nlohmann::json& document) {
+model_shape read_document(const nlohmann::json& document) {
   const temporary_directory directory;
   return read_hf_config(directory.write("config.json", document.dump()));
 }
 
-void expect_refused(const std::string& field, const nlohmann::json& value,
-                    nlohmann::json document = llama()) {
+void expect_field_refused(const std::string& field, const nlohmann::json& value,
+                          nlohmann::json document = llama()) {
   document[field] = value;
-  expect_bad_input(field, [&] { read(document); });
+  expect_bad_input(field, [&] { read_document(document); });
 }
 
 TEST(hf_config, reads_both_spellings_of_the_rotary_base) {
-  EXPECT_EQ(read(llama()).rope_theta, 10000.0);
+  EXPECT_EQ(read_document(llama()).rope_theta, 10000.0);
   auto newer = llama();
   newer.erase("rope_theta");
-  expect_bad_input("rope_theta is missing", [&] { read(newer); });
+  expect_bad_input("rope_theta is missing", [&] { read_document(newer); });
   newer["rope_parameters"] = {{"rope_theta", 500000.0}, {"rope_type", "default"}};
-  EXPECT_EQ(read(newer).rope_theta, 500000.0);
+  EXPECT_EQ(read_document(newer).rope_theta, 500000.0);
 }
 
 TEST(hf_config, derives_what_may_be_absent) {
   auto document = llama();
   document.erase("num_key_value_heads");
   document["head_dim"] = nullptr;
-  const auto shape = read(document);
+  const auto shape = read_document(document);
   EXPECT_EQ(shape.head_dim, 4);
   EXPECT_EQ(shape.num_key_value_heads, 4);
   EXPECT_FALSE(shape.tie_word_embeddings);
@@ -81,11 +81,11 @@ TEST(hf_config, derives_what_may_be_absent) {
 
 TEST(hf_config, knows_what_each_architecture_adds) {
   auto document = llama();
-  EXPECT_FALSE(read(document).attention_bias || read(document).qk_norm);
+  EXPECT_FALSE(read_document(document).attention_bias || read_document(document).qk_norm);
   document["model_type"] = "qwen2";
-  EXPECT_TRUE(read(document).attention_bias);
+  EXPECT_TRUE(read_document(document).attention_bias);
   document["model_type"] = "qwen3";
-  EXPECT_TRUE(read(document).qk_norm);
+  EXPECT_TRUE(read_document(document).qk_norm);
 }
 
 TEST(hf_config, reads_the_stretched_frequencies_of_llama_3) {
@@ -95,18 +95,18 @@ TEST(hf_config, reads_the_stretched_frequencies_of_llama_3) {
                                   {"original_max_position_embeddings", 8192},
                                   {"rope_type", "llama3"}};
   auto document = llama();
-  EXPECT_FALSE(read(document).rope_scaling);
+  EXPECT_FALSE(read_document(document).rope_scaling);
   document["rope_scaling"] = scaling;
-  ASSERT_TRUE(read(document).rope_scaling);
-  EXPECT_EQ(read(document).rope_scaling->original_max_position_embeddings, 8192);
+  ASSERT_TRUE(read_document(document).rope_scaling);
+  EXPECT_EQ(read_document(document).rope_scaling->original_max_position_embeddings, 8192);
   document.erase("rope_scaling");
   document["rope_parameters"] = scaling;
-  ASSERT_TRUE(read(document).rope_scaling);
-  EXPECT_EQ(read(document).rope_scaling->high_freq_factor, 4);
+  ASSERT_TRUE(read_document(document).rope_scaling);
+  EXPECT_EQ(read_document(document).rope_scaling->high_freq_factor, 4);
   document["rope_parameters"]["factor"] = 0.5;
-  expect_bad_input("rope_scaling.factor is not at least 1", [&] { read(document); });
+  expect_bad_input("rope_scaling.factor is not at least 1", [&] { read_document(document); });
   document["rope_parameters"].erase("factor");
-  expect_bad_input("rope_parameters: factor is missing", [&] { read(document); });
+  expect_bad_input("rope_parameters: factor is missing", [&] { read_document(document); });
 }
 
 TEST(hf_config, reads_the_number_of_experts_under_each_of_its_names) {
@@ -114,7 +114,7 @@ TEST(hf_config, reads_the_number_of_experts_under_each_of_its_names) {
     auto document = qwen3_moe();
     document.erase("num_experts");
     document[field] = 16;
-    const auto shape = read(document);
+    const auto shape = read_document(document);
     EXPECT_EQ(shape.num_experts, 16) << field;
     EXPECT_EQ(shape.num_experts_per_tok, 2);
     EXPECT_EQ(shape.moe_intermediate_size, 12);
@@ -127,7 +127,7 @@ TEST(hf_config, reads_the_decoder_of_deepseek_ocr) {
   auto plain = nested.at("language_config");
   plain["model_type"] = "deepseek_v2";
   for (const auto& document : {nested, plain}) {
-    const auto shape = read(document);
+    const auto shape = read_document(document);
     EXPECT_EQ(shape.architecture, "deepseek_v2");
     EXPECT_EQ(shape.head_dim, 128);
     EXPECT_EQ(shape.rms_norm_eps, 1e-6);
@@ -140,65 +140,65 @@ TEST(hf_config, reads_the_decoder_of_deepseek_ocr) {
 }
 
 TEST(hf_config, refuses_experts_it_does_not_compute) {
-  expect_refused("decoder_sparse_step", 2, qwen3_moe());
-  expect_refused("mlp_only_layers", {0}, qwen3_moe());
-  expect_refused("num_experts", nullptr, qwen3_moe());
-  expect_refused("num_experts", 1025, qwen3_moe());
-  expect_refused("num_experts_per_tok", 9, qwen3_moe());
-  expect_refused("num_experts_per_tok", nullptr, qwen3_moe());
-  expect_refused("moe_intermediate_size", 0, qwen3_moe());
+  expect_field_refused("decoder_sparse_step", 2, qwen3_moe());
+  expect_field_refused("mlp_only_layers", {0}, qwen3_moe());
+  expect_field_refused("num_experts", nullptr, qwen3_moe());
+  expect_field_refused("num_experts", 1025, qwen3_moe());
+  expect_field_refused("num_experts_per_tok", 9, qwen3_moe());
+  expect_field_refused("num_experts_per_tok", nullptr, qwen3_moe());
+  expect_field_refused("moe_intermediate_size", 0, qwen3_moe());
   const auto deepseek = deepseek_ocr().at("language_config");
-  expect_refused("use_mla", true, deepseek);
-  expect_refused("use_mla", nullptr, deepseek);
-  expect_refused("moe_layer_freq", 2, deepseek);
-  expect_refused("scoring_func", "sigmoid", deepseek);
-  expect_refused("topk_method", "group_limited_greedy", deepseek);
-  expect_refused("routed_scaling_factor", 2.5, deepseek);
-  expect_refused("n_shared_experts", std::int64_t{1} << 60, deepseek);
-  expect_refused("sliding_window_size", 128, deepseek_ocr());
+  expect_field_refused("use_mla", true, deepseek);
+  expect_field_refused("use_mla", nullptr, deepseek);
+  expect_field_refused("moe_layer_freq", 2, deepseek);
+  expect_field_refused("scoring_func", "sigmoid", deepseek);
+  expect_field_refused("topk_method", "group_limited_greedy", deepseek);
+  expect_field_refused("routed_scaling_factor", 2.5, deepseek);
+  expect_field_refused("n_shared_experts", std::int64_t{1} << 60, deepseek);
+  expect_field_refused("sliding_window_size", 128, deepseek_ocr());
   auto quantised = deepseek_ocr();
   quantised["quantization_config"] = {{"bits", 4}};
-  expect_bad_input("quantization_config", [&] { read(quantised); });
+  expect_bad_input("quantization_config", [&] { read_document(quantised); });
   quantised["language_config"] = 7;
-  expect_bad_input("language_config: not a JSON object", [&] { read(quantised); });
+  expect_bad_input("language_config: not a JSON object", [&] { read_document(quantised); });
 }
 
 TEST(hf_config, refuses_by_name_what_it_does_not_compute) {
-  expect_refused("model_type", 7);
-  expect_refused("hidden_act", "gelu");
-  expect_refused("rope_scaling", {{"rope_type", "longrope"}});
-  expect_refused("rope_scaling", {{"type", "linear"}});
-  expect_refused("rope_parameters", {{"rope_type", "yarn"}});
-  expect_refused("sliding_window", 4096);
-  expect_refused("use_sliding_window", true);
-  expect_refused("layer_types", {"sliding_attention"});
-  expect_refused("quantization_config", {{"bits", 4}});
-  expect_refused("num_experts", 8);
-  expect_refused("num_local_experts", 8);
-  expect_refused("n_routed_experts", 8);
-  expect_refused("attention_bias", true);
-  expect_refused("mlp_bias", true);
-  expect_refused("partial_rotary_factor", 0.5);
+  expect_field_refused("model_type", 7);
+  expect_field_refused("hidden_act", "gelu");
+  expect_field_refused("rope_scaling", {{"rope_type", "longrope"}});
+  expect_field_refused("rope_scaling", {{"type", "linear"}});
+  expect_field_refused("rope_parameters", {{"rope_type", "yarn"}});
+  expect_field_refused("sliding_window", 4096);
+  expect_field_refused("use_sliding_window", true);
+  expect_field_refused("layer_types", {"sliding_attention"});
+  expect_field_refused("quantization_config", {{"bits", 4}});
+  expect_field_refused("num_experts", 8);
+  expect_field_refused("num_local_experts", 8);
+  expect_field_refused("n_routed_experts", 8);
+  expect_field_refused("attention_bias", true);
+  expect_field_refused("mlp_bias", true);
+  expect_field_refused("partial_rotary_factor", 0.5);
   auto document = llama();
   document["model_type"] = "gemma";
-  expect_bad_input("architecture 'gemma' is not supported", [&] { read(document); });
+  expect_bad_input("architecture 'gemma' is not supported", [&] { read_document(document); });
 }
 
 TEST(hf_config, ignores_a_window_that_is_switched_off) {
   auto document = llama();
   document["sliding_window"] = 4096;
   document["use_sliding_window"] = false;
-  EXPECT_NO_THROW(read(document));
+  EXPECT_NO_THROW(read_document(document));
 }
 
 TEST(hf_config, refuses_impossible_numbers_by_name) {
-  expect_refused("hidden_size", "wide");
-  expect_refused("vocab_size", 0);
-  expect_refused("num_hidden_layers", 1'000'000'000'000);
-  expect_refused("num_key_value_heads", 3);
-  expect_refused("num_attention_heads", 0);
-  expect_refused("head_dim", 5);
-  expect_refused("rms_norm_eps", -1);
+  expect_field_refused("hidden_size", "wide");
+  expect_field_refused("vocab_size", 0);
+  expect_field_refused("num_hidden_layers", 1'000'000'000'000);
+  expect_field_refused("num_key_value_heads", 3);
+  expect_field_refused("num_attention_heads", 0);
+  expect_field_refused("head_dim", 5);
+  expect_field_refused("rms_norm_eps", -1);
   expect_bad_input("config.json: cannot be read", [] { read_hf_config("/nonexistent/config.json"); });
   const temporary_directory directory;
   expect_bad_input("not a JSON object", [&] { read_hf_config(directory.write("config.json", "[1]")); });

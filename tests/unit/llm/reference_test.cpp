@@ -33,8 +33,6 @@ reference expecting(std::vector<token_id> greedy) {
   return {"r", {1, 2}, std::move(greedy), {{0, 3.0F}, {2, 4.0F}}};
 }
 
-const agreement exact = required_agreement("float32", false);
-
 TEST(reference, measures_the_relative_distance_over_the_known_logits) {
   EXPECT_DOUBLE_EQ(relative_distance(std::vector<float>{3, 77, 4}, expecting({2})), 0.0);
   EXPECT_DOUBLE_EQ(relative_distance(std::vector<float>{3, 77, 5}, expecting({2})), 0.2);

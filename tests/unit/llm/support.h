@@ -14,12 +14,16 @@
 
 #include "llm/failure.h"
 #include "llm/model_shape.h"
+#include "llm/reference.h"
 
 namespace profgate::llm::testing_support {
 
 inline std::string reference_dir() {
   return PROFGATE_TEST_DATA "/reference";
 }
+
+/// How near float32 must come to a reference.
+inline const agreement exact = required_agreement("float32", false);
 
 /// A directory of this test alone, removed afterwards.
 class temporary_directory {

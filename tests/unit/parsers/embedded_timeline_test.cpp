@@ -241,8 +241,7 @@ TEST_F(embedded_timeline, several_files_become_one_timeline) {
   ASSERT_EQ(timeline.ranges.size(), 2U);
   EXPECT_EQ(timeline.ranges[1].process_id, 43U);
   EXPECT_EQ(timeline.dropped_records, 2U);
-  const std::filesystem::path nsys =
-      std::filesystem::path(PROFGATE_TEST_DATA) / "nsight/cpu-2022.4.2/gated.sqlite";
+  const std::filesystem::path nsys = samples / "cpu-2022.4.2/gated.sqlite";
   EXPECT_EQ(parsers::read_timelines({nsys, nsys}).ranges.size(), 4U);
   EXPECT_THAT(words_of_bad_input([&] {
                 parsers::read_timelines({first, nsys});

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -11,6 +12,9 @@
 #include "core/error.h"
 
 namespace profgate::test {
+
+/// What the tools wrote, by machine and version.
+inline const std::filesystem::path samples = std::filesystem::path(PROFGATE_TEST_DATA) / "nsight";
 
 /// Tests that write a file and read it back.
 class file_test : public ::testing::Test {

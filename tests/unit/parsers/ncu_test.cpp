@@ -11,8 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::filesystem::path recorded =
-    std::filesystem::path(PROFGATE_TEST_DATA) / "nsight" / "h200-2025.3.1" / "ncu";
+const std::filesystem::path ncu_samples = samples / "h200-2025.3.1" / "ncu";
 const std::string ranges_column = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg";
 
 std::string row_of(const std::vector<std::string>& cells) {
@@ -21,8 +20,8 @@ std::string row_of(const std::vector<std::string>& cells) {
   return row + "\n";
 }
 
-const std::string header = row_of({"ID", ranges_column, "Kernel Name", "Block Size", "Grid Size", "Device",
-                                   "gpu__time_duration.sum", "dram__bytes_read.sum"});
+const std::string ncu_header = row_of({"ID", ranges_column, "Kernel Name", "Block Size", "Grid Size",
+                                       "Device", "gpu__time_duration.sum", "dram__bytes_read.sum"});
 
 std::string units(const std::string& time, const std::string& bytes) {
   return row_of({"", "", "", "", "", "", time, bytes});
@@ -44,7 +43,7 @@ class ncu_csv : public file_test {
 };
 
 TEST_F(ncu_csv, reads_the_raw_page_of_the_roofline_set) {
-  const auto launches = parsers::read_ncu_counters(recorded / "ncu_deep_raw.csv", "LLM");
+  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw.csv", "LLM");
   ASSERT_EQ(launches.size(), 6U) << "the units row is no launch";
   const core::kernel_counters& first = launches.front();
   EXPECT_EQ(first.kernel_name,
@@ -61,14 +60,14 @@ TEST_F(ncu_csv, reads_the_raw_page_of_the_roofline_set) {
 }
 
 TEST_F(ncu_csv, reads_a_page_of_few_metrics) {
-  const auto launches = parsers::read_ncu_counters(recorded / "ncu_light_raw.csv", "LLM");
+  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_light_raw.csv", "LLM");
   ASSERT_EQ(launches.size(), 40U);
   EXPECT_EQ(launches[1].metrics.at("dram__bytes_read.sum"), 8413696);
   EXPECT_EQ(launches[1].metrics.at("sm__warps_active.avg.pct_of_peak_sustained_active"), 22.94);
 }
 
 TEST_F(ncu_csv, a_metric_that_the_chip_lacks_is_absent_and_nothing_else_is) {
-  const auto launches = parsers::read_ncu_counters(recorded / "ncu_nometric_raw.csv", "LLM");
+  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_nometric_raw.csv", "LLM");
   ASSERT_EQ(launches.size(), 2U);
   EXPECT_TRUE(launches[0].metrics.contains("gpu__time_duration.sum"));
   EXPECT_FALSE(launches[0].metrics.contains("no_such__metric.sum"));
@@ -76,8 +75,8 @@ TEST_F(ncu_csv, a_metric_that_the_chip_lacks_is_absent_and_nothing_else_is) {
 
 /// The same report, printed in base units and in whatever fits: every figure must come out the same.
 TEST_F(ncu_csv, converts_automatic_units_to_base_units) {
-  const auto base = parsers::read_ncu_counters(recorded / "ncu_deep_raw.csv", "LLM");
-  const auto scaled = parsers::read_ncu_counters(recorded / "ncu_deep_raw_autounits.csv", "LLM");
+  const auto base = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw.csv", "LLM");
+  const auto scaled = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw_autounits.csv", "LLM");
   ASSERT_EQ(base.size(), scaled.size());
   for (std::size_t i = 0; i < base.size(); ++i) {
     EXPECT_EQ(base[i].metrics.size(), scaled[i].metrics.size());
@@ -91,8 +90,8 @@ TEST_F(ncu_csv, converts_automatic_units_to_base_units) {
 }
 
 TEST_F(ncu_csv, reads_the_details_page_with_its_ragged_rows) {
-  const auto launches = parsers::read_ncu_counters(recorded / "ncu_deep_details.csv", "LLM");
-  const auto raw = parsers::read_ncu_counters(recorded / "ncu_deep_raw.csv", "LLM");
+  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_deep_details.csv", "LLM");
+  const auto raw = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw.csv", "LLM");
   ASSERT_EQ(launches.size(), raw.size());
   for (std::size_t i = 0; i < raw.size(); ++i) {
     EXPECT_EQ(launches[i].kernel_name, raw[i].kernel_name);
@@ -110,7 +109,7 @@ TEST_F(ncu_csv, skips_what_ncu_and_the_program_say_around_the_table) {
   const auto launches = parse(
       "==WARNING== Note: Running with \"unmodified GPU clocks.\n==PROF== Connected to process 1\nlogits: "
       "0x1\n" +
-      header + units("ns", "byte") + launch("a", "5", "6") + "==PROF== Disconnected from process 1\n\n" +
+      ncu_header + units("ns", "byte") + launch("a", "5", "6") + "==PROF== Disconnected from process 1\n\n" +
       launch("b", "7", "8"));
   ASSERT_EQ(launches.size(), 2U);
   EXPECT_EQ(launches[1].kernel_name, "b");
@@ -122,7 +121,7 @@ TEST_F(ncu_csv, keeps_hostile_names) {
        std::vector<std::string>{"a,b", "a\"b", "\"\"", "a|b<c>&[d]", "line\nbreak", "tab\there",
                                 "comma,\"quote\"", "==PROF== a", std::string(10000, 'x') + ",y"}) {
     const auto launches =
-        parse(header + units("ns", "byte") + launch(name, "5", "6") + launch("z", "1", "2"));
+        parse(ncu_header + units("ns", "byte") + launch(name, "5", "6") + launch("z", "1", "2"));
     ASSERT_EQ(launches.size(), 2U) << name;
     EXPECT_EQ(launches[0].kernel_name, name);
     EXPECT_EQ(launches[1].kernel_name, "z");
@@ -133,16 +132,17 @@ TEST_F(ncu_csv, takes_the_ranges_of_its_domain_only) {
   const std::string range = ":none:none:none:none:REGISTERED:";
   const std::string cell = "12  \"LLM:decode_all" + range + "decode_all\"  \"NCCL:sum" + range +
                            "sum\"  \"<default domain>:mine" + range + "mine\"  \"LLM:a:b" + range + "a:b\" ";
-  const std::string text = header + units("ns", "byte") + launch("k", "5", "6", cell);
+  const std::string text = ncu_header + units("ns", "byte") + launch("k", "5", "6", cell);
   EXPECT_THAT(parse(text)[0].ranges, ElementsAre("decode_all", "a:b"));
   EXPECT_THAT(parse(text, "")[0].ranges, ElementsAre("mine"));
   EXPECT_THAT(parse(text, "other")[0].ranges, IsEmpty());
-  EXPECT_THAT(parse(header + units("ns", "byte") + launch("k", "5", "6", "12"))[0].ranges, IsEmpty());
+  EXPECT_THAT(parse(ncu_header + units("ns", "byte") + launch("k", "5", "6", "12"))[0].ranges, IsEmpty());
 }
 
 TEST_F(ncu_csv, knows_the_units_of_other_versions) {
   const auto value = [&](const std::string& unit) {
-    return parse(header + units("ns", unit) + launch("k", "5", "2"))[0].metrics.at("dram__bytes_read.sum");
+    return parse(ncu_header + units("ns", unit) + launch("k", "5", "2"))[0].metrics.at(
+        "dram__bytes_read.sum");
   };
   EXPECT_DOUBLE_EQ(value("Kbyte"), 2e3);
   EXPECT_DOUBLE_EQ(value("Tbyte/second"), 2e12);
@@ -151,7 +151,7 @@ TEST_F(ncu_csv, knows_the_units_of_other_versions) {
   EXPECT_DOUBLE_EQ(value("second"), 2e9);
   EXPECT_DOUBLE_EQ(value("cycle/nsecond"), 2e9);
   EXPECT_DOUBLE_EQ(value("Mbyte/block"), 2e6);
-  const auto odd = parse(header + units("ns", "furlong") + launch("k", "5", "2"));
+  const auto odd = parse(ncu_header + units("ns", "furlong") + launch("k", "5", "2"));
   EXPECT_FALSE(odd[0].metrics.contains("dram__bytes_read.sum")) << "never misread";
   EXPECT_TRUE(odd[0].metrics.contains("gpu__time_duration.sum"));
 }
@@ -166,28 +166,28 @@ TEST_F(ncu_csv, knows_renamed_metrics) {
 
 TEST_F(ncu_csv, refuses_numbers_of_other_locales) {
   for (const std::string number : {"1,980,000", "1.980.000", "19,60", "1.980", "1'980", "1\u00a0980"}) {
-    EXPECT_THAT(words(header + units("ns", "byte") + launch("k", number, "6")),
+    EXPECT_THAT(words(ncu_header + units("ns", "byte") + launch("k", number, "6")),
                 HasSubstr("input:3: column 'gpu__time_duration.sum': '" + number + "' has a separator"));
   }
-  EXPECT_EQ(parse(header + units("ns", "byte") + launch("k", "1980.00", "6"))[0].metrics.at(
+  EXPECT_EQ(parse(ncu_header + units("ns", "byte") + launch("k", "1980.00", "6"))[0].metrics.at(
                 "gpu__time_duration.sum"),
             1980);
 }
 
 TEST_F(ncu_csv, says_where_a_file_is_damaged) {
-  const std::string good = header + units("ns", "byte") + launch("k", "5", "6");
+  const std::string good = ncu_header + units("ns", "byte") + launch("k", "5", "6");
   EXPECT_THAT(words(""), HasSubstr("input:1: is empty"));
-  EXPECT_THAT(words(header), HasSubstr("input:1: ends after its header"));
+  EXPECT_THAT(words(ncu_header), HasSubstr("input:1: ends after its header"));
   EXPECT_THAT(words(good + "\"1\",\"\",\"k"), HasSubstr("input:4: ends inside of a quoted cell"));
   EXPECT_THAT(words(good + "\"1\",\"\",\"k\"\n"), HasSubstr("input:4: has 3 columns where the header has 8"));
-  EXPECT_THAT(words(header + launch("k", "5", "6")), HasSubstr("input:2: has no row of units"));
+  EXPECT_THAT(words(ncu_header + launch("k", "5", "6")), HasSubstr("input:2: has no row of units"));
   EXPECT_THAT(words("==PROF== x\n==ERROR== ERR_NVGPUCTRPERM - no\n"),
               HasSubstr("it says: ==ERROR== ERR_NVGPUCTRPERM"));
   EXPECT_THAT(words("Time (%),Total Time (ns),Instances\n1,2,3\n"), HasSubstr("it is no table of ncu"));
   EXPECT_THAT(words("\xff\xfe\"ID\""), HasSubstr("is UTF-16"));
-  EXPECT_THAT(words(header + units("ns", "byte") + launch("k\xff", "5", "6")),
+  EXPECT_THAT(words(ncu_header + units("ns", "byte") + launch("k\xff", "5", "6")),
               HasSubstr("input:3: column 10 is no UTF-8"));
-  EXPECT_THAT(words(header + units("ns", "byte") + std::string("\0", 1)),
+  EXPECT_THAT(words(ncu_header + units("ns", "byte") + std::string("\0", 1)),
               HasSubstr("input:3: column 1 is no UTF-8"));
   EXPECT_THAT(words(row_of({"ID", "ID"}) + row_of({"", ""})), HasSubstr("has the column 'ID' twice"));
   EXPECT_THAT(words(row_of({"ID", "Device"}) + row_of({"", ""}) + row_of({"0", "0"})),
@@ -197,7 +197,7 @@ TEST_F(ncu_csv, says_where_a_file_is_damaged) {
 }
 
 TEST_F(ncu_csv, every_cut_of_a_real_file_is_refused_or_whole) {
-  const std::string text = content_of(recorded / "ncu_nometric_raw.csv");
+  const std::string text = content_of(ncu_samples / "ncu_nometric_raw.csv");
   std::size_t refused = 0;
   for (std::size_t size = 0; size < text.size(); size += 97) {
     try {

@@ -9,8 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::filesystem::path samples = std::filesystem::path(PROFGATE_TEST_DATA) / "nsight";
-const std::string header =
+const std::string push_pop_header =
     "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Range\n";
 
 class nsys_csv : public file_test {};
@@ -48,7 +47,7 @@ TEST_F(nsys_csv, reads_the_kernel_summary_with_commas_in_names) {
 TEST_F(nsys_csv, takes_an_empty_file_as_no_data) {
   EXPECT_TRUE(parsers::read_kernel_sum_csv(samples / "cpu-2022.4.2/cpu_gpukernsum.csv").empty());
   EXPECT_TRUE(parsers::read_nvtx_pushpop_csv(write("")).empty());
-  EXPECT_TRUE(parsers::read_nvtx_pushpop_csv(write(header)).empty());
+  EXPECT_TRUE(parsers::read_nvtx_pushpop_csv(write(push_pop_header)).empty());
 }
 
 TEST_F(nsys_csv, finds_columns_by_name_and_knows_both_default_domains) {
@@ -68,14 +67,15 @@ TEST_F(nsys_csv, says_where_the_file_is_damaged) {
     return words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(content)); });
   };
   EXPECT_THAT(words("Range,Instances\nLLM:x,1\n"), HasSubstr("input:1: has no column 'Total Time (ns)'"));
-  EXPECT_THAT(words(header + "1.0,5,1,5.0,5.0,5,5,0.0,LLM:x\n1.0,5,1\n"),
+  EXPECT_THAT(words(push_pop_header + "1.0,5,1,5.0,5.0,5,5,0.0,LLM:x\n1.0,5,1\n"),
               HasSubstr("input:3: has 3 columns where the header has 9: it ends before 'Avg (ns)'"));
-  EXPECT_THAT(words(header + "1.0,1.275,1,5.0,5.0,5,5,0.0,x\n"),
+  EXPECT_THAT(words(push_pop_header + "1.0,1.275,1,5.0,5.0,5,5,0.0,x\n"),
               HasSubstr("input:2: column 'Total Time (ns)': '1.275' is not a whole number"));
-  EXPECT_THAT(words(header + "1.0,-5,1,5.0,5.0,5,5,0.0,x\n"), HasSubstr("column 'Total Time (ns)': '-5'"));
-  EXPECT_THAT(words(header + "1.0,5,1,nan,5.0,5,5,0.0,x\n"),
+  EXPECT_THAT(words(push_pop_header + "1.0,-5,1,5.0,5.0,5,5,0.0,x\n"),
+              HasSubstr("column 'Total Time (ns)': '-5'"));
+  EXPECT_THAT(words(push_pop_header + "1.0,5,1,nan,5.0,5,5,0.0,x\n"),
               HasSubstr("column 'Avg (ns)': 'nan' is not a number"));
-  EXPECT_THAT(words(header + "1.0,99999999999999999999,1,5,5,5,5,0,x\n"),
+  EXPECT_THAT(words(push_pop_header + "1.0,99999999999999999999,1,5,5,5,5,0,x\n"),
               HasSubstr("'99999999999999999999'"));
   EXPECT_THAT(words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(m_folder / "absent.csv"); }),
               HasSubstr("absent.csv: cannot be read: No such file"));
@@ -83,7 +83,7 @@ TEST_F(nsys_csv, says_where_the_file_is_damaged) {
 
 TEST_F(nsys_csv, refuses_numbers_of_other_locales) {
   const auto words = [&](const std::string& row) {
-    return words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(header + row)); });
+    return words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(push_pop_header + row)); });
   };
   EXPECT_THAT(words("1.0,\"1,275,068\",1,5.0,5.0,5,5,0.0,x\n"),
               HasSubstr("input:2: column 'Total Time (ns)': '1,275,068' is not a whole number"));
@@ -133,12 +133,13 @@ TEST_F(nsys_csv, keeps_hostile_names_and_counts_lines_through_them) {
   for (const std::string& name : std::vector<std::string>{"a,b", "a\"b", "a|b<c>&[d]", "line\nbreak",
                                                           "tab\tand\x01", std::string(10000, 'x') + ",y"}) {
     const std::string row = "1.0,5,1,5.0,5.0,5,5,0.0," + quoted("LLM:" + name) + "\n";
-    const auto rows = parsers::read_nvtx_pushpop_csv(write(header + row));
+    const auto rows = parsers::read_nvtx_pushpop_csv(write(push_pop_header + row));
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].name, name);
     const auto lines = 3 + std::count(name.begin(), name.end(), '\n');
-    EXPECT_THAT(words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(header + row + "1.0\n")); }),
-                HasSubstr("input:" + std::to_string(lines) + ": has 1 columns"));
+    EXPECT_THAT(
+        words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(push_pop_header + row + "1.0\n")); }),
+        HasSubstr("input:" + std::to_string(lines) + ": has 1 columns"));
   }
 }
 

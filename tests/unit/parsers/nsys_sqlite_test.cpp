@@ -12,8 +12,6 @@ namespace {
 using core::range_record;
 using ::testing::HasSubstr;
 
-const std::filesystem::path samples = std::filesystem::path(PROFGATE_TEST_DATA) / "nsight/cpu-2022.4.2";
-
 class nsys_sqlite : public file_test {
  protected:
   /// A database of our own, for what no recording on a machine without a GPU holds.
@@ -54,7 +52,7 @@ constexpr const char* kernels_2025 =
     "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT);";
 
 TEST_F(nsys_sqlite, reads_a_gated_recording) {
-  const core::timeline timeline = parsers::read_nsys_sqlite(samples / "gated.sqlite");
+  const core::timeline timeline = parsers::read_nsys_sqlite(samples / "cpu-2022.4.2/gated.sqlite");
   EXPECT_EQ(timeline.tool, "nsys");
   EXPECT_EQ(timeline.tool_version, "2022.4.2.1");
   ASSERT_EQ(timeline.ranges.size(), 2U);
@@ -71,7 +69,7 @@ TEST_F(nsys_sqlite, reads_a_gated_recording) {
 }
 
 TEST_F(nsys_sqlite, agrees_with_nsys_stats_to_the_nanosecond) {
-  const std::filesystem::path recorded = std::filesystem::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3.1";
+  const std::filesystem::path recorded = samples / "h200-2025.3.1";
   const core::timeline timeline = parsers::read_nsys_sqlite(recorded / "llama_tiny_prefill.sqlite");
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> calls_and_total_ns;
   for (const range_record& range : timeline.ranges) {
@@ -90,7 +88,7 @@ TEST_F(nsys_sqlite, agrees_with_nsys_stats_to_the_nanosecond) {
 }
 
 TEST_F(nsys_sqlite, reads_every_kind_of_range_and_shows_a_crash_as_open) {
-  const core::timeline timeline = parsers::read_nsys_sqlite(samples / "crash.sqlite");
+  const core::timeline timeline = parsers::read_nsys_sqlite(samples / "cpu-2022.4.2/crash.sqlite");
   ASSERT_NE(find(timeline, "plain"), nullptr);
   EXPECT_EQ(find(timeline, "plain")->domain, "LLM");
   ASSERT_NE(find(timeline, "wide\u20AC"), nullptr);
@@ -135,7 +133,7 @@ TEST_F(nsys_sqlite, says_what_is_wrong_with_the_file) {
   EXPECT_THAT(words(m_folder / "absent.sqlite"), HasSubstr("absent.sqlite: cannot be read"));
   EXPECT_THAT(words(write("")), HasSubstr("not an SQLite database"));
   EXPECT_THAT(words(write(std::string(4096, 'x'))), HasSubstr("not an SQLite database"));
-  const std::string whole = content_of(samples / "gated.sqlite");
+  const std::string whole = content_of(samples / "cpu-2022.4.2/gated.sqlite");
   EXPECT_THAT(words(write(whole.substr(0, whole.size() - 5000))), HasSubstr("truncated: "));
   EXPECT_THAT(words(write(whole.substr(0, 1000))), HasSubstr("truncated: 1000 of 24576 bytes"));
   std::string damaged = whole;

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
 
-const fs::path recorded = fs::path(PROFGATE_TEST_DATA) / "nsight" / "h200-2025.3.1" / "ncu";
+const fs::path ncu_recordings = fs::path(PROFGATE_TEST_DATA) / "nsight" / "h200-2025.3.1" / "ncu";
 
 std::string content_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -33,7 +33,7 @@ class fake_ncu {
   std::string profile_output;  ///< what a profiled run prints
   profilers::tool_run ending;  ///< how it ends
   bool leaves_report = true;
-  std::string table = content_of(recorded / "ncu_deep_raw.csv");
+  std::string table = content_of(ncu_recordings / "ncu_deep_raw.csv");
   std::vector<profilers::tool_command> commands;
 
   fake_ncu() { ending.started = true; }
@@ -43,7 +43,7 @@ class fake_ncu {
     profilers::tool_run good;
     good.started = true;
     if (has_word(command, "--list-sections")) {
-      write(command.log_file, content_of(recorded / "ncu_list_sections.txt"));
+      write(command.log_file, content_of(ncu_recordings / "ncu_list_sections.txt"));
       return good;
     }
     if (has_word(command, "--import")) {
@@ -75,7 +75,7 @@ class capture_counters : public ::testing::Test {
     m_request.columns = {"gpu__time_duration.sum"};
     m_request.ncu.metrics = {"gpu__time_duration.sum"};
     m_request.sessions = {{"", "decode_all", {{"LLM@decode_all/"}, {"_Zk"}, {}, 5, 6}}};
-    m_ncu.profile_output = content_of(recorded / "ncu_deep.log");
+    m_ncu.profile_output = content_of(ncu_recordings / "ncu_deep.log");
   }
 
   profilers::counters_result capture() {
@@ -94,7 +94,7 @@ class capture_counters : public ::testing::Test {
   }
   /// The log as it was recorded, no report, exit code as given.
   void says(const std::string& log, int exit_code = 0) {
-    m_ncu.profile_output = content_of(recorded / log);
+    m_ncu.profile_output = content_of(ncu_recordings / log);
     m_ncu.leaves_report = false;
     m_ncu.ending.exit_code = exit_code;
   }
@@ -165,8 +165,8 @@ TEST_F(capture_counters, one_empty_session_of_two_is_a_note) {
 
 TEST_F(capture_counters, notes_a_metric_that_the_chip_lacks) {
   m_request.ncu.metrics = {"gpu__time_duration.sum", "no_such__metric.sum"};
-  m_ncu.profile_output = content_of(recorded / "ncu_nometric.log");
-  m_ncu.table = content_of(recorded / "ncu_nometric_raw.csv");
+  m_ncu.profile_output = content_of(ncu_recordings / "ncu_nometric.log");
+  m_ncu.table = content_of(ncu_recordings / "ncu_nometric_raw.csv");
   EXPECT_THAT(capture().notes, ElementsAre(HasSubstr("ncu did not count no_such__metric.sum")));
 }
 

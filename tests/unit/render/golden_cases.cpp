@@ -1,13 +1,13 @@
 #include "golden_cases.h"
 
+#include "nanoseconds.h"
+
 namespace profgate::render {
 namespace {
 
 using analysis::run_facts;
 using core::range_style;
 using core::step_state;
-
-constexpr std::int64_t ms = 1000000;
 
 const char* const cpu_environment = R"json({
   "host": {"cpu_model": "Neoverse-V1", "cpus_usable_count": 2, "memory_bytes": 8200000000,

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "nanoseconds.h"
+
 namespace profgate::render {
 namespace {
 
@@ -9,9 +11,6 @@ using gate::cause;
 using gate::cause_kind;
 using gate::matched_by;
 using gate::verdict;
-
-constexpr double ms = 1e6;
-constexpr double us = 1e3;
 
 gate::comparison numbers(double baseline_ns, double ratio, double half_width, std::size_t runs) {
   gate::comparison result;

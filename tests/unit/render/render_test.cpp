@@ -23,7 +23,7 @@ std::string show(const std::string& json, const std::string& text) {
   return render_text(json, text, "t.inja");
 }
 
-std::string complaint(const std::string& json, const std::string& text) {
+std::string template_complaint(const std::string& json, const std::string& text) {
   try {
     show(json, text);
     return "";
@@ -136,17 +136,17 @@ TEST(templates, line_up_tables_and_drop_spare_blank_lines) {
 }
 
 TEST(template_errors, name_file_line_and_column) {
-  const std::string missing = complaint("{}", "fine\n{{ nothing.here }}\n");
+  const std::string missing = template_complaint("{}", "fine\n{{ nothing.here }}\n");
   EXPECT_THAT(missing, ::testing::StartsWith("t.inja:2:4: "));
   EXPECT_THAT(missing, ::testing::HasSubstr("'nothing.here'"));
-  EXPECT_THAT(complaint("{}", "a\nb\n{% frobnicate %}\n"), ::testing::StartsWith("t.inja:3:"));
-  EXPECT_THAT(complaint("{}", "{{ unknown(1) }}"), ::testing::HasSubstr("t.inja:1:"));
+  EXPECT_THAT(template_complaint("{}", "a\nb\n{% frobnicate %}\n"), ::testing::StartsWith("t.inja:3:"));
+  EXPECT_THAT(template_complaint("{}", "{{ unknown(1) }}"), ::testing::HasSubstr("t.inja:1:"));
 }
 
 TEST(template_errors, name_the_field_or_format_that_a_function_misses) {
-  EXPECT_EQ(complaint("{\"o\": {}}", "{{ cell(o, \"mean\", \"ms\") }}"),
+  EXPECT_EQ(template_complaint("{\"o\": {}}", "{{ cell(o, \"mean\", \"ms\") }}"),
             "t.inja: there is no field 'mean' to show");
-  EXPECT_EQ(complaint("{\"o\": {\"x\": 1}}", "{{ cell(o, \"x\", \"km\") }}"),
+  EXPECT_EQ(template_complaint("{\"o\": {\"x\": 1}}", "{{ cell(o, \"x\", \"km\") }}"),
             "t.inja: there is no format 'km'");
 }
 

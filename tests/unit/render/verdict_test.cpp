@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string complaint(const std::string& text) {
+std::string verdict_complaint(const std::string& text) {
   try {
     read_verdict(text, "verdict.json");
     return "";
@@ -51,18 +51,18 @@ TEST(verdict_json, keeps_what_programs_decide_by) {
 
 TEST(read_verdict, names_the_place_of_a_fault) {
   const std::string good = verdict_json(made_up_judgement("regressed"));
-  EXPECT_EQ(complaint(good), "");
-  EXPECT_THAT(complaint("{"), HasSubstr("verdict.json: /: is no object"));
-  EXPECT_THAT(complaint("[]"), HasSubstr("is no object"));
-  EXPECT_THAT(complaint(changed(good, "\"1.0\"", "\"2.0\"")),
+  EXPECT_EQ(verdict_complaint(good), "");
+  EXPECT_THAT(verdict_complaint("{"), HasSubstr("verdict.json: /: is no object"));
+  EXPECT_THAT(verdict_complaint("[]"), HasSubstr("is no object"));
+  EXPECT_THAT(verdict_complaint(changed(good, "\"1.0\"", "\"2.0\"")),
               HasSubstr("is 2.0, and this program reads 1.0"));
-  EXPECT_THAT(complaint(changed(good, "\"regressed\"", "\"fine\"")),
+  EXPECT_THAT(verdict_complaint(changed(good, "\"regressed\"", "\"fine\"")),
               HasSubstr("/verdict: is 'fine', which means nothing here"));
-  EXPECT_THAT(complaint(changed(good, "\"exit_code\": 1", "\"exit_code\": 5")),
+  EXPECT_THAT(verdict_complaint(changed(good, "\"exit_code\": 1", "\"exit_code\": 5")),
               HasSubstr("/exit_code: is 5"));
-  EXPECT_THAT(complaint(changed(good, "\"slowdown_ratio\"", "\"slowdown\"")),
+  EXPECT_THAT(verdict_complaint(changed(good, "\"slowdown_ratio\"", "\"slowdown\"")),
               HasSubstr("/stages/0/numbers/slowdown_ratio: is missing"));
-  EXPECT_THAT(complaint(changed(good, "\"delta_ns\": ", "\"delta_ns\": \"x\", \"y\": ")),
+  EXPECT_THAT(verdict_complaint(changed(good, "\"delta_ns\": ", "\"delta_ns\": \"x\", \"y\": ")),
               HasSubstr("/stages/1/attribution/causes/0/delta_ns: is string instead of a number"));
 }
 
