@@ -1,6 +1,7 @@
 #include "baselines/baseline_store.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -32,7 +32,8 @@ bool enter_namespace() {
 bool mount_privately(const std::filesystem::path& folder, const std::string& options, bool read_only) {
   if (!enter_namespace()) return false;
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
-  return ::mount("tmpfs", folder.c_str(), "tmpfs", read_only ? MS_RDONLY : 0, options.c_str()) == 0;
+  return ::mount("tmpfs", folder.c_str(), "tmpfs", read_only ? static_cast<unsigned long>(MS_RDONLY) : 0UL,
+                 options.c_str()) == 0;
 }
 
 }  // namespace

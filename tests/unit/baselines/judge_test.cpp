@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <string_view>
+
 #include "made_runs.h"
 
 namespace profgate::baselines {
@@ -16,11 +18,11 @@ gate::judgement interleaved(double baseline_ns, double candidate_ns, const judge
   return judge_run_sets(made_runs(baseline_ns, 17, 0), made_runs(candidate_ns, 17, 1), rules, {}, today);
 }
 
-const gate::stage_judgement& stage_of(const gate::judgement& judged, const std::string& name) {
+const gate::stage_judgement& stage_of(const gate::judgement& judged, std::string_view name) {
   for (const gate::stage_judgement& stage : judged.stages) {
     if (stage.stage == name) return stage;
   }
-  throw std::runtime_error("no stage " + name);
+  throw std::runtime_error("no stage " + std::string(name));
 }
 
 TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {

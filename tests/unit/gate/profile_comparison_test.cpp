@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "core/error.h"
 
@@ -25,16 +26,16 @@ compared_side recorded_side(const std::string& name) {
   return side_of_profile(recorded_text(name), name + ".json", name);
 }
 
-const compared_stage& stage(const profile_comparison& comparison, const std::string& name) {
+const compared_stage& stage(const profile_comparison& comparison, std::string_view name) {
   for (const compared_stage& one : comparison.stages)
     if (one.name == name) return one;
-  throw std::runtime_error("there is no stage " + name);
+  throw std::runtime_error("there is no stage " + std::string(name));
 }
 
-const compared_figure& figure(const std::vector<compared_figure>& figures, const std::string& key) {
+const compared_figure& figure(const std::vector<compared_figure>& figures, std::string_view key) {
   for (const compared_figure& one : figures)
     if (one.what.key == key) return one;
-  throw std::runtime_error("there is no figure " + key);
+  throw std::runtime_error("there is no figure " + std::string(key));
 }
 
 /// A stage with these kernels and nothing else.

@@ -2,6 +2,8 @@
 // the rule or its statistics break and never by chance.
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "gate/rank_statistics.h"
 #include "peers.h"
 #include "simulated_gate.h"
@@ -9,11 +11,11 @@
 namespace profgate::simulation {
 namespace {
 
-const noise_sizes& noise_named(const std::string& name) {
+const noise_sizes& noise_named(std::string_view name) {
   for (const noise_sizes& noise : scenarios()) {
     if (noise.name == name) return noise;
   }
-  throw std::out_of_range(name);
+  throw std::out_of_range(std::string(name));
 }
 
 struct outcome {
