@@ -11,7 +11,7 @@
 namespace profgate::analysis {
 namespace {
 
-constexpr std::size_t longest_name_bytes = 60;
+constexpr std::size_t longest_takeaway_name_bytes = 60;
 
 /// A kernel with less of the stage is not worth a sentence.
 constexpr double large_share_ratio = 0.1;
@@ -82,7 +82,7 @@ void judge_counters(const stage_figures& stage, findings& result) {
     result.takeaways.push_back(
         {stage.bare.name,
          fmt::format("{} is {} below its roof.",
-                     core::shorten_middle(kernel->group.kernel_name, longest_name_bytes),
+                     core::shorten_middle(kernel->group.kernel_name, longest_takeaway_name_bytes),
                      percent(1 - *kernel->roof_ratio)),
          fmt::format("{} of {}; {}", percent(*weights.share_ratio(*kernel)), weights.whole(),
                      kernel->evidence)});

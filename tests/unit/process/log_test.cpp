@@ -22,14 +22,14 @@ std::string log_of(std::size_t total, std::size_t piece) {
 }
 
 TEST(bounded_log, is_whole_up_to_its_limit) {
-  for (const std::size_t piece : {1, 3, 7, 20, 26}) {
+  for (const std::size_t piece : {1U, 3U, 7U, 20U, 26U}) {
     EXPECT_EQ(log_of(20, piece), "abcdefghijklmnopqrst") << piece;
     EXPECT_EQ(log_of(13, piece), "abcdefghijklm") << piece;
   }
 }
 
 TEST(bounded_log, keeps_both_ends_whatever_the_pieces) {
-  for (const std::size_t piece : {1, 3, 7, 9, 10, 11, 25, 26}) {
+  for (const std::size_t piece : {1U, 3U, 7U, 9U, 10U, 11U, 25U, 26U}) {
     EXPECT_EQ(log_of(26, piece), "abcdefghij\n[... 6 bytes left out here ...]\nqrstuvwxyz") << piece;
     EXPECT_EQ(log_of(52, piece), "abcdefghij\n[... 32 bytes left out here ...]\nqrstuvwxyz") << piece;
   }
