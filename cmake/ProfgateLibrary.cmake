@@ -1,8 +1,8 @@
 include_guard(GLOBAL)
 
 # Most of the time of compiling goes into reading the same headers, so the sources of a target are compiled some at a time
-# as one. Whoever edits them may want PROFGATE_UNITY_BUILD=OFF: a change then compiles its own file only. Sources
-# include what they use nevertheless (the test consumer.add_subdirectory compiles each by itself).
+# as one. Whoever edits them may want PROFGATE_UNITY_BUILD=OFF: a change then compiles its own file only, so each source
+# includes what it uses, and gives its helpers names that no other source of the target has.
 function(profgate_unity_build target)
   set_target_properties(${target} PROPERTIES
     UNITY_BUILD ${PROFGATE_UNITY_BUILD} UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 16)

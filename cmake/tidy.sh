@@ -4,12 +4,11 @@
 # Nearly all of its time goes into headers, again for each source (10 s for one that uses JSON, of which its own code
 # takes less than one). So sources with the same flags are joined to batches, and a batch is checked as one. What a
 # batch complains about is checked again source by source, and only that counts: two sources may well use a name twice
-# that they must not share. Whether a source includes what it uses shows where it is compiled by itself
-# headers, in the test consumer.add_subdirectory.
+# that they must not share.
 set -euo pipefail
 readonly build=$1 source=$2
 readonly batches=$build/batches
-readonly largest_batch=8
+readonly largest_batch=24
 rm -rf "$batches"
 mkdir -p "$batches"
 
