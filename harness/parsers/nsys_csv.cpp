@@ -15,7 +15,6 @@
 namespace profgate::parsers {
 namespace {
 
-
 /// A report of nsys stats: columns by their name, cells as typed values.
 class csv_report {
  public:
