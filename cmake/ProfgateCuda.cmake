@@ -52,8 +52,7 @@ endmacro()
 function(_profgate_cuda_compiler out_compiler out_release)
   set(compiler "${CMAKE_CUDA_COMPILER}")
   if(NOT compiler AND DEFINED ENV{CUDACXX})
-    separate_arguments(words UNIX_COMMAND "$ENV{CUDACXX}")
-    list(GET words 0 compiler)
+    get_filename_component(compiler "$ENV{CUDACXX}" PROGRAM PROGRAM_ARGS ignored)  # as CMake reads it
   elseif(NOT compiler)
     find_program(PROFGATE_CUDA_COMPILER nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin
       DOC "CUDA compiler; without one the CPU parts are built alone")

@@ -228,6 +228,7 @@ macro(profgate_resolve_dependencies)
   set(THREADS_PREFER_PTHREAD_FLAG ON)
   find_package(Threads REQUIRED)
   profgate_dependency_cache(cache)
+  set_property(CACHE PROFGATE_DEPS_CACHE PROPERTY VALUE "${cache}")  # for `profgate ab`, whatever the environment is then
   file(LOCK "${cache}/lock" GUARD PROCESS TIMEOUT 1200 RESULT_VARIABLE _profgate_not_locked)
   if(NOT _profgate_not_locked STREQUAL "0")
     message(FATAL_ERROR "profgate: cannot lock ${cache}/lock (${_profgate_not_locked}). Another configure may hold it: wait "
