@@ -118,4 +118,7 @@ execute_process(COMMAND "${CMAKE_COMMAND}" -E tar czf tiny.tar.gz tiny-1.0 WORKI
 file(SHA256 "${server}/tiny.tar.gz" archive_hash)
 resolve("profgate_pin(wanted PACKAGE Wanted TARGETS Wanted::wanted OLDEST 1.0 VERSION 1.0 URL \"file://${server}/tiny.tar.gz\" SHA256 ${archive_hash})" 0)
 expect_match("an archive" "${output}" "wanted 1.0 .*built from .*/tiny.tar.gz")
+file(REMOVE_RECURSE "${server}")
+resolve("profgate_pin(wanted PACKAGE Wanted TARGETS Wanted::wanted OLDEST 1.0 VERSION 1.0 URL \"file://${server}/tiny.tar.gz\" SHA256 ${archive_hash})" 0 -DPROFGATE_OFFLINE=ON)
+expect_match("an archive from the cache" "${output}" "wanted 1.0 .*built from .*/tiny.tar.gz")
 file(REMOVE_RECURSE "${FOLDER}")
