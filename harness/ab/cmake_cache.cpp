@@ -52,6 +52,8 @@ bool is_dependency(const cache_entry& entry) {
 
 bool is_shared(const cache_entry& entry, const fs::path& build_dir) {
   if (entry.name == "PROFGATE_BUILD_TESTS" || entry.value.ends_with("-NOTFOUND")) return false;
+  // CMake's own files there, FetchContent's redirections among them, serve that build alone.
+  if (find_folder(entry.value, (build_dir / "CMakeFiles").string()) != std::string_view::npos) return false;
   if (is_dependency(entry)) return !entry.value.empty();
   if (entry.type == "FILEPATH") {
     const bool is_compiler = entry.name.starts_with("CMAKE_") && entry.name.ends_with("_COMPILER");

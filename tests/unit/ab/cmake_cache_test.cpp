@@ -27,6 +27,7 @@ FETCHCONTENT_SOURCE_DIR_BAR:PATH=/src/bar
 Foo_DIR:PATH=/usr/lib/cmake/Foo
 Foo_LIBRARY:FILEPATH=/src/build/prefix/libfoo.so
 Gone_DIR:PATH=Gone_DIR-NOTFOUND
+Fetched_DIR:PATH=/src/build/CMakeFiles/pkgRedirects
 HERE:STRING=/src/build/generated
 LISTED:STRING=one;/src/build/generated
 PROFGATE_DEPENDENCY_PREFIXES:INTERNAL=/opt/profgate-deps;/home/me/prefix
@@ -84,6 +85,7 @@ TEST_F(cmake_cache, leaves_out_what_was_found_or_made_for_that_folder) {
   const std::string script =
       initial_cache_script(read_cmake_cache(cache_text, "/src/build"), "/cache/source");
   EXPECT_THAT(script, Not(HasSubstr("FETCHCONTENT_BASE_DIR")));
+  EXPECT_THAT(script, Not(HasSubstr("Fetched_DIR")));
   EXPECT_THAT(script, Not(HasSubstr("HERE")));
   EXPECT_THAT(script, Not(HasSubstr("LISTED")));
   EXPECT_THAT(script, Not(HasSubstr("CMAKE_CXX_COMPILER_AR")));
