@@ -35,7 +35,7 @@ class nsys_session {
       const core::timeline observed = observe_ranges(m_request, m_run);
       if (find_range(observed, *gate) == range_state::absent) fail_absent_range(*gate, observed);
       // A gate that opens with the program's first NVTX call opens before nsys has got ready, now and then,
-      // and on a busy machine twice in a row.
+      // and was seen to do so twice in a row.
       m_result.notes.push_back(
           fmt::format("nsys missed the range '{}' at first, so the workload ran again", gate->as_gate()));
       for (int left = most_attempts - 1; left > 0 && !timeline; --left) timeline = attempt(gate);
