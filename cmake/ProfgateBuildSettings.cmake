@@ -10,13 +10,16 @@ target_compile_options(profgate_build_settings INTERFACE
   # CMake 3.25 does not know that nvcc has C++20.
   $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xcompiler=-Wall,-Wextra>
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PROFGATE_WARNINGS_AS_ERRORS}>>:SHELL:-Werror all-warnings>")
+# Targets of tests/ have it by the variable of this name.
+define_property(TARGET PROPERTY PROFGATE_IS_TEST INITIALIZE_FROM_VARIABLE PROFGATE_IS_TEST)
 if(PROFGATE_SANITIZE OR PROFGATE_FUZZ)
   set(sanitizers "-fsanitize=address,undefined")
   if(PROFGATE_FUZZ)
     string(APPEND sanitizers ",fuzzer-no-link")
   endif()
   target_compile_options(profgate_build_settings INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:${sanitizers};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
+    # What is sought lies in the product: its tests compile in two thirds of the time without.
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:PROFGATE_IS_TEST>>>>:${sanitizers};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
   target_link_options(profgate_build_settings INTERFACE ${sanitizers})
 endif()
 
