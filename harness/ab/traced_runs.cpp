@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "ab/gate_config.h"
-#include "analysis/graph_replays.h"
 #include "analysis/kernel_patterns.h"
-#include "gate/stage_traces.h"
-#include "operator_traces.h"
+#include "gate/exact_gates.h"
 #include "parsers/timeline.h"
 #include "parsers/workload_result.h"
 #include "run_folder.h"
@@ -25,16 +23,6 @@ std::vector<fs::path> timeline_files(const fs::path& folder) {
   }
   std::sort(files.begin(), files.end());
   return files;
-}
-
-/// By conf/'s rules; what they do not know is left to the gate's own list.
-void set_categories(const analysis::category_rules& rules, core::text_pool& texts, gate::stage_trace& trace) {
-  for (gate::operation& operation : trace.operations) {
-    if (!operation.category.empty()) continue;
-    const std::string_view op = operation.path.substr(operation.path.rfind('/') + 1);
-    const std::string category = rules.category_of(operation.name, op);
-    if (category != "other") operation.category = texts.keep(category);
-  }
 }
 
 std::int64_t tokens_of(const core::workload_result& result, const std::string& stage) {
@@ -70,30 +58,26 @@ traced_arm::traced_arm(const arm_build& build, const fs::path& folder, const std
   }
 }
 
-std::vector<gate::stage_trace> traced_arm::traces_of(traced_process& process, const std::string& stage) {
-  core::timeline& timeline = process.timeline;
-  const std::string domain = m_build.config.text("workload.nvtx_domain");
-  const bool has_device_work = !timeline.kernels.empty() || !timeline.copies.empty();
-  if (!has_device_work) return operator_traces(timeline, domain, stage);
-  // Under a replayed graph the host runs through no operator ranges: the workload's map knows them.
-  const analysis::graph_attribution graphs = analysis::attribute_replays(timeline, process.result.graph_maps);
-  const auto path_of = [&](const core::kernel_execution& kernel) -> std::string_view {
-    const auto index = static_cast<std::size_t>(&kernel - timeline.kernels.data());
-    return graphs.kernels.empty() ? std::string_view{} : graphs.operators[graphs.kernels[index].op];
-  };
-  if (graphs.unmatched > 0) {
-    m_doubts.push_back(fmt::format("{} kernels have no operator: {}", graphs.unmatched, graphs.mismatch));
+const std::vector<analysis::stage_trace>& traced_arm::traces_of(traced_process& process,
+                                                                const std::string& stage) {
+  const auto [found, is_new] = process.labelled.try_emplace(stage);
+  if (!is_new) return found->second.occurrences;
+  const analysis::category_rules categories = category_rules_of(m_build.config);
+  found->second = analysis::label_operations(
+      process.timeline, stage,
+      {m_build.config.text("workload.nvtx_domain"), &process.result.graph_maps, &categories});
+  if (found->second.unmatched > 0) {
+    const std::string doubt =
+        fmt::format("{} kernels have no operator: {}", found->second.unmatched, found->second.mismatch);
+    if (std::find(m_doubts.begin(), m_doubts.end(), doubt) == m_doubts.end()) m_doubts.push_back(doubt);
   }
-  std::vector<gate::stage_trace> traces = gate::traces_of(timeline, domain, stage, path_of);
-  const analysis::category_rules rules = category_rules_of(m_build.config);
-  for (gate::stage_trace& trace : traces) set_categories(rules, timeline.texts, trace);
-  return traces;
+  return found->second.occurrences;
 }
 
-std::vector<gate::stage_trace> traced_arm::traces_of(const std::string& stage) {
-  std::vector<gate::stage_trace> all;
+std::vector<analysis::stage_trace> traced_arm::traces_of(const std::string& stage) {
+  std::vector<analysis::stage_trace> all;
   for (traced_process& process : m_processes) {
-    for (gate::stage_trace& trace : traces_of(process, stage)) all.push_back(std::move(trace));
+    for (const analysis::stage_trace& trace : traces_of(process, stage)) all.push_back(trace);
   }
   return all;
 }
@@ -115,8 +99,8 @@ std::vector<std::map<std::string, gate::traced_stage>> traced_arm::sums(
   for (traced_process& process : m_processes) {
     std::map<std::string, gate::traced_stage> by_stage;
     for (const std::string& stage : stages) {
-      const std::vector<gate::stage_trace> traces = traces_of(process, stage);
-      if (!traces.empty()) by_stage[stage] = gate::sum_up(traces);
+      const std::vector<analysis::stage_trace>& traces = traces_of(process, stage);
+      if (!traces.empty()) by_stage[stage] = analysis::sum_up(traces);
     }
     all.push_back(std::move(by_stage));
   }

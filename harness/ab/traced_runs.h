@@ -8,7 +8,7 @@
 
 #include "ab/next_step.h"
 #include "ab/request.h"
-#include "analysis/measured.h"
+#include "analysis/stage_operations.h"
 #include "core/records.h"
 #include "gate/attribution.h"
 #include "gate/run_set.h"
@@ -29,7 +29,7 @@ class traced_arm {
   const std::vector<std::string>& doubts() const { return m_doubts; }
 
   /// One a process. Their texts live as long as this object.
-  std::vector<gate::stage_trace> traces_of(const std::string& stage);
+  std::vector<analysis::stage_trace> traces_of(const std::string& stage);
 
   std::map<std::string, gate::stage_structure> structure(const std::vector<std::string>& stages) const;
 
@@ -40,9 +40,10 @@ class traced_arm {
   struct traced_process {
     core::timeline timeline{};
     core::workload_result result{};
+    std::map<std::string, analysis::labelled_traces> labelled{};  ///< by stage, made when first asked for
   };
 
-  std::vector<gate::stage_trace> traces_of(traced_process& process, const std::string& stage);
+  const std::vector<analysis::stage_trace>& traces_of(traced_process& process, const std::string& stage);
 
   const arm_build& m_build;
   std::deque<traced_process> m_processes;

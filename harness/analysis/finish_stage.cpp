@@ -79,12 +79,11 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
   return operators;
 }
 
-std::vector<category_figures> categories_of(const std::vector<core::kernel_group>& groups,
-                                            const category_rules& rules) {
+std::vector<category_figures> categories_of(const std::vector<core::kernel_group>& groups) {
   std::map<std::string, category_figures> sums;
   std::int64_t all_own_ns = 0;
   for (const core::kernel_group& group : groups) {
-    category_figures& sum = sums[rules.category_of(group.kernel_name, group.op)];
+    category_figures& sum = sums[group.category];
     sum.total_ns += group.total_ns;
     sum.own_ns += group.cost_ns();
     sum.calls += group.calls;
@@ -139,7 +138,10 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   }
   result.kernel_groups = sums.kernels.groups();
   result.kernels = by_kernel(result.kernel_groups);
-  result.categories = categories_of(result.kernel_groups, categories);
+  for (core::kernel_group& group : result.kernel_groups) {
+    group.category = categories.category_of(group.kernel_name, group.op);
+  }
+  result.categories = categories_of(result.kernel_groups);
   result.kernel_ns = sums.kernels.total_ns();
   result.kernel_own_ns = sums.kernels.own_ns();
   traced_activity activity = sums.activity;

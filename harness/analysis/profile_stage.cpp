@@ -131,6 +131,7 @@ json group_list(const std::vector<core::kernel_group>& groups) {
     json_object object;
     object.put("kernel_name", group.kernel_name);
     object.put_text("op_name", group.op, "it was launched under no operator");
+    object.put("category", group.category);
     object.put("device", fmt::format("cuda:{}", group.device));
     put_size("grid_blocks_count", group.grid, object);
     put_size("block_threads_count", group.block, object);

@@ -1,7 +1,6 @@
 #include "range_sweep.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 #include <utility>
 
@@ -9,14 +8,6 @@
 
 namespace profgate::analysis {
 namespace {
-
-using thread_key = std::pair<std::uint32_t, std::uint32_t>;  // process, thread
-
-/// By their index in the timeline: half as large as a pointer.
-struct thread_events {
-  std::vector<std::uint32_t> ranges;
-  std::vector<std::uint32_t> kernels;
-};
 
 /// Finds the window around a moment; asked with times that never decrease, so a whole thread costs one pass
 /// over the windows.
@@ -45,22 +36,14 @@ class window_cursor {
   std::vector<const stage_window*> m_open;
 };
 
-struct stack_entry {
-  const core::range_record* range;
+/// What a stage needs to know of an open range.
+struct range_in_stage {
   const stage_window* window;
   bool is_stage;
-  std::int64_t nested_ns;
 };
+using stage_walk = nesting_walk<range_in_stage>;
 
-/// Tools write most records in order: looking costs less than sorting.
-template <typename order>
-void sort_unless_sorted(std::vector<std::uint32_t>& records, order before) {
-  if (!std::is_sorted(records.begin(), records.end(), before)) {
-    std::sort(records.begin(), records.end(), before);
-  }
-}
-
-/// One thread's push/pop ranges as a stack, with the kernels launched under it.
+/// One thread's ranges, with what it launched inside them.
 class thread_sweep {
  public:
   thread_sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
@@ -71,90 +54,63 @@ class thread_sweep {
         m_visitor(visitor),
         m_cursor(windows, thread.first) {}
 
-  void run(thread_events& events) {
-    const std::vector<core::range_record>& ranges = m_timeline.ranges;
-    const std::vector<core::kernel_execution>& kernels = m_timeline.kernels;
-    sort_unless_sorted(events.ranges, [&](std::uint32_t a, std::uint32_t b) {
-      return std::tie(ranges[a].start_ns, *ranges[b].end_ns) <
-             std::tie(ranges[b].start_ns, *ranges[a].end_ns);
-    });
-    sort_unless_sorted(events.kernels, [&](std::uint32_t a, std::uint32_t b) {
-      return kernels[a].launched_ns < kernels[b].launched_ns;
-    });
-    auto kernel = events.kernels.begin();
-    for (const std::uint32_t r : events.ranges) {
-      for (; kernel != events.kernels.end() && kernels[*kernel].launched_ns < ranges[r].start_ns; ++kernel) {
-        visit(kernels[*kernel]);
-      }
-      enter(ranges[r]);
-    }
-    for (; kernel != events.kernels.end(); ++kernel) visit(kernels[*kernel]);
-    while (!m_stack.empty()) leave();
+  range_in_stage enter(const core::range_record& range, const stage_walk::stack&) {
+    return {m_cursor.find(range.start_ns, *range.end_ns), is_stage(range)};
+  }
+
+  void leave(const stage_walk::open_range& closed, const stage_walk::stack& around) {
+    if (!closed.kept.is_stage) report(*closed.range, closed.kept.window, closed.self_ns(), around);
+  }
+
+  void beside(const core::range_record& range, const stage_walk::stack& around) {
+    const stage_window* window = m_cursor.find(range.start_ns, *range.end_ns);
+    if (!is_stage(range)) report(range, window, *range.end_ns - range.start_ns, around);
+  }
+
+  void launch(operation_id one, const stage_walk::stack& around) {
+    const std::int64_t at_ns = launched_ns(m_timeline, one);
+    const stage_window* window = m_cursor.find(at_ns, at_ns);
+    enclosing_in(window, around);
+    m_visitor.on_operation({one, window, m_enclosing});
   }
 
  private:
-  void enter(const core::range_record& range) {
-    const std::int64_t end_ns = *range.end_ns;
-    // A range that begins at the nanosecond where another ends follows it; one of length zero is inside it.
-    while (!m_stack.empty() &&
-           (top_end_ns() < range.start_ns || (top_end_ns() == range.start_ns && end_ns > range.start_ns))) {
-      leave();
-    }
-    const stage_window* window = m_cursor.find(range.start_ns, end_ns);
-    if (range.style == core::range_style::start_end) {  // may overlap anything, so it is on no stack
-      if (!is_stage(range)) report(range, window, end_ns - range.start_ns);
-      return;
-    }
-    if (!m_stack.empty()) m_stack.back().nested_ns += std::min(end_ns, top_end_ns()) - range.start_ns;
-    m_stack.push_back({&range, window, is_stage(range), 0});
-  }
-
-  void leave() {
-    const stack_entry entry = m_stack.back();
-    m_stack.pop_back();
-    if (entry.is_stage) return;
-    const core::range_record& range = *entry.range;
-    report(range, entry.window, *range.end_ns - range.start_ns - entry.nested_ns);
-  }
-
-  void report(const core::range_record& range, const stage_window* window, std::int64_t self_ns) const {
+  void report(const core::range_record& range, const stage_window* window, std::int64_t self_ns,
+              const stage_walk::stack& around) {
     if (window == nullptr) return;
-    const bool has_operator_around = std::any_of(m_stack.begin(), m_stack.end(), is_operator);
-    m_visitor.on_range({&range, window, self_ns, window->thread_id == m_thread.second, !has_operator_around});
+    enclosing_in(window, around);
+    const bool has_operator_around =
+        std::any_of(around.begin(), around.end(), [](const stage_walk::open_range& open) {
+          return !open.kept.is_stage && open.range->name != decode_step_range;
+        });
+    m_visitor.on_range(
+        {&range, window, self_ns, window->thread_id == m_thread.second, !has_operator_around, m_enclosing});
   }
 
-  void visit(const core::kernel_execution& kernel) {
-    while (!m_stack.empty() && top_end_ns() < kernel.launched_ns) leave();
-    const stage_window* window = m_cursor.find(kernel.launched_ns, kernel.launched_ns);
+  /// A range around the whole stage is no operator of it.
+  void enclosing_in(const stage_window* window, const stage_walk::stack& around) {
     m_enclosing.clear();
-    for (const stack_entry& entry : m_stack) {
-      // A range around the whole stage is no operator of it.
-      if (!entry.is_stage && entry.window == window) m_enclosing.push_back(entry.range);
+    for (const stage_walk::open_range& open : around) {
+      if (!open.kept.is_stage && open.kept.window == window) m_enclosing.push_back(open.range);
     }
-    m_visitor.on_kernel({&kernel, window, m_enclosing});
   }
 
-  static bool is_operator(const stack_entry& entry) {
-    return !entry.is_stage && entry.range->name != decode_step_range;
-  }
   bool is_stage(const core::range_record& range) const {
     return std::find(m_stages.begin(), m_stages.end(), range.name) != m_stages.end();
   }
-  std::int64_t top_end_ns() const { return *m_stack.back().range->end_ns; }
 
   const core::timeline& m_timeline;
   const std::vector<std::string>& m_stages;
   thread_key m_thread;
   sweep_visitor& m_visitor;
   window_cursor m_cursor;
-  std::vector<stack_entry> m_stack;
-  std::vector<const core::range_record*> m_enclosing;  ///< reused from kernel to kernel
+  std::vector<const core::range_record*> m_enclosing;  ///< reused from visit to visit
 };
 
 }  // namespace
 
 std::vector<stage_window> find_windows(const core::timeline& timeline, const std::vector<std::string>& stages,
-                                       const std::string& domain) {
+                                       std::string_view domain) {
   std::vector<stage_window> windows;
   for (const core::range_record& range : timeline.ranges) {
     if (!range.end_ns || range.domain != domain) continue;
@@ -169,35 +125,15 @@ std::vector<stage_window> find_windows(const core::timeline& timeline, const std
   return windows;
 }
 
-void sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
-           const std::vector<std::string>& stages, const std::string& domain, sweep_visitor& visitor) {
-  const auto belongs = [&](const core::range_record& range) {
-    return range.end_ns && range.domain == domain;
-  };
-  // Counted first: vectors that grow hold half as much again for a moment.
-  std::map<thread_key, std::pair<std::size_t, std::size_t>> counts;
-  for (const core::range_record& range : timeline.ranges) {
-    if (belongs(range)) ++counts[{range.process_id, range.thread_id}].first;
-  }
-  for (const core::kernel_execution& kernel : timeline.kernels) {
-    ++counts[{kernel.process_id, kernel.thread_id}].second;
-  }
-  std::map<thread_key, thread_events> threads;
-  for (const auto& [thread, count] : counts) {
-    threads[thread].ranges.reserve(count.first);
-    threads[thread].kernels.reserve(count.second);
-  }
-  for (std::size_t r = 0; r < timeline.ranges.size(); ++r) {
-    const core::range_record& range = timeline.ranges[r];
-    if (!belongs(range)) continue;
-    threads[{range.process_id, range.thread_id}].ranges.push_back(static_cast<std::uint32_t>(r));
-  }
-  for (std::size_t k = 0; k < timeline.kernels.size(); ++k) {
-    const core::kernel_execution& kernel = timeline.kernels[k];
-    threads[{kernel.process_id, kernel.thread_id}].kernels.push_back(static_cast<std::uint32_t>(k));
-  }
-  for (auto& [thread, events] : threads) {
-    thread_sweep(timeline, windows, stages, thread, visitor).run(events);
+void sweep(const core::timeline& timeline, const std::map<thread_key, thread_work>& threads,
+           const std::vector<stage_window>& windows, const std::vector<std::string>& stages,
+           std::string_view domain, sweep_visitor& visitor) {
+  static const std::vector<std::uint32_t> no_ranges;
+  for (const auto& [thread, work] : threads) {
+    const auto ranges = work.ranges.find(domain);
+    thread_sweep visit(timeline, windows, stages, thread, visitor);
+    stage_walk().run(timeline, ranges == work.ranges.end() ? no_ranges : ranges->second, work.operations,
+                     visit);
   }
 }
 

@@ -1,22 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "analysis/stage_windows.h"
 #include "core/records.h"
+#include "nesting.h"
 
-/// Walks a timeline once, thread by thread, in time order: O(n log n) for the sort, then linear.
+/// Which stage ranges and device work belong to, and between which of its ranges.
 namespace profgate::analysis {
-
-/// One occurrence of a stage.
-struct stage_window {
-  std::size_t stage = 0;  ///< index into the stages asked for
-  std::uint32_t process_id = 0;
-  std::uint32_t thread_id = 0;
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-};
 
 /// One closed range of the domain, inside a stage, that is no stage itself.
 struct inner_range {
@@ -25,10 +20,12 @@ struct inner_range {
   std::int64_t self_ns = 0;  ///< without what is nested inside (push/pop only)
   bool on_stage_thread = false;
   bool is_outermost = false;  ///< no operator encloses it (a decode step does not count as one)
+  /// Its window's inner ranges around it, outermost first; valid during the visit only.
+  const std::vector<const core::range_record*>& enclosing;
 };
 
-struct launched_kernel {
-  const core::kernel_execution* kernel = nullptr;
+struct launched_operation {
+  operation_id which;
   const stage_window* window = nullptr;  ///< null: launched outside any stage
   /// Its window's inner ranges around its launch, outermost first; valid during the visit only.
   const std::vector<const core::range_record*>& enclosing;
@@ -38,15 +35,12 @@ class sweep_visitor {
  public:
   virtual ~sweep_visitor() = default;
   virtual void on_range(const inner_range& inner) = 0;
-  virtual void on_kernel(const launched_kernel& launched) = 0;
+  virtual void on_operation(const launched_operation& launched) = 0;
 };
 
-/// Closed ranges of `domain` named like a stage, sorted by start.
-std::vector<stage_window> find_windows(const core::timeline& timeline, const std::vector<std::string>& stages,
-                                       const std::string& domain);
-
-/// A range belongs to the innermost stage window of its process that contains it in time.
-void sweep(const core::timeline& timeline, const std::vector<stage_window>& windows,
-           const std::vector<std::string>& stages, const std::string& domain, sweep_visitor& visitor);
+/// A range or launch belongs to the innermost stage window of its process that contains it in time.
+void sweep(const core::timeline& timeline, const std::map<thread_key, thread_work>& threads,
+           const std::vector<stage_window>& windows, const std::vector<std::string>& stages,
+           std::string_view domain, sweep_visitor& visitor);
 
 }  // namespace profgate::analysis

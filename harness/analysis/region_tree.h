@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/regions.h"
+#include "nesting.h"
 
 namespace profgate::analysis {
 
@@ -65,5 +66,9 @@ class region_tree {
   std::size_t m_last_child = 0;
   std::unordered_map<kernel_key, kernel_sum, kernel_key_hash> m_kernels;
 };
+
+/// As find_regions() of the header, for a timeline that is split already.
+region_list find_regions(const core::timeline& timeline, const std::map<thread_key, thread_work>& threads,
+                         const std::string& capture, const kernel_filter& filter);
 
 }  // namespace profgate::analysis

@@ -25,9 +25,9 @@ void stage_sums::add_range(const inner_range& inner) {
   if (inner.is_outermost) covered_ns += duration_ns;
 }
 
-void stage_sums::add_kernel(const launched_kernel& launched, std::int64_t own_ns,
+void stage_sums::add_kernel(const core::kernel_execution& kernel,
+                            const std::vector<const core::range_record*>& enclosing, std::int64_t own_ns,
                             std::string_view graph_operator, bool begins_operator) {
-  const core::kernel_execution& kernel = *launched.kernel;
   const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
   std::string_view innermost = graph_operator;
   if (!graph_operator.empty()) {
@@ -38,7 +38,7 @@ void stage_sums::add_kernel(const launched_kernel& launched, std::int64_t own_ns
     if (begins_operator) sum.replayed_calls += 1;
   } else {
     operator_sums* inner = nullptr;
-    for (const core::range_record* range : launched.enclosing) {
+    for (const core::range_record* range : enclosing) {
       if (range->name == decode_step_range) continue;
       inner = &operators[range->name];
       inner->cuda_ns += duration_ns;

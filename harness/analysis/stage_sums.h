@@ -32,8 +32,9 @@ class stage_sums {
  public:
   void add_range(const inner_range& inner);
   /// The kernel's operator as the ranges around its launch tell it, or as the graph map does.
-  void add_kernel(const launched_kernel& launched, std::int64_t own_ns, std::string_view graph_operator,
-                  bool begins_operator);
+  void add_kernel(const core::kernel_execution& kernel,
+                  const std::vector<const core::range_record*>& enclosing, std::int64_t own_ns,
+                  std::string_view graph_operator, bool begins_operator);
   void add_copy(const core::copy_execution& copy);
   void add_activity(const device_activity& activity);
 

@@ -6,10 +6,11 @@
 #include <iterator>
 #include <utility>
 
+#include "analysis/exclusive_time.h"
 #include "analysis/graph_replays.h"
 #include "device_activity.h"
-#include "own_times.h"
 #include "range_sweep.h"
+#include "region_tree.h"
 #include "stage_sums.h"
 #include "trace_checks.h"
 
@@ -45,16 +46,19 @@ class capture_sums : public sweep_visitor {
         m_stages(stages),
         m_outside(outside),
         m_kernel_windows(source.timeline.kernels.size(), 0),
-        m_own_ns(own_times_ns(source.timeline)) {}
+        m_exclusive_units(exclusive_units(source.timeline)) {}
 
   void on_range(const inner_range& inner) override {
     if (m_takes_stage[inner.window->stage]) m_stages[inner.window->stage].add_range(inner);
   }
 
-  void on_kernel(const launched_kernel& launched) override {
-    const auto index = static_cast<std::size_t>(launched.kernel - m_timeline.kernels.data());
+  void on_operation(const launched_operation& launched) override {
+    if (launched.which.what != operation_id::kernel) return;
+    const std::size_t index = launched.which.index;
+    const core::kernel_execution& kernel = m_timeline.kernels[index];
+    const std::int64_t exclusive_ns = whole_ns(m_exclusive_units[index]);
     if (launched.window == nullptr) {
-      m_outside.add(*launched.kernel, "", m_own_ns[index]);
+      m_outside.add(kernel, "", exclusive_ns);
       return;
     }
     // A stage that is taken from another capture is counted there.
@@ -63,7 +67,8 @@ class capture_sums : public sweep_visitor {
     const graph_attribution::place place =
         m_graphs.kernels.empty() ? graph_attribution::place{} : m_graphs.kernels[index];
     stage_sums& stage = m_stages[launched.window->stage];
-    stage.add_kernel(launched, m_own_ns[index], m_graphs.operators[place.op], place.begins_operator != 0);
+    stage.add_kernel(kernel, launched.enclosing, exclusive_ns, m_graphs.operators[place.op],
+                     place.begins_operator != 0);
     if (place.is_unmatched()) stage.unmatched_kernels += 1;
   }
 
@@ -90,7 +95,7 @@ class capture_sums : public sweep_visitor {
   std::vector<stage_sums>& m_stages;
   kernel_sums& m_outside;
   std::vector<std::uint32_t> m_kernel_windows;
-  std::vector<std::uint32_t> m_own_ns;
+  std::vector<std::int64_t> m_exclusive_units;  ///< of the timeline's kernels, then of its copies
 };
 
 /// Of all stages and of what ran outside any.
@@ -142,12 +147,14 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
     std::vector<bool> takes_stage;
     for (const std::optional<std::size_t>& choice : chosen) takes_stage.push_back(choice == c);
     capture_sums visitor(source, windows[c], takes_stage, graphs, sums, outside);
-    sweep(source.timeline, windows[c], stages, nvtx_domain, visitor);
+    const std::map<thread_key, thread_work> threads = split_by_thread(source.timeline);
+    sweep(source.timeline, threads, windows[c], stages, nvtx_domain, visitor);
     visitor.finish();
     for (std::size_t s = 0; s < stages.size(); ++s) {
       if (takes_stage[s]) sums[s].unsound = why_kernels_are_unsound(source, windows[c], s);
     }
-    add_regions(find_regions(source.timeline, source.name, attribution.region_kernels), result.regions);
+    add_regions(find_regions(source.timeline, threads, source.name, attribution.region_kernels),
+                result.regions);
     const std::optional<std::string> reason = kernels_absent(source.timeline);
     if (reason) absent_reason = reason;
     has_kernels = has_kernels || !reason;

@@ -112,7 +112,7 @@ gate::operation_sum read_operation(const json_reader& object) {
   if (const auto category = object.find("category")) sum.category = category->text();
   sum.launches = traced_number(object.require("launches"));
   sum.total_ns = traced_number(object.require("total_ns"));
-  sum.shared_units = number("shared_ns") * gate::units_per_ns;
+  sum.exclusive_units = number("shared_ns") * gate::units_per_ns;
   sum.first_at_ns = number("first_at_ns");
   return sum;
 }

@@ -134,7 +134,7 @@ std::string operation_text(const gate::operation_sum& sum, bool has_shares) {
   object.add_number("launches", sum.launches);
   object.add_text("name", sum.name);
   object.add_text("operator_path", sum.operator_path);
-  if (has_shares) object.add_number("shared_ns", whole_ns(sum.shared_units));
+  if (has_shares) object.add_number("shared_ns", whole_ns(sum.exclusive_units));
   object.add_number("total_ns", sum.total_ns);
   return object.str();
 }

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "gate/traced_stage.h"
 #include "matching.h"
 
 namespace profgate::gate {
@@ -49,7 +48,7 @@ void check(const traced_stage& process, std::int64_t before_ns) {
   double operations = 1;
   for (const std::int64_t idle_ns : process.times->idle.by_cause_ns) parts_ns += idle_ns;
   for (const operation_sum& one : process.operations) {
-    parts_ns += one.shared_units / units_per_ns;
+    parts_ns += one.exclusive_units / units_per_ns;
     operations += static_cast<double>(one.launches);
   }
   const bool adds_up =
@@ -73,7 +72,7 @@ arm_sums sums_of(const std::vector<traced_stage>& processes) {
       if (is_new) group = {one.name, one.operator_path, one.category, 0, 0, one.first_at_ns};
       group.first_offset_ns = std::min(group.first_offset_ns, one.first_at_ns);
       group.launches += one.launches;
-      group.units += one.shared_units;
+      group.units += one.exclusive_units;
       sums.operations += static_cast<std::size_t>(one.launches);
     }
   }
@@ -172,7 +171,7 @@ void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<c
 
 attribution attribute(const std::vector<stage_trace>& baseline, const std::vector<stage_trace>& candidate,
                       std::optional<double> bare_difference_ns) {
-  return attribute({sum_up(baseline)}, {sum_up(candidate)}, bare_difference_ns);
+  return attribute({analysis::sum_up(baseline)}, {analysis::sum_up(candidate)}, bare_difference_ns);
 }
 
 attribution attribute(const std::vector<traced_stage>& baseline, const std::vector<traced_stage>& candidate,

@@ -42,20 +42,6 @@ std::string subject_of(const cause& cause) {
 
 }  // namespace
 
-std::string to_text(idle_cause cause) {
-  switch (cause) {
-    case idle_cause::launch:
-      return "launch";
-    case idle_cause::synchronisation:
-      return "synchronisation";
-    case idle_cause::copy:
-      return "copy";
-    case idle_cause::host:
-      return "host";
-  }
-  return "host";
-}
-
 std::string to_text(const cause& cause) {
   const std::string size = size_text(cause.delta_ns) + ": ";
   const bool more = cause.delta_ns > 0;

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "analysis/stage_windows.h"
+
 namespace profgate::gate {
 namespace {
 
@@ -80,6 +82,32 @@ std::string to_text(const exact_change& change) {
       return fmt::format("graph nodes: {} → {}", change.baseline, change.candidate);
   }
   return change.subject;
+}
+
+stage_structure structure_of(const core::timeline& timeline, std::string_view domain, std::string_view stage,
+                             std::int64_t tokens) {
+  stage_structure structure;
+  structure.tokens = tokens;
+  const std::vector<analysis::stage_window> windows =
+      analysis::find_windows(timeline, {std::string(stage)}, domain);
+  if (windows.empty() || timeline.kernels_absent_reason) return structure;
+  for (const core::opaque_graph& graph : timeline.opaque_graphs) {
+    if (analysis::runs_during(graph, windows.front())) return structure;
+  }
+  std::set<std::uint64_t> calls;
+  std::set<std::uint64_t> nodes;
+  structure.kernels.emplace();
+  bool knows_calls = true;
+  for (const core::kernel_execution& kernel : timeline.kernels) {
+    if (!analysis::runs_during(kernel, windows.front())) continue;
+    structure.kernels->insert(std::string(kernel.shape->name));
+    knows_calls = knows_calls && kernel.correlation != 0;
+    calls.insert(kernel.correlation);
+    if (kernel.graph_node != 0) nodes.insert(kernel.graph_node);
+  }
+  if (knows_calls) structure.launches = static_cast<std::int64_t>(calls.size());
+  structure.graph_nodes = static_cast<std::int64_t>(nodes.size());
+  return structure;
 }
 
 }  // namespace profgate::gate

@@ -230,32 +230,4 @@ std::string readable_kernel_name(std::string_view demangled) {
   return analysis::bare_kernel_name(function) + std::string(rest);
 }
 
-std::string category_of_name(std::string_view demangled) {
-  struct rule {
-    std::string_view category;
-    std::vector<std::string_view> parts;
-  };
-  static const std::vector<rule> rules{
-      {"comm",
-       {"nccl", "allreduce", "all_reduce", "allgather", "all_gather", "reduce_scatter", "reducescatter"}},
-      {"attention", {"attention", "flash", "fmha", "paged"}},
-      {"rope", {"rope", "rotary"}},
-      {"norm", {"norm"}},
-      {"conv", {"conv2d", "conv3d", "convolution", "implicit_conv", "_conv_", "fprop", "dgrad"}},
-      {"gemv", {"gemv", "vector_products"}},
-      {"gemm", {"gemm", "nvjet", "cutlass", "xmma", "cublas", "splitk", "matmul", "wgmma"}},
-      {"gather", {"gather", "embed", "index_select", "scatter"}},
-      {"copy", {"memcpy", "memset", "copy", "transpose", "fill"}},
-      {"reduce", {"reduce", "softmax", "argmax", "topk", "choose", "sample"}},
-      {"elementwise", {"elementwise", "swiglu", "silu", "gelu", "relu", "add_kernel", "residual", "cast"}},
-  };
-  const std::string function = lower(function_of(demangled));
-  for (const rule& rule : rules) {
-    for (const std::string_view part : rule.parts) {
-      if (has(function, part)) return std::string(rule.category);
-    }
-  }
-  return "other";
-}
-
 }  // namespace profgate::gate

@@ -135,7 +135,7 @@ side_kernel kernel_of(const json& row, const char* name_key) {
   side_kernel kernel;
   kernel.name = text_at(row, name_key);
   kernel.path = text_at(row, "op_name");
-  kernel.category = std::string(name_key) == "category" ? kernel.name : category_of_name(kernel.name);
+  kernel.category = text_at(row, "category");
   kernel.launches = optional_at(row, "/calls_count").value_or(0);
   kernel.total_ns = optional_at(row, "/total_ns").value_or(0);
   kernel.own_ns = optional_at(row, "/own_ns");

@@ -36,12 +36,12 @@ std::vector<side_kernel> kernels_of(const run_set& runs, const std::string& stag
       sum.name = aggregate.name;
       sum.path =
           aggregate.operator_path.substr(aggregate.operator_path.rfind('/') + 1);  // as profiles name it
-      sum.category = aggregate.category.empty() ? category_of_name(aggregate.name) : aggregate.category;
+      sum.category = aggregate.category;
       sum.launches += static_cast<double>(aggregate.launches);
       sum.total_ns += static_cast<double>(aggregate.total_ns);
       has_shares = has_shares && found->second.times.has_value();
       sum.own_ns = sum.own_ns.value_or(0) +
-                   static_cast<double>(aggregate.shared_units) / static_cast<double>(units_per_ns);
+                   static_cast<double>(aggregate.exclusive_units) / static_cast<double>(units_per_ns);
     }
   }
   std::vector<side_kernel> kernels;

@@ -54,10 +54,10 @@ TEST_F(traced_runs_test, kernels_of_a_graph_belong_to_the_operators_of_its_map) 
   add_run(arm::baseline);
   traced_arm traced(m_build, m_folder, m_runs, arm::baseline);
   ASSERT_EQ(traced.size(), 1U);
-  const std::vector<gate::stage_trace> traces = traced.traces_of("decode_all");
+  const std::vector<analysis::stage_trace> traces = traced.traces_of("decode_all");
   ASSERT_EQ(traces.size(), 1U);
   std::map<std::string, std::size_t> launches_by_operator;
-  for (const gate::operation& operation : traces[0].operations) {
+  for (const analysis::operation& operation : traces[0].operations) {
     if (!operation.is_copy) launches_by_operator[std::string(operation.path)] += 1;
   }
   EXPECT_EQ(launches_by_operator.count(""), 0U);
@@ -85,26 +85,26 @@ TEST_F(traced_runs_test, sums_hold_all_launches_and_all_time) {
   add_run(arm::candidate);
   traced_arm traced(m_build, m_folder, m_runs, arm::candidate);
   std::int64_t launches = 0;
-  const std::vector<gate::stage_trace> traces = traced.traces_of("decode_all");
-  for (const gate::operation& operation : traces.at(0).operations) launches += operation.is_copy ? 0 : 1;
+  const std::vector<analysis::stage_trace> traces = traced.traces_of("decode_all");
+  for (const analysis::operation& operation : traces.at(0).operations) launches += operation.is_copy ? 0 : 1;
   const auto sums = traced.sums({"decode_all", "no such stage"});
   ASSERT_EQ(sums.size(), 1U);
   EXPECT_EQ(sums[0].size(), 1U);
   const gate::traced_stage& decode = sums[0].at("decode_all");
   std::int64_t summed = 0;
-  std::int64_t shared_units = 0;
+  std::int64_t exclusive_units = 0;
   for (const gate::operation_sum& sum : decode.operations) {
     EXPECT_FALSE(sum.name.empty());
     EXPECT_GT(sum.total_ns, 0);
     if (sum.category != "copy") summed += sum.launches;
-    shared_units += sum.shared_units;
+    exclusive_units += sum.exclusive_units;
   }
   EXPECT_EQ(summed, launches);
   ASSERT_TRUE(decode.times);
   EXPECT_EQ(decode.times->time_ns, traces.at(0).end_ns - traces.at(0).start_ns);
   std::int64_t idle_ns = 0;
   for (const std::int64_t of_cause_ns : decode.times->idle.by_cause_ns) idle_ns += of_cause_ns;
-  EXPECT_EQ(shared_units / gate::units_per_ns + idle_ns, decode.times->time_ns);
+  EXPECT_EQ(exclusive_units / analysis::units_per_ns + idle_ns, decode.times->time_ns);
 }
 
 TEST_F(traced_runs_test, a_trace_that_failed_says_why) {

@@ -34,7 +34,7 @@ TEST(kernel_attribution, follows_the_launch_into_stage_and_operators) {
 }
 
 /// Each starts while the one before it still runs, and waits for it.
-TEST(kernel_attribution, leaves_the_wait_for_the_kernel_before_out_of_own_time) {
+TEST(kernel_attribution, leaves_the_wait_for_the_kernel_before_out_of_exclusive_time) {
   const traced_stage stage = *analyze_one(timeline_builder()
                                               .range("prefill", 0, 200)
                                               .kernel("late", 2, 80, 110)
@@ -46,17 +46,22 @@ TEST(kernel_attribution, leaves_the_wait_for_the_kernel_before_out_of_own_time) 
   std::map<std::string, std::int64_t> own_ns;
   for (const core::kernel_record& kernel : stage.kernels) own_ns[kernel.kernel_name] = *kernel.own_ns;
   EXPECT_EQ(own_ns, (std::map<std::string, std::int64_t>{
-                        {"first", 40}, {"second", 40}, {"late", 20}, {"inside", 0}}));
+                        {"first", 40}, {"second", 40}, {"late", 15}, {"inside", 5}}));
   EXPECT_EQ(*stage.kernel_ns, 145);
   EXPECT_EQ(*stage.kernel_own_ns, 100);
   EXPECT_EQ(stage.activity->busy_ns, 100);
 }
 
-TEST(kernel_attribution, lets_streams_run_beside_each_other) {
+TEST(kernel_attribution, lets_streams_share_the_time_in_which_both_run) {
   core::timeline timeline =
       timeline_builder().range("prefill", 0, 200).kernel("a", 1, 10, 50).kernel("b", 1, 20, 90).build();
   timeline.kernels[1].stream = 7;
-  EXPECT_EQ(*analyze_one(timeline).stages[0]->kernel_own_ns, 40 + 70);
+  const timeline_figures figures = analyze_one(timeline);
+  EXPECT_EQ(*figures.stages[0]->kernel_own_ns, 80);
+  std::map<std::string, std::int64_t> own_ns;
+  for (const core::kernel_record& kernel : figures.stages[0]->kernels)
+    own_ns[kernel.kernel_name] = *kernel.own_ns;
+  EXPECT_EQ(own_ns, (std::map<std::string, std::int64_t>{{"a", 10 + 15}, {"b", 15 + 40}}));
 }
 
 TEST(kernel_attribution, overall_is_what_the_whole_trace_holds) {

@@ -59,7 +59,7 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_FALSE(read.runs.structure.at("prefill").kernels);
   const gate::traced_stage& traced = read.runs.traces.at(0).at("decode_all");
   EXPECT_EQ(traced.operations.at(0).total_ns, 12345);
-  EXPECT_EQ(traced.operations.at(0).shared_units, 12345 * gate::units_per_ns);
+  EXPECT_EQ(traced.operations.at(0).exclusive_units, 12345 * gate::units_per_ns);
   ASSERT_TRUE(traced.times);
   EXPECT_EQ(traced.times->time_ns, 15000);
   EXPECT_EQ(traced.times->idle.by_cause_ns, (std::array<std::int64_t, 4>{1000, 900, 755, 0}));

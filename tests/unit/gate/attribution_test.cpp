@@ -7,12 +7,19 @@
 #include <random>
 
 #include "core/error.h"
-#include "gate/traced_stage.h"
+#include "test_categories.h"
 
 namespace profgate::gate {
 namespace {
 
+using analysis::operation;
+using analysis::sum_up;
 using testing::HasSubstr;
+
+std::string_view category_of(std::string_view name) {
+  static core::text_pool texts;
+  return texts.keep(test_categories().category_of(name, ""));
+}
 
 /// A stage on one device: kernels one after the other, `gap_ns` before each.
 class stage_builder {
@@ -23,6 +30,7 @@ class stage_builder {
     operation one;
     one.name = name;
     one.path = path;
+    one.category = category_of(name);
     one.start_ns = m_now_ns;
     one.end_ns = m_now_ns += duration_ns;
     m_trace.operations.push_back(one);
@@ -38,6 +46,7 @@ class stage_builder {
     operation one;
     one.name = name;
     one.path = path;
+    one.category = category_of(name);
     one.stream = 2;
     one.start_ns = start_ns;
     one.end_ns = end_ns;

@@ -86,16 +86,5 @@ TEST(readable_kernel_name, is_what_a_person_calls_the_kernel) {
   }
 }
 
-TEST(category_of_name, knows_kinds_of_work) {
-  EXPECT_EQ(category_of_name("nvjet_sm90_tst_64x8_64x16_1x2_h_badd_TNT"), "gemm");
-  EXPECT_EQ(category_of_name("void v::gemv<__nv_bfloat16>(v::arguments)"), "gemv");
-  EXPECT_EQ(category_of_name("void a::split_attention<x>(y)"), "attention");
-  EXPECT_EQ(category_of_name("rms_norm_kernel"), "norm");
-  EXPECT_EQ(category_of_name("void r::rope<b>(t)"), "rope");
-  EXPECT_EQ(category_of_name("ncclDevKernel_AllReduce_Sum"), "comm");
-  EXPECT_EQ(category_of_name("swiglu_kernel(norm_t)"), "elementwise");  // parameters do not count
-  EXPECT_EQ(category_of_name("spin"), "other");
-}
-
 }  // namespace
 }  // namespace profgate::gate

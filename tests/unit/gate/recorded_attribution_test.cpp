@@ -7,11 +7,14 @@
 #include <deque>
 #include <numeric>
 
-#include "gate/stage_traces.h"
+#include "gate/attribution.h"
 #include "parsers/timeline.h"
 
 namespace profgate::gate {
 namespace {
+
+using analysis::host_wait;
+using analysis::operation;
 
 core::timeline recorded_timeline(const std::string& name) {
   return parsers::read_nsys_sqlite(std::string(PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/qwen3-3layers/") +
@@ -19,9 +22,10 @@ core::timeline recorded_timeline(const std::string& name) {
 }
 
 stage_trace only_trace(core::timeline& timeline, const std::string& stage) {
-  std::vector<stage_trace> traces = traces_of(timeline, "LLM", stage);
-  if (traces.size() != 1) throw std::runtime_error("the recording should hold one " + stage);
-  return traces.front();
+  analysis::labelled_traces labelled = analysis::label_operations(timeline, stage, {"LLM"});
+  if (labelled.occurrences.size() != 1) throw std::runtime_error("the recording should hold one " + stage);
+  timeline.texts.adopt(labelled.texts);  // the paths
+  return labelled.occurrences.front();
 }
 
 /// Time in which any operation ran, by painting over, without the sweep under test.

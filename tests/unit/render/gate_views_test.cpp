@@ -5,8 +5,9 @@
 
 #include <map>
 
+#include "../gate/test_categories.h"
 #include "core/escape.h"
-#include "gate/stage_traces.h"
+#include "gate/attribution.h"
 #include "golden_files.h"
 #include "judgement_cases.h"
 #include "parsers/timeline.h"
@@ -137,13 +138,15 @@ TEST(gate_views, hold_only_valid_text_whatever_kernels_are_called) {
 /// Real traces: eager launches against a graph, of three layers.
 TEST(gate_views, show_what_recorded_traces_say) {
   const std::string folder = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/qwen3-3layers/";
-  core::timeline eager = parsers::read_nsys_sqlite(folder + "eager.sqlite");
-  core::timeline graph = parsers::read_nsys_sqlite(folder + "graph.sqlite");
+  const auto recorded = [&](const std::string& name) {
+    const core::timeline timeline = parsers::read_nsys_sqlite(folder + name);
+    const analysis::operation_labels labels{"LLM", nullptr, &gate::test_categories()};
+    return analysis::sum_up(analysis::label_operations(timeline, "decode_all", labels).occurrences);
+  };
   gate::judgement whole = made_up_judgement("regressed");
   whole.pair = "qwen3-3layers.decode-b1";
   gate::stage_judgement& stage = whole.stages[1];
-  stage.attributed = gate::attribute(gate::traces_of(graph, "LLM", "decode_all"),
-                                     gate::traces_of(eager, "LLM", "decode_all"));
+  stage.attributed = gate::attribute({recorded("graph.sqlite")}, {recorded("eager.sqlite")});
   const auto files = rendered(whole);
   const fs::path golden = fs::path(PROFGATE_GOLDEN_DIR) / "gate" / "recorded";
   for (const auto& [name, text] : files) compare_or_update(golden / name, text);

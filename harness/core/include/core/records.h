@@ -124,9 +124,9 @@ struct kernel_group {
   std::array<std::uint32_t, 3> block{};
   std::int64_t total_ns = 0;
   std::int64_t calls = 0;
-  /// Without the time in which the kernel before it in its stream still ran: a kernel that may start early
-  /// waits inside for that one. Nothing: the source does not tell.
+  /// Exclusive time (analysis/exclusive_time.h). Nothing: the source does not tell.
   std::optional<std::int64_t> own_ns{};
+  std::string category{};  ///< by conf/categories
 
   /// What it costs its stage.
   std::int64_t cost_ns() const { return own_ns.value_or(total_ns); }

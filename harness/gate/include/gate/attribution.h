@@ -1,57 +1,27 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-/// Where a stage's difference comes from. Its time is the union of what the device did plus the time in which
-/// it did nothing; operations that ran at once share each instant. So the parts add up to the whole, and the
-/// differences of the parts to the difference of the whole: to the nanosecond, or it throws.
+#include "analysis/exclusive_time.h"
+#include "analysis/stage_operations.h"
+
+/// Where a stage's difference comes from. Its parts add up to the whole (analysis/stage_operations.h), so the
+/// differences of the parts add up to the difference of the whole: to the nanosecond, or it throws.
 namespace profgate::gate {
 
-/// A kernel, copy or memset on the device. Texts must live as long as the call they are given to.
-struct operation {
-  std::string_view name{};      ///< demangled, whole; copies: "copy host to device", …
-  std::string_view path{};      ///< NVTX ranges around its launch, outermost first, joined by '/'
-  std::string_view category{};  ///< empty: by its name
-  bool is_copy = false;
-  int device = 0;
-  std::uint64_t stream = 0;
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-};
-
-/// A host call that waits for the device.
-struct host_wait {
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-};
-
-/// One occurrence of a stage in one traced process. What lies outside the window is cut off.
-struct stage_trace {
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-  std::vector<operation> operations{};
-  std::vector<host_wait> waits{};
-};
-
-/// What an idle device waited for, by what came next.
-enum class idle_cause {
-  launch,           ///< a kernel, which the host had not launched in time
-  synchronisation,  ///< a kernel after a wait of the host; or nothing more: the stage's last wait
-  copy,             ///< a copy or memset
-  host,             ///< the stage never used the device
-};
-inline constexpr std::size_t idle_cause_count = 4;
-std::string to_text(idle_cause cause);
-
-struct idle_times {
-  std::array<std::int64_t, idle_cause_count> by_cause_ns{};
-};
+using analysis::idle_cause;
+using analysis::idle_cause_count;
+using analysis::idle_times;
+using analysis::operation_sum;
+using analysis::stage_trace;
+using analysis::to_text;
+using analysis::units_per_ns;
+using stage_idle = analysis::stage_times;
+using traced_stage = analysis::stage_operations;
 
 enum class cause_kind { duration, launches, new_operation, gone_operation, idle };
 
@@ -90,6 +60,11 @@ struct attribution {
 /// Each arm: at least one traced process. Means, not medians: medians do not add up. Processes that were
 /// disturbed are left out by the caller as a whole.
 attribution attribute(const std::vector<stage_trace>& baseline, const std::vector<stage_trace>& candidate,
+                      std::optional<double> bare_difference_ns = std::nullopt);
+
+/// From the sums alone; less than a nanosecond an operation apart from the above where they went through a
+/// file. Throws core::bad_input where an arm is empty or its times are not known.
+attribution attribute(const std::vector<traced_stage>& baseline, const std::vector<traced_stage>& candidate,
                       std::optional<double> bare_difference_ns = std::nullopt);
 
 /// The largest parts that point the same way as the difference, at most `count`.

@@ -4,7 +4,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "core/records.h"
 
 /// What is the same in every run of one build: a change is a fact, not a matter of statistics.
 namespace profgate::gate {
@@ -45,5 +48,10 @@ exact_comparison compare_exactly(const stage_structure& baseline, const stage_st
 
 /// One line: "new kernel: f", "launches a token: 12 → 13".
 std::string to_text(const exact_change& change);
+
+/// Of the stage's first occurrence; empty where kernels were not seen. `tokens`: how many that occurrence
+/// decoded.
+stage_structure structure_of(const core::timeline& timeline, std::string_view domain, std::string_view stage,
+                             std::int64_t tokens);
 
 }  // namespace profgate::gate

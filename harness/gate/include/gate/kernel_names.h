@@ -16,8 +16,4 @@ std::string normalise_kernel_name(std::string_view demangled);
 /// "f<T, 2>". Copies and names joined by " and 3 more" stay readable.
 std::string readable_kernel_name(std::string_view demangled);
 
-/// gemm, gemv, attention, norm, rope, elementwise, conv, reduce, gather, copy, comm or other, by the name.
-/// For operations whose category the caller does not know better.
-std::string category_of_name(std::string_view demangled);
-
 }  // namespace profgate::gate

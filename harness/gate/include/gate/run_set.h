@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "gate/attribution.h"
 #include "gate/exact_gates.h"
-#include "gate/traced_stage.h"
 
 /// What is known of one build on one machine: its processes, what they ran under, and where they come from.
 /// A baseline is a run set; so is each arm of a comparison.

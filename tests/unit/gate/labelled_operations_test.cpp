@@ -1,10 +1,15 @@
-#include "gate/stage_traces.h"
-
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include "gate/attribution.h"
+#include "gate/exact_gates.h"
+
+/// From a timeline to what the gate compares.
 namespace profgate::gate {
 namespace {
+
+using analysis::label_operations;
+using analysis::labelled_traces;
+using analysis::operation;
 
 using testing::ElementsAre;
 
@@ -62,9 +67,10 @@ core::timeline two_stages() {
   return timeline;
 }
 
-TEST(traces_of, takes_the_stages_own_operations_with_their_paths) {
-  core::timeline timeline = two_stages();
-  const std::vector<stage_trace> traces = traces_of(timeline, "LLM", "decode_all");
+TEST(label_operations, takes_the_stages_own_operations_with_their_paths) {
+  const core::timeline timeline = two_stages();
+  const labelled_traces labelled = label_operations(timeline, "decode_all", {"LLM"});
+  const std::vector<stage_trace>& traces = labelled.occurrences;
   ASSERT_EQ(traces.size(), 2U);  // of two processes; the other ran nothing on the device
   EXPECT_TRUE(traces[0].operations.empty());
   const stage_trace& trace = traces[1];
@@ -78,23 +84,38 @@ TEST(traces_of, takes_the_stages_own_operations_with_their_paths) {
   EXPECT_EQ(trace.waits[0].end_ns, 4200);
 }
 
-TEST(traces_of, asks_the_caller_where_a_replayed_kernel_belongs) {
+TEST(label_operations, knows_from_the_graph_map_where_a_replayed_kernel_belongs) {
   core::timeline timeline = two_stages();
-  const auto traces =
-      traces_of(timeline, "LLM", "prefill", [](const core::kernel_execution&) { return "mlp"; });
-  ASSERT_EQ(traces.size(), 1U);
-  EXPECT_EQ(traces[0].operations.at(0).path, "mlp");
+  timeline.kernels[0].graph_node = 1;
+  const std::vector<core::graph_map> maps{{"step", {{"mlp", "", {}, {}}}}};
+  const labelled_traces labelled = label_operations(timeline, "prefill", {"LLM", &maps});
+  ASSERT_EQ(labelled.occurrences.size(), 1U);
+  EXPECT_EQ(labelled.occurrences[0].operations.at(0).path, "mlp");
+  EXPECT_EQ(labelled.unmatched, 0U);
 }
 
-TEST(traces_of, feeds_the_attribution) {
+TEST(label_operations, takes_categories_from_the_table_by_kernel_and_operator) {
+  const core::timeline timeline = two_stages();
+  const analysis::category_rules rules{{{"gemm", {"*gemv*"}}}, {{"normalisation", {"norm"}}}};
+  const labelled_traces labelled = label_operations(timeline, "decode_all", {"LLM", nullptr, &rules});
+  std::map<std::string, std::string> category_of;
+  for (const operation& one : labelled.occurrences.at(1).operations)
+    category_of[std::string(one.name)] = one.category;
+  EXPECT_EQ(category_of["gemv"], "gemm");
+  EXPECT_EQ(category_of["norm"], "normalisation");
+  EXPECT_EQ(category_of["loose"], "other");
+  EXPECT_EQ(category_of["copy device to host"], "copy");
+}
+
+TEST(label_operations, feeds_the_attribution) {
   core::timeline before = two_stages();
   core::timeline after = two_stages();
   after.kernels[2].end_ns += 40;  // into the gap before the next
   after.ranges[1].end_ns = 5100;
-  const auto first_of = [](core::timeline& timeline) {
-    return std::vector<stage_trace>{traces_of(timeline, "LLM", "decode_all")[1]};
+  const auto sums_of = [](const core::timeline& timeline) {
+    return analysis::sum_up({label_operations(timeline, "decode_all", {"LLM"}).occurrences.at(1)});
   };
-  const attribution result = attribute(first_of(before), first_of(after));
+  const attribution result = attribute({sums_of(before)}, {sums_of(after)});
   EXPECT_DOUBLE_EQ(result.difference_ns, 100);
   EXPECT_DOUBLE_EQ(result.busy_difference_ns, 40);
   EXPECT_EQ(result.causes.front().name, "synchronisation");
@@ -112,14 +133,15 @@ TEST(structure_of, counts_kernels_calls_and_nodes) {
   EXPECT_EQ(structure.tokens, 16);
 }
 
-TEST(traces_of, shows_a_graph_whose_kernels_were_not_seen_as_one_operation) {
+TEST(label_operations, shows_a_graph_whose_kernels_were_not_seen_as_one_operation) {
   core::timeline timeline = two_stages();
   core::opaque_graph graph;
   graph.process_id = traced_process;
   graph.start_ns = 4200;
   graph.end_ns = 4900;
   timeline.opaque_graphs = {graph};
-  EXPECT_EQ(traces_of(timeline, "LLM", "decode_all")[1].operations.back().name, "graph, its kernels unseen");
+  EXPECT_EQ(label_operations(timeline, "decode_all", {"LLM"}).occurrences[1].operations.back().name,
+            "graph, its kernels unseen");
   EXPECT_TRUE(structure_of(timeline, "LLM", "prefill", 1).kernels);
   timeline.ranges.pop_back();
   EXPECT_FALSE(structure_of(timeline, "LLM", "decode_all", 1).kernels);

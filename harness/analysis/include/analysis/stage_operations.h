@@ -1,0 +1,110 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/kernel_patterns.h"
+#include "core/records.h"
+
+/// What a stage's time consists of: the exclusive times of what its devices did, and the time in which they
+/// did nothing. The parts add up to the whole. It is what the gate compares, and small enough to be kept
+/// beside the times of a build: so causes can be named long after a trace is gone.
+namespace profgate::analysis {
+
+/// A kernel, copy or memset on the device. Texts must live as long as the trace.
+struct operation {
+  std::string_view name{};      ///< demangled, whole; copies: "copy host to device", …
+  std::string_view path{};      ///< NVTX ranges around its launch, outermost first, joined by '/'
+  std::string_view category{};  ///< by conf/categories; "copy": a copy or memset; "host": a range
+  bool is_copy = false;
+  int device = 0;
+  std::uint32_t stream = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// A host call that waits for the device.
+struct host_wait {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+/// One occurrence of a stage in one traced process. What lies outside the window is cut off.
+struct stage_trace {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::vector<operation> operations{};
+  std::vector<host_wait> waits{};
+};
+
+/// Who launched what: the workload's graph maps name the operators of replayed kernels, since under a
+/// replayed graph the host runs through no operator ranges.
+struct operation_labels {
+  std::string domain{};
+  const std::vector<core::graph_map>* graph_maps = nullptr;
+  const category_rules* categories = nullptr;
+};
+
+/// One traced process, with its operations labelled.
+struct labelled_traces {
+  std::vector<stage_trace> occurrences{};  ///< of the stage, in the order of time
+  core::text_pool texts{};                 ///< joined paths; all other texts are the timeline's
+  std::size_t unmatched = 0;               ///< kernels of graph replays that fit no map
+  std::string mismatch{};                  ///< the first of them, in words
+};
+
+/// What the stage's process ran while the stage was open. Where there is no device work at all, the stretches
+/// in which a range was the innermost one open on the stage's thread take its place: they fill the stage, so
+/// what lies outside of all has its own name, and nothing is idle.
+labelled_traces label_operations(const core::timeline& timeline, const std::string& stage,
+                                 const operation_labels& labels);
+
+/// What an idle device waited for, by what came next.
+enum class idle_cause {
+  launch,           ///< a kernel, which the host had not launched in time
+  synchronisation,  ///< a kernel after a wait of the host; or nothing more: the stage's last wait
+  copy,             ///< a copy or memset
+  host,             ///< the stage never used the device
+};
+inline constexpr std::size_t idle_cause_count = 4;
+std::string to_text(idle_cause cause);
+
+struct idle_times {
+  std::array<std::int64_t, idle_cause_count> by_cause_ns{};
+};
+
+/// All operations of one name under one path, in one stage of one traced process.
+struct operation_sum {
+  std::string name{};  ///< demangled, whole
+  std::string operator_path{};
+  std::string category{};
+  std::int64_t launches = 0;
+  std::int64_t total_ns = 0;         ///< from start to end of each
+  std::int64_t exclusive_units = 0;  ///< see exclusive_time.h
+  std::int64_t first_at_ns = 0;      ///< of its first start from the stage's: the launch order
+};
+
+/// When the devices did nothing, and in which time.
+struct stage_times {
+  /// Of the stage in the process, on each device that it used: all other numbers are sums over them.
+  std::int64_t occurrences = 0;
+  std::int64_t time_ns = 0;
+  idle_times idle{};
+};
+
+/// One stage of one traced process.
+struct stage_operations {
+  std::optional<stage_times> times{};  ///< nothing: run sets of schema 1.0 hold durations alone
+  std::vector<operation_sum> operations{};
+};
+
+/// `occurrences` are those of one process. Throws core::bad_input for a window or an operation that ends
+/// before it starts.
+stage_operations sum_up(const std::vector<stage_trace>& occurrences);
+
+}  // namespace profgate::analysis

@@ -1,0 +1,76 @@
+#include "nesting.h"
+
+namespace profgate::analysis {
+namespace {
+
+constexpr std::size_t most_operations = std::size_t{1} << 30;
+
+/// Tools write most records in order: looking costs less than sorting.
+template <typename element, typename order>
+void sort_unless_sorted(std::vector<element>& elements, order before) {
+  if (!std::is_sorted(elements.begin(), elements.end(), before)) {
+    std::sort(elements.begin(), elements.end(), before);
+  }
+}
+
+template <typename record>
+void count(const std::vector<record>& works, std::map<thread_key, std::size_t>& counts) {
+  for (const record& work : works) ++counts[{work.process_id, work.thread_id}];
+}
+
+template <typename record>
+void collect(const std::vector<record>& works, operation_id::kind what,
+             std::map<thread_key, thread_work>& threads) {
+  for (std::size_t i = 0; i < std::min(works.size(), most_operations); ++i) {
+    threads[{works[i].process_id, works[i].thread_id}].operations.push_back(
+        {static_cast<std::uint32_t>(what) & 3U, static_cast<std::uint32_t>(i) & 0x3FFFFFFFU});
+  }
+}
+
+}  // namespace
+
+std::int64_t launched_ns(const core::timeline& timeline, operation_id one) {
+  switch (one.what) {
+    case operation_id::kernel:
+      return timeline.kernels[one.index].launched_ns;
+    case operation_id::copy:
+      return timeline.copies[one.index].launched_ns;
+    default:
+      return timeline.opaque_graphs[one.index].launched_ns;
+  }
+}
+
+std::map<thread_key, thread_work> split_by_thread(const core::timeline& timeline) {
+  // Counted first: vectors that grow hold half as much again for a moment.
+  std::map<thread_key, std::size_t> counts;
+  count(timeline.kernels, counts);
+  count(timeline.copies, counts);
+  count(timeline.opaque_graphs, counts);
+  std::map<thread_key, thread_work> threads;
+  for (const auto& [thread, operations] : counts) threads[thread].operations.reserve(operations);
+  collect(timeline.kernels, operation_id::kernel, threads);
+  collect(timeline.copies, operation_id::copy, threads);
+  collect(timeline.opaque_graphs, operation_id::graph, threads);
+  for (std::size_t i = 0; i < timeline.ranges.size(); ++i) {
+    const core::range_record& range = timeline.ranges[i];
+    if (!range.end_ns) continue;
+    threads[{range.process_id, range.thread_id}].ranges[range.domain].push_back(
+        static_cast<std::uint32_t>(i));
+  }
+  const std::vector<core::range_record>& ranges = timeline.ranges;
+  for (auto& [thread, work] : threads) {
+    sort_unless_sorted(work.operations, [&](operation_id a, operation_id b) {
+      return std::tuple(launched_ns(timeline, a), +a.what, +a.index) <
+             std::tuple(launched_ns(timeline, b), +b.what, +b.index);
+    });
+    for (auto& [domain, indices] : work.ranges) {
+      sort_unless_sorted(indices, [&](std::uint32_t a, std::uint32_t b) {
+        return std::tie(ranges[a].start_ns, *ranges[b].end_ns, a) <
+               std::tie(ranges[b].start_ns, *ranges[a].end_ns, b);
+      });
+    }
+  }
+  return threads;
+}
+
+}  // namespace profgate::analysis
