@@ -5,12 +5,15 @@
 #include "artifacts/atomic_file.h"
 #include "artifacts/sha256.h"
 #include "core/error.h"
-#include "json_reader.h"
-#include "json_tree.h"
+#include "core/json.h"
+#include "core/merge_marker.h"
+#include "run_set_text.h"
 
 namespace profgate::baselines {
 namespace fs = std::filesystem;
 namespace {
+
+using core::json_cursor;
 
 /// 20 processes of 1,000 iterations of 8 stages are 2 MB.
 constexpr std::uint64_t max_file_bytes = std::uint64_t{64} << 20;
@@ -19,13 +22,7 @@ constexpr std::string_view schema_major = "1.";
 const std::string restore_or_measure_again =
     "restore the file from git, or measure the build again and accept it anew: profgate baseline accept";
 
-std::vector<std::string> read_texts(const json_reader& list) {
-  std::vector<std::string> texts;
-  for (const json_reader& item : list.items()) texts.push_back(item.text());
-  return texts;
-}
-
-acceptance read_acceptance(const json_reader& object) {
+acceptance read_acceptance(const json_cursor& object) {
   acceptance accepted;
   accepted.accepted_utc = object.require("accepted_utc").text();
   accepted.author = object.require("author").text();
@@ -35,7 +32,7 @@ acceptance read_acceptance(const json_reader& object) {
   return accepted;
 }
 
-gate::build_identity read_identity(const json_reader& object) {
+gate::build_identity read_identity(const json_cursor& object) {
   gate::build_identity identity;
   const auto text = [&](const char* key) { return object.require(key).text(); };
   identity.pair = text("pair");
@@ -56,21 +53,21 @@ gate::build_identity read_identity(const json_reader& object) {
   return identity;
 }
 
-gate::run_conditions read_conditions(const json_reader& object) {
+gate::run_conditions read_conditions(const json_cursor& object) {
   gate::run_conditions conditions;
   const auto quantity = [&](const char* key) -> std::optional<double> {
-    const std::optional<json_reader> value = object.find(key);
+    const std::optional<json_cursor> value = object.find(key);
     return value ? std::optional(value->quantity()) : std::nullopt;
   };
   conditions.sm_clock_mhz = quantity("sm_clock_mhz");
   conditions.temperature_c = quantity("temperature_c");
   conditions.power_w = quantity("power_w");
-  conditions.throttle_reasons = read_texts(object.require("throttle_reasons"));
-  conditions.foreign_processes = read_texts(object.require("foreign_processes"));
+  conditions.throttle_reasons = object.require("throttle_reasons").texts();
+  conditions.foreign_processes = object.require("foreign_processes").texts();
   return conditions;
 }
 
-gate::process_record read_process(const json_reader& object) {
+gate::process_record read_process(const json_cursor& object) {
   gate::process_record process;
   process.slot = static_cast<std::size_t>(object.require("slot").integer());
   process.started_utc = object.require("started_utc").text();
@@ -78,32 +75,32 @@ gate::process_record read_process(const json_reader& object) {
   if (const auto spoiled = object.find("spoiled_by")) process.spoiled_by = spoiled->text();
   for (const auto& [stage, values] : object.require("samples_ns").members()) {
     std::vector<std::int64_t>& samples = process.samples_ns[stage];
-    for (const json_reader& value : values.items()) samples.push_back(value.integer(1));
+    for (const json_cursor& value : values.items()) samples.push_back(value.integer(1));
   }
   return process;
 }
 
-gate::stage_structure read_structure(const json_reader& object) {
+gate::stage_structure read_structure(const json_cursor& object) {
   gate::stage_structure structure;
   structure.tokens = object.require("tokens").integer();
   if (const auto launches = object.find("launches")) structure.launches = launches->integer();
   if (const auto nodes = object.find("graph_nodes")) structure.graph_nodes = nodes->integer();
   if (const auto kernels = object.find("kernels")) {
-    const std::vector<std::string> names = read_texts(*kernels);
+    const std::vector<std::string> names = kernels->texts();
     structure.kernels.emplace(names.begin(), names.end());
   }
   return structure;
 }
 
 /// Neither a time in nanoseconds nor a count of a traced process is larger.
-std::int64_t traced_number(const json_reader& value) {
+std::int64_t traced_number(const json_cursor& value) {
   return value.integer(0, 10'000'000'000'000);
 }
 
 /// What schema 1.0 did not have yet is 0.
-gate::operation_sum read_operation(const json_reader& object) {
+gate::operation_sum read_operation(const json_cursor& object) {
   const auto number = [&](const char* key) {
-    const std::optional<json_reader> value = object.find(key);
+    const std::optional<json_cursor> value = object.find(key);
     return value ? traced_number(*value) : 0;
   };
   gate::operation_sum sum;
@@ -117,11 +114,11 @@ gate::operation_sum read_operation(const json_reader& object) {
   return sum;
 }
 
-gate::stage_idle read_idle(const json_reader& object) {
+gate::stage_idle read_idle(const json_cursor& object) {
   gate::stage_idle times;
   times.occurrences = traced_number(object.require("occurrences"));
   times.time_ns = traced_number(object.require("time_ns"));
-  const json_reader idle = object.require("idle_ns");
+  const json_cursor idle = object.require("idle_ns");
   for (std::size_t i = 0; i < gate::idle_cause_count; ++i) {
     const std::string cause = gate::to_text(static_cast<gate::idle_cause>(i));
     times.idle.by_cause_ns[i] = traced_number(idle.require(cause));
@@ -130,18 +127,18 @@ gate::stage_idle read_idle(const json_reader& object) {
 }
 
 /// "kernels" and, since schema 1.1, "traced_stages": both by process and stage.
-std::vector<std::map<std::string, gate::traced_stage>> read_traces(const json_reader& root) {
+std::vector<std::map<std::string, gate::traced_stage>> read_traces(const json_cursor& root) {
   std::vector<std::map<std::string, gate::traced_stage>> traces;
-  for (const json_reader& traced : root.require("kernels").items()) {
+  for (const json_cursor& traced : root.require("kernels").items()) {
     auto& stages = traces.emplace_back();
     for (const auto& [stage, kernels] : traced.members()) {
-      for (const json_reader& kernel : kernels.items())
+      for (const json_cursor& kernel : kernels.items())
         stages[stage].operations.push_back(read_operation(kernel));
     }
   }
-  const std::optional<json_reader> all_times = root.find("traced_stages");
+  const std::optional<json_cursor> all_times = root.find("traced_stages");
   if (!all_times) return traces;
-  const std::vector<json_reader> processes = all_times->items();
+  const std::vector<json_cursor> processes = all_times->items();
   if (processes.size() != traces.size())
     all_times->fail(fmt::format("has {} processes, \"kernels\" has {}", processes.size(), traces.size()));
   for (std::size_t i = 0; i < traces.size(); ++i) {
@@ -150,11 +147,11 @@ std::vector<std::map<std::string, gate::traced_stage>> read_traces(const json_re
   return traces;
 }
 
-gate::run_set read_runs(const json_reader& root) {
+gate::run_set read_runs(const json_cursor& root) {
   gate::run_set runs;
   runs.identity = read_identity(root.require("identity"));
   runs.created_utc = root.require("created_utc").text();
-  for (const json_reader& process : root.require("processes").items()) {
+  for (const json_cursor& process : root.require("processes").items()) {
     runs.processes.push_back(read_process(process));
   }
   for (const auto& [stage, structure] : root.require("structure").members()) {
@@ -164,32 +161,47 @@ gate::run_set read_runs(const json_reader& root) {
   return runs;
 }
 
-void check_schema(const json_reader& version, const std::string& file) {
+void check_schema(const json_cursor& version, const std::string& file) {
   const std::string written = version.text();
   const std::size_t dot = written.find('.');
   const bool is_version = dot != std::string::npos && dot > 0 && dot + 1 < written.size() &&
                           written.find_first_not_of("0123456789.") == std::string::npos;
-  if (!is_version) version.fail(fmt::format("is {}, but must be like \"1.0\"", json_quoted(written)));
+  if (!is_version) version.fail(fmt::format("is \"{}\", but must be like \"1.0\"", written));
   if (written.starts_with(schema_major)) return;
   throw core::not_possible(
       fmt::format("{}: a run set of schema {}, this profgate reads {}x", file, written, schema_major),
       "measure the build again with this profgate and accept it anew: profgate baseline accept");
 }
 
+void refuse_merge_markers(std::string_view text, const std::string& file) {
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    if (core::is_merge_marker(text.substr(0, end))) {
+      throw core::bad_input(
+          file, number, "this line is the marker of an unfinished merge",
+          "take one side as a whole (git checkout --ours or --theirs with the file's path): lines of two run "
+          "sets do not mix; then accept the other one anew, if it is the later one");
+    }
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 stored_run_set parse_run_set(std::string_view text, const std::string& file) {
-  const json_node document = parse_json(text, file, restore_or_measure_again);
-  const json_reader root(document, file, restore_or_measure_again);
+  refuse_merge_markers(text, file);
+  const core::json_document document(text, file, restore_or_measure_again, core::json_rules::strict);
+  const json_cursor root = document.root();
   check_schema(root.require("schema_version"), file);
   stored_run_set stored;
   stored.runs = read_runs(root);
   stored.run_id = root.require("run_id").text();
-  for (const json_reader& accepted : root.require("accepted").items()) {
+  for (const json_cursor& accepted : root.require("accepted").items()) {
     stored.accepted.push_back(read_acceptance(accepted));
   }
-  const json_reader written = root.require("content_sha256");
-  stored.content_sha256 = artifacts::sha256_hex(canonical_text(document, "content_sha256"));
+  const json_cursor written = root.require("content_sha256");
+  stored.content_sha256 = content_sha256_of(document.value());
   if (written.text() != stored.content_sha256) {
     throw core::bad_input(
         file, 0, "edited by hand: its content is not what its content_sha256 was made of",

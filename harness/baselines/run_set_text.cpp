@@ -1,214 +1,229 @@
+#include "run_set_text.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "artifacts/sha256.h"
 #include "baselines/run_set_file.h"
 #include "core/error.h"
-#include "json_tree.h"
+#include "core/escape.h"
 
 namespace profgate::baselines {
 namespace {
 
-/// "key": value pairs of one object, in the order they are added: that of the alphabet.
-class object_text {
- public:
-  void add(std::string_view key, const std::string& value) {
-    if (!m_text.empty()) m_text += ", ";
-    m_text += json_quoted(key) + ": " + value;
-  }
-  void add_text(std::string_view key, const std::string& text) { add(key, json_quoted(text)); }
-  void add_number(std::string_view key, std::int64_t value) { add(key, std::to_string(value)); }
-  std::string str() const { return "{" + m_text + "}"; }
+using nlohmann::json;  // keeps keys sorted
 
- private:
-  std::string m_text;
-};
+json text_json(const std::string& text) {
+  return core::to_valid_utf8(text);
+}
 
-std::string number(double value) {
-  if (!std::isfinite(value) || value < 0) {
-    throw core::bad_input(fmt::format("a run set cannot hold the value {}", value),
+json texts_json(const std::vector<std::string>& texts) {
+  json list = json::array();
+  for (const std::string& text : texts) list.push_back(text_json(text));
+  return list;
+}
+
+template <class Values, class Convert>
+json list_json(const Values& values, Convert convert) {
+  json list = json::array();
+  for (const auto& value : values) list.push_back(convert(value));
+  return list;
+}
+
+void put_quantity(json& object, const char* key, const std::optional<double>& value) {
+  if (!value) return;
+  if (!std::isfinite(*value) || *value < 0) {
+    throw core::bad_input(fmt::format("a run set cannot hold the value {}", *value),
                           "leave out what was not measured");
   }
-  return fmt::format("{}", value);
+  object[key] = *value + 0.0;  // -0 would be read as 0
 }
 
-template <class Values, class Write>
-std::string list_text(const Values& values, Write write) {
-  std::string text = "[";
-  for (const auto& value : values) {
-    if (text.size() > 1) text += ", ";
-    text += write(value);
+json acceptance_json(const acceptance& accepted) {
+  return {{"accepted_utc", text_json(accepted.accepted_utc)},
+          {"author", text_json(accepted.author)},
+          {"commit", text_json(accepted.commit)},
+          {"previous_sha256", text_json(accepted.previous_sha256)},
+          {"reason", text_json(accepted.reason)}};
+}
+
+json identity_json(const gate::build_identity& identity) {
+  json versions = json::object();
+  for (const auto& [name, version] : identity.versions)
+    versions[core::to_valid_utf8(name)] = text_json(version);
+  return {{"boot_id", text_json(identity.boot_id)},
+          {"commit", text_json(identity.commit)},
+          {"config_sha256", text_json(identity.config_sha256)},
+          {"device_name", text_json(identity.device_name)},
+          {"device_uuid", text_json(identity.device_uuid)},
+          {"host", text_json(identity.host)},
+          {"is_dirty", identity.is_dirty},
+          {"is_profiled", identity.is_profiled},
+          {"model", text_json(identity.model)},
+          {"multiprocessors", identity.multiprocessors},
+          {"pair", text_json(identity.pair)},
+          {"profgate_version", text_json(identity.profgate_version)},
+          {"versions", std::move(versions)}};
+}
+
+json process_json(const gate::process_record& process) {
+  json conditions = {{"foreign_processes", texts_json(process.conditions.foreign_processes)},
+                     {"throttle_reasons", texts_json(process.conditions.throttle_reasons)}};
+  put_quantity(conditions, "power_w", process.conditions.power_w);
+  put_quantity(conditions, "sm_clock_mhz", process.conditions.sm_clock_mhz);
+  put_quantity(conditions, "temperature_c", process.conditions.temperature_c);
+  json samples = json::object();
+  for (const auto& [stage, values_ns] : process.samples_ns) {
+    for (const std::int64_t ns : values_ns) {
+      if (ns > 0) continue;
+      throw core::bad_input(fmt::format("an iteration took {} ns, which cannot be", ns),
+                            "let the workload time its stages with a clock of nanoseconds");
+    }
+    samples[core::to_valid_utf8(stage)] = values_ns;
   }
-  return text + "]";
+  json object = {{"conditions", std::move(conditions)},
+                 {"samples_ns", std::move(samples)},
+                 {"slot", process.slot},
+                 {"started_utc", text_json(process.started_utc)}};
+  if (process.spoiled_by) object["spoiled_by"] = text_json(*process.spoiled_by);
+  return object;
 }
 
-/// Several lines between two brackets, each indented.
-std::string lines_text(const std::vector<std::string>& lines, int indent, char open, char close) {
-  if (lines.empty()) return fmt::format("{}{}", open, close);
-  const std::string margin(static_cast<std::size_t>(indent), ' ');
-  std::string text(1, open);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += fmt::format("{}\n{}  {}", i == 0 ? "" : ",", margin, lines[i]);
+json structure_json(const gate::stage_structure& structure) {
+  json object = {{"tokens", structure.tokens}};
+  if (structure.graph_nodes) object["graph_nodes"] = *structure.graph_nodes;
+  if (structure.kernels) object["kernels"] = list_json(*structure.kernels, text_json);
+  if (structure.launches) object["launches"] = *structure.launches;
+  return object;
+}
+
+json operation_json(const gate::operation_sum& sum, bool has_shares) {
+  json object = {{"launches", sum.launches},
+                 {"name", text_json(sum.name)},
+                 {"operator_path", text_json(sum.operator_path)},
+                 {"total_ns", sum.total_ns}};
+  if (!sum.category.empty()) object["category"] = text_json(sum.category);
+  if (has_shares) {
+    object["first_at_ns"] = sum.first_at_ns;
+    object["shared_ns"] = (sum.exclusive_units + gate::units_per_ns / 2) / gate::units_per_ns;
   }
-  return text + fmt::format("\n{}{}", margin, close);
-}
-
-std::string acceptance_text(const acceptance& accepted) {
-  object_text object;
-  object.add_text("accepted_utc", accepted.accepted_utc);
-  object.add_text("author", accepted.author);
-  object.add_text("commit", accepted.commit);
-  object.add_text("previous_sha256", accepted.previous_sha256);
-  object.add_text("reason", accepted.reason);
-  return object.str();
-}
-
-std::string identity_text(const gate::build_identity& identity) {
-  object_text versions;
-  for (const auto& [name, version] : identity.versions) versions.add_text(name, version);
-  const auto line = [](const char* key, const std::string& value) { return json_quoted(key) + ": " + value; };
-  return lines_text(
-      {line("boot_id", json_quoted(identity.boot_id)), line("commit", json_quoted(identity.commit)),
-       line("config_sha256", json_quoted(identity.config_sha256)),
-       line("device_name", json_quoted(identity.device_name)),
-       line("device_uuid", json_quoted(identity.device_uuid)), line("host", json_quoted(identity.host)),
-       line("is_dirty", identity.is_dirty ? "true" : "false"),
-       line("is_profiled", identity.is_profiled ? "true" : "false"),
-       line("model", json_quoted(identity.model)),
-       line("multiprocessors", std::to_string(identity.multiprocessors)),
-       line("pair", json_quoted(identity.pair)),
-       line("profgate_version", json_quoted(identity.profgate_version)), line("versions", versions.str())},
-      2, '{', '}');
-}
-
-std::string conditions_text(const gate::run_conditions& conditions) {
-  object_text object;
-  object.add("foreign_processes", list_text(conditions.foreign_processes, json_quoted));
-  if (conditions.power_w) object.add("power_w", number(*conditions.power_w));
-  if (conditions.sm_clock_mhz) object.add("sm_clock_mhz", number(*conditions.sm_clock_mhz));
-  if (conditions.temperature_c) object.add("temperature_c", number(*conditions.temperature_c));
-  object.add("throttle_reasons", list_text(conditions.throttle_reasons, json_quoted));
-  return object.str();
-}
-
-std::string process_text(const gate::process_record& process) {
-  object_text samples;
-  for (const auto& [stage, values] : process.samples_ns) {
-    samples.add(stage, list_text(values, [](std::int64_t ns) {
-                  if (ns > 0) return std::to_string(ns);
-                  throw core::bad_input(fmt::format("an iteration took {} ns, which cannot be", ns),
-                                        "let the workload time its stages with a clock of nanoseconds");
-                }));
-  }
-  object_text object;
-  object.add("conditions", conditions_text(process.conditions));
-  object.add("samples_ns", samples.str());
-  object.add_number("slot", static_cast<std::int64_t>(process.slot));
-  if (process.spoiled_by) object.add_text("spoiled_by", *process.spoiled_by);
-  object.add_text("started_utc", process.started_utc);
-  return object.str();
-}
-
-std::string structure_text(const gate::stage_structure& structure) {
-  std::vector<std::string> lines;
-  if (structure.graph_nodes) lines.push_back(fmt::format("\"graph_nodes\": {}", *structure.graph_nodes));
-  if (structure.kernels) {
-    std::vector<std::string> names;
-    for (const std::string& name : *structure.kernels) names.push_back(json_quoted(name));
-    lines.push_back("\"kernels\": " + lines_text(names, 6, '[', ']'));
-  }
-  if (structure.launches) lines.push_back(fmt::format("\"launches\": {}", *structure.launches));
-  lines.push_back(fmt::format("\"tokens\": {}", structure.tokens));
-  return lines_text(lines, 4, '{', '}');
-}
-
-std::int64_t whole_ns(std::int64_t units) {
-  return (units + gate::units_per_ns / 2) / gate::units_per_ns;
-}
-
-std::string operation_text(const gate::operation_sum& sum, bool has_shares) {
-  object_text object;
-  if (!sum.category.empty()) object.add_text("category", sum.category);
-  if (has_shares) object.add_number("first_at_ns", sum.first_at_ns);
-  object.add_number("launches", sum.launches);
-  object.add_text("name", sum.name);
-  object.add_text("operator_path", sum.operator_path);
-  if (has_shares) object.add_number("shared_ns", whole_ns(sum.exclusive_units));
-  object.add_number("total_ns", sum.total_ns);
-  return object.str();
+  return object;
 }
 
 using traced_process = std::map<std::string, gate::traced_stage>;
 
-std::string operations_text(const traced_process& stages) {
-  std::vector<std::string> lines;
+json operations_json(const traced_process& stages) {
+  json object = json::object();
   for (const auto& [stage, traced] : stages) {
-    std::vector<std::string> rows;
+    json& rows = object[core::to_valid_utf8(stage)] = json::array();
     for (const gate::operation_sum& sum : traced.operations)
-      rows.push_back(operation_text(sum, traced.times.has_value()));
-    lines.push_back(json_quoted(stage) + ": " + lines_text(rows, 6, '[', ']'));
+      rows.push_back(operation_json(sum, traced.times.has_value()));
   }
-  return lines_text(lines, 4, '{', '}');
+  return object;
 }
 
-std::string times_text(const traced_process& stages) {
-  object_text object;
+json times_json(const traced_process& stages) {
+  json object = json::object();
   for (const auto& [stage, traced] : stages) {
     if (!traced.times) continue;
-    std::map<std::string, std::int64_t> by_cause;
+    json idle = json::object();
     for (std::size_t i = 0; i < gate::idle_cause_count; ++i)
-      by_cause[gate::to_text(static_cast<gate::idle_cause>(i))] = traced.times->idle.by_cause_ns[i];
-    object_text idle;
-    for (const auto& [cause, idle_ns] : by_cause) idle.add_number(cause, idle_ns);
-    object_text times;
-    times.add("idle_ns", idle.str());
-    times.add_number("occurrences", traced.times->occurrences);
-    times.add_number("time_ns", traced.times->time_ns);
-    object.add(stage, times.str());
+      idle[gate::to_text(static_cast<gate::idle_cause>(i))] = traced.times->idle.by_cause_ns[i];
+    object[core::to_valid_utf8(stage)] = {{"idle_ns", std::move(idle)},
+                                          {"occurrences", traced.times->occurrences},
+                                          {"time_ns", traced.times->time_ns}};
   }
-  return object.str();
+  return object;
 }
 
-template <class Values, class Write>
-std::vector<std::string> each(const Values& values, Write write) {
-  std::vector<std::string> lines;
-  for (const auto& value : values) lines.push_back(write(value));
-  return lines;
-}
-
-std::string text_with(const stored_run_set& stored, const std::string& checksum) {
+json document_of(const stored_run_set& stored) {
   const gate::run_set& runs = stored.runs;
-  std::vector<std::string> structure;
-  for (const auto& [stage, of] : runs.structure)
-    structure.push_back(json_quoted(stage) + ": " + structure_text(of));
-  const std::vector<std::string> members = {
-      "\"accepted\": " + lines_text(each(stored.accepted, acceptance_text), 2, '[', ']'),
-      "\"content_sha256\": " + json_quoted(checksum),
-      "\"created_utc\": " + json_quoted(runs.created_utc),
-      "\"identity\": " + identity_text(runs.identity),
-      "\"kernels\": " + lines_text(each(runs.traces, operations_text), 2, '[', ']'),
-      "\"processes\": " + lines_text(each(runs.processes, process_text), 2, '[', ']'),
-      "\"run_id\": " + json_quoted(stored.run_id),
-      "\"schema_version\": \"1.1\"",
-      "\"structure\": " + lines_text(structure, 2, '{', '}'),
-      "\"traced_stages\": " + lines_text(each(runs.traces, times_text), 2, '[', ']'),
-  };
-  return lines_text(members, 0, '{', '}') + "\n";
+  json structure = json::object();
+  for (const auto& [stage, of] : runs.structure) structure[core::to_valid_utf8(stage)] = structure_json(of);
+  return {{"accepted", list_json(stored.accepted, acceptance_json)},
+          {"content_sha256", ""},
+          {"created_utc", text_json(runs.created_utc)},
+          {"identity", identity_json(runs.identity)},
+          {"kernels", list_json(runs.traces, operations_json)},
+          {"processes", list_json(runs.processes, process_json)},
+          {"run_id", text_json(stored.run_id)},
+          {"schema_version", "1.1"},
+          {"structure", std::move(structure)},
+          {"traced_stages", list_json(runs.traces, times_json)}};
+}
+
+/// How far down each value of the document gets lines of its own: git shows a change of one process as one
+/// line.
+int lines_below(const std::string& key) {
+  if (key == "kernels" || key == "structure") return 3;
+  return key == "accepted" || key == "identity" || key == "processes" || key == "traced_stages" ? 1 : 0;
+}
+
+struct layout {
+  bool has_spaces = true;  ///< after commas and colons
+  int broken_levels = 0;   ///< that get a line for each of their values
+  int indent = 0;
+};
+
+std::string laid_out(const json& value, const layout& how);
+
+std::string between(char open, const std::vector<std::string>& parts, char close, const layout& how) {
+  const bool is_broken = how.broken_levels > 0 && !parts.empty();
+  const std::string line_start =
+      is_broken ? "\n" + std::string(static_cast<std::size_t>(how.indent), ' ') : "";
+  std::string text(1, open);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += how.has_spaces && !is_broken ? ", " : ",";
+    text += is_broken ? line_start + "  " + parts[i] : parts[i];
+  }
+  return text + line_start + close;
+}
+
+/// As JSON's other writers lay it out, but for lines of several values, which they do not know.
+std::string laid_out(const json& value, const layout& how) {
+  const layout inner{how.has_spaces, how.broken_levels - 1, how.indent + 2};
+  std::vector<std::string> parts;
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items())
+      parts.push_back(json(key).dump() + (how.has_spaces ? ": " : ":") + laid_out(member, inner));
+    return between('{', parts, '}', how);
+  }
+  if (value.is_array()) {
+    for (const json& item : value) parts.push_back(laid_out(item, inner));
+    return between('[', parts, ']', how);
+  }
+  // The shortest text that reads as the same number, without ".0": the checksum must not depend on a library.
+  return value.is_number_float() ? fmt::format("{}", value.get<double>()) : value.dump();
+}
+
+std::string document_text(const json& document) {
+  std::vector<std::string> members;
+  for (const auto& [key, value] : document.items())
+    members.push_back(json(key).dump() + ": " + laid_out(value, {true, lines_below(key), 2}));
+  return between('{', members, '}', {true, 1, 0}) + "\n";
 }
 
 }  // namespace
 
+std::string content_sha256_of(const json& document) {
+  json content = document;
+  content.erase("content_sha256");
+  return artifacts::sha256_hex(laid_out(content, {false, 0, 0}));
+}
+
 std::string run_set_text(const stored_run_set& stored) {
-  const json_node content = parse_json(text_with(stored, ""), "the run set", "");
-  return text_with(stored, artifacts::sha256_hex(canonical_text(content, "content_sha256")));
+  json document = document_of(stored);
+  document["content_sha256"] = content_sha256_of(document);
+  return document_text(document);
 }
 
 std::string measurement_id(const stored_run_set& stored) {
   if (!stored.run_id.empty()) return stored.run_id;
   stored_run_set runs_alone = stored;
   runs_alone.accepted.clear();
-  return artifacts::sha256_hex(text_with(runs_alone, ""));
+  return artifacts::sha256_hex(document_text(document_of(runs_alone)));
 }
 
 }  // namespace profgate::baselines

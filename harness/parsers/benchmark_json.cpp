@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
-#include "json_cursor.h"
+#include "core/json.h"
 #include "whole_file.h"
 
 namespace profgate::parsers {
 namespace {
+
+using core::json_cursor;
 
 constexpr std::uintmax_t max_report_bytes = std::uintmax_t{256} << 20;
 
@@ -45,8 +45,8 @@ benchmark_run read_run(const json_cursor& row) {
 benchmark_report read_benchmark_json(const std::filesystem::path& file) {
   const std::string text = read_whole_file(file, max_report_bytes, "--benchmark_out");
   const std::string remedy = "run the benchmark again with --benchmark_out_format=json";
-  const nlohmann::json document = parse_json(text, file.string(), remedy);
-  const json_cursor root(document, file.string(), remedy);
+  const core::json_document document(text, file.string(), remedy);
+  const json_cursor root = document.root();
   benchmark_report report;
   if (const auto context = root.find("context")) {
     for (const auto& [name, value] : context->members()) report.context[name] = value.shown();

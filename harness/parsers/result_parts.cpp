@@ -7,7 +7,7 @@
 namespace profgate::parsers {
 namespace {
 
-core::value_spread read_spread(const json_cursor& object) {
+core::value_spread read_spread(const core::json_cursor& object) {
   const core::value_spread spread{object.require("min").quantity(), object.require("median").quantity(),
                                   object.require("max").quantity()};
   if (spread.min > spread.median || spread.median > spread.max) {
@@ -17,7 +17,7 @@ core::value_spread read_spread(const json_cursor& object) {
   return spread;
 }
 
-core::stage_telemetry read_stage(const json_cursor& stage) {
+core::stage_telemetry read_stage(const core::json_cursor& stage) {
   core::stage_telemetry taken;
   taken.windows_count = stage.require("windows_count").count();
   taken.windows_ns = stage.require("windows_ns").count();
@@ -30,8 +30,7 @@ core::stage_telemetry read_stage(const json_cursor& stage) {
   read("power_w", taken.power_w);
   read("temperature_c", taken.temperature_c);
   if (const auto reasons = stage.find("throttle_reasons")) {
-    taken.throttle_reasons.emplace();
-    for (const json_cursor& reason : reasons->items()) taken.throttle_reasons->push_back(reason.text());
+    taken.throttle_reasons = reasons->texts();
   }
   if (const auto energy = stage.find("energy_j")) taken.energy_j = energy->quantity();
   if (const auto ratio = stage.find("energy_uncertainty_ratio"))
@@ -43,8 +42,8 @@ core::stage_telemetry read_stage(const json_cursor& stage) {
   return taken;
 }
 
-std::array<unsigned, 3> read_extent(const json_cursor& array) {
-  const std::vector<json_cursor> items = array.items();
+std::array<unsigned, 3> read_extent(const core::json_cursor& array) {
+  const std::vector<core::json_cursor> items = array.items();
   std::array<unsigned, 3> extent{};
   if (items.size() != extent.size())
     array.fail(fmt::format("has {} numbers, but must have 3: x, y and z", items.size()));
@@ -59,18 +58,18 @@ std::array<unsigned, 3> read_extent(const json_cursor& array) {
 
 }  // namespace
 
-std::map<std::string, core::stage_telemetry> read_telemetry(const json_cursor& stages) {
+std::map<std::string, core::stage_telemetry> read_telemetry(const core::json_cursor& stages) {
   std::map<std::string, core::stage_telemetry> result;
   for (const auto& [name, stage] : stages.members()) result[name] = read_stage(stage);
   return result;
 }
 
-std::vector<core::graph_map> read_graph_maps(const json_cursor& list) {
+std::vector<core::graph_map> read_graph_maps(const core::json_cursor& list) {
   std::vector<core::graph_map> maps;
-  for (const json_cursor& item : list.items()) {
+  for (const core::json_cursor& item : list.items()) {
     core::graph_map map;
     map.graph = item.require("graph").text();
-    for (const json_cursor& node : item.require("nodes").items()) {
+    for (const core::json_cursor& node : item.require("nodes").items()) {
       map.nodes.push_back({node.require("op").text(), node.require("kernel").text(),
                            read_extent(node.require("grid")), read_extent(node.require("block"))});
     }

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/error.h"
-#include "json_cursor.h"
+#include "core/json.h"
 #include "result_parts.h"
 #include "whole_file.h"
 
 namespace profgate::parsers {
 namespace {
+
+using core::json_cursor;
 
 constexpr std::int64_t supported_schema = 1;
 constexpr std::uintmax_t max_result_bytes = std::uintmax_t{256} << 20;
@@ -60,9 +60,7 @@ void read_work(const json_cursor& root, core::workload_result& result) {
     }
   }
   if (const auto assumptions = root.find("work_assumptions")) {
-    for (const json_cursor& assumption : assumptions->items()) {
-      result.work_assumptions.push_back(assumption.text());
-    }
+    result.work_assumptions = assumptions->texts();
   }
   if (const auto ceilings = root.find("ceilings")) {
     read_quantity(*ceilings, "flops_per_s", result.ceiling_flops_per_s);
@@ -96,8 +94,8 @@ core::workload_result parse_workload_result(const std::string& text, const std::
   const std::string remedy =
       "the workload's result must keep the contract of workloads/README.md: schema_version 1 and samples_ns "
       "by stage";
-  const nlohmann::json document = parse_json(text, origin, remedy);
-  const json_cursor root(document, origin, remedy);
+  const core::json_document document(text, origin, remedy);
+  const json_cursor root = document.root();
   const json_cursor version = root.require("schema_version");
   if (version.count() != supported_schema) {
     version.fail(fmt::format("is {}, this profgate reads {}", version.count(), supported_schema));
