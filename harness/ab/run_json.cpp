@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
+#include "core/json.h"
 
 namespace profgate::ab {
 namespace {
@@ -19,10 +19,14 @@ json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
 }
 
-template <class T>
-std::optional<T> value_or_nothing(const json& value) {
-  if (value.is_null()) return std::nullopt;
-  return value.get<T>();
+std::optional<double> optional_number(const core::json_cursor& object, const char* key) {
+  const auto value = object.find(key);
+  return value ? std::optional(value->number()) : std::nullopt;
+}
+
+std::optional<std::string> optional_text(const core::json_cursor& object, const char* key) {
+  const auto value = object.find(key);
+  return value ? std::optional(value->text()) : std::nullopt;
 }
 
 std::string kind_name(run_kind kind) {
@@ -37,18 +41,18 @@ std::string kind_name(run_kind kind) {
   return "counted";
 }
 
-run_kind kind_named(const std::string& name, const std::string& file) {
+run_kind kind_of(const core::json_cursor& name) {
   for (const run_kind kind : {run_kind::warm_up, run_kind::counted, run_kind::traced}) {
-    if (kind_name(kind) == name) return kind;
+    if (kind_name(kind) == name.text()) return kind;
   }
-  throw core::bad_input(file, 0, fmt::format("'{}' is no kind of run", name), remedy);
+  name.fail(fmt::format("is '{}', which is no kind of run", name.text()));
 }
 
-gate::arm arm_named(const std::string& name, const std::string& file) {
+gate::arm arm_of(const core::json_cursor& name) {
   for (const gate::arm which : {gate::arm::baseline, gate::arm::candidate}) {
-    if (arm_name(which) == name) return which;
+    if (arm_name(which) == name.text()) return which;
   }
-  throw core::bad_input(file, 0, fmt::format("'{}' is no arm", name), remedy);
+  name.fail(fmt::format("is '{}', which is no arm", name.text()));
 }
 
 json conditions_json(const gate::run_conditions& conditions) {
@@ -59,19 +63,19 @@ json conditions_json(const gate::run_conditions& conditions) {
           {"foreign_processes", conditions.foreign_processes}};
 }
 
-gate::run_conditions conditions_of(const json& object) {
+gate::run_conditions conditions_of(const core::json_cursor& object) {
   gate::run_conditions conditions;
-  conditions.sm_clock_mhz = value_or_nothing<double>(object.at("sm_clock_mhz"));
-  conditions.temperature_c = value_or_nothing<double>(object.at("temperature_c"));
-  conditions.power_w = value_or_nothing<double>(object.at("power_w"));
-  conditions.throttle_reasons = object.at("throttle_reasons").get<std::vector<std::string>>();
-  conditions.foreign_processes = object.at("foreign_processes").get<std::vector<std::string>>();
+  conditions.sm_clock_mhz = optional_number(object, "sm_clock_mhz");
+  conditions.temperature_c = optional_number(object, "temperature_c");
+  conditions.power_w = optional_number(object, "power_w");
+  conditions.throttle_reasons = object.require("throttle_reasons").texts();
+  conditions.foreign_processes = object.require("foreign_processes").texts();
   return conditions;
 }
 
-void require_version(const json& object, const std::string& file) {
-  if (object.at("schema_version") == schema_version) return;
-  throw core::bad_input(file, 0, "it is of another version of profgate", remedy);
+void require_version(const core::json_cursor& root) {
+  const core::json_cursor version = root.require("schema_version");
+  if (version.integer() != schema_version) version.fail("is of another version of profgate");
 }
 
 }  // namespace
@@ -97,24 +101,25 @@ std::string run_json(const finished_run& run) {
   return object.dump(1) + "\n";
 }
 
-finished_run parse_run(const std::string& text, const std::string& file) try {
-  const json object = json::parse(text);
-  require_version(object, file);
+finished_run parse_run(const std::string& text, const std::string& file) {
+  const core::json_document document(text, file, remedy);
+  const core::json_cursor root = document.root();
+  require_version(root);
   finished_run run;
-  run.arm = arm_named(object.at("arm"), file);
-  run.kind = kind_named(object.at("kind"), file);
-  run.session = object.at("session");
-  run.seconds = object.at("seconds");
-  run.crash = value_or_nothing<std::string>(object.at("crash"));
-  run.record.slot = object.at("slot");
-  run.record.started_utc = object.at("started_utc");
-  run.record.spoiled_by = value_or_nothing<std::string>(object.at("spoiled_by"));
-  run.record.conditions = conditions_of(object.at("conditions"));
-  for (const auto& [stage, values] : object.at("samples_ns").items())
-    run.record.samples_ns[stage] = values.get<std::vector<std::int64_t>>();
+  run.arm = arm_of(root.require("arm"));
+  run.kind = kind_of(root.require("kind"));
+  run.session = static_cast<std::size_t>(root.require("session").integer());
+  run.seconds = root.require("seconds").number();
+  run.crash = optional_text(root, "crash");
+  run.record.slot = static_cast<std::size_t>(root.require("slot").integer());
+  run.record.started_utc = root.require("started_utc").text();
+  run.record.spoiled_by = optional_text(root, "spoiled_by");
+  run.record.conditions = conditions_of(root.require("conditions"));
+  for (const auto& [stage, values] : root.require("samples_ns").members()) {
+    std::vector<std::int64_t>& samples_ns = run.record.samples_ns[stage];
+    for (const core::json_cursor& value : values.items()) samples_ns.push_back(value.integer());
+  }
   return run;
-} catch (const nlohmann::json::exception& damaged) {
-  throw core::bad_input(file, 0, fmt::format("not a run of a comparison: {}", damaged.what()), remedy);
 }
 
 std::string plan_json(const plan_record& plan) {
@@ -134,24 +139,26 @@ std::string plan_json(const plan_record& plan) {
   return object.dump(1) + "\n";
 }
 
-plan_record parse_plan(const std::string& text, const std::string& file) try {
-  const json object = json::parse(text);
-  require_version(object, file);
+plan_record parse_plan(const std::string& text, const std::string& file) {
+  const core::json_document document(text, file, remedy);
+  const core::json_cursor root = document.root();
+  require_version(root);
+  const auto text_of = [&](const char* key) { return root.require(key).text(); };
+  const core::json_cursor baseline = root.require("baseline");
+  const core::json_cursor candidate = root.require("candidate");
   plan_record plan;
-  plan.id = object.at("id");
-  plan.pair = object.at("pair");
-  plan.baseline_name = object.at("baseline").at("name");
-  plan.baseline_identity = object.at("baseline").at("identity");
-  plan.candidate_name = object.at("candidate").at("name");
-  plan.candidate_identity = object.at("candidate").at("identity");
-  plan.config_sha256 = object.at("config_sha256");
-  plan.seed = object.at("seed");
-  plan.boot_id = object.at("boot_id");
-  plan.gpu_uuid = object.at("gpu_uuid");
-  plan.created_utc = object.at("created_utc");
+  plan.id = text_of("id");
+  plan.pair = text_of("pair");
+  plan.baseline_name = baseline.require("name").text();
+  plan.baseline_identity = baseline.require("identity").text();
+  plan.candidate_name = candidate.require("name").text();
+  plan.candidate_identity = candidate.require("identity").text();
+  plan.config_sha256 = text_of("config_sha256");
+  plan.seed = static_cast<std::uint64_t>(root.require("seed").integer(0, INT64_MAX));
+  plan.boot_id = text_of("boot_id");
+  plan.gpu_uuid = text_of("gpu_uuid");
+  plan.created_utc = text_of("created_utc");
   return plan;
-} catch (const nlohmann::json::exception& damaged) {
-  throw core::bad_input(file, 0, fmt::format("not a comparison's plan: {}", damaged.what()), remedy);
 }
 
 }  // namespace profgate::ab

@@ -1,15 +1,19 @@
 #include "baselines/history.h"
 
+#include <fmt/format.h>
+
 #include "baselines/comparability.h"
 #include "baselines/judge.h"
+#include "core/error.h"
+#include "core/sqlite.h"
 #include "gate/rank_statistics.h"
-#include "sqlite_file.h"
 
 namespace profgate::baselines {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int32_t history_application_id = 0x70676831;  // "pgh1"
+constexpr std::int32_t history_application_id = 0x70676831;  // "pgh1": tells our files from others
+constexpr std::int64_t schema_version = 1;
 constexpr const char* schema =
     "CREATE TABLE entries (measurement_id TEXT NOT NULL, pair TEXT NOT NULL, stage TEXT NOT NULL, "
     "measured_utc TEXT NOT NULL, commit_id TEXT NOT NULL, is_dirty INTEGER NOT NULL, is_accepted INTEGER NOT "
@@ -22,16 +26,41 @@ constexpr const char* anchors_schema =
     "TEXT "
     "NOT NULL, ratio REAL NOT NULL, PRIMARY KEY (measurement_id, stage)) WITHOUT ROWID";
 
-bool has_anchors(const sqlite_file& database) {
-  return sqlite_statement(database, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'anchors'")
-      .next();
+void require_history(const core::sqlite_database& database) {
+  if (database.pragma("application_id") != history_application_id)
+    database.fail("is an SQLite database, but not a history of profgate");
+  if (const std::int64_t version = database.pragma("user_version"); version != schema_version) {
+    database.fail(fmt::format("is a history of schema {}, this profgate writes {}", version, schema_version));
+  }
+  core::sqlite_statement whole = database.query("PRAGMA quick_check(1)");
+  if (!whole.next() || whole.text(0) != "ok") database.fail(fmt::format("is damaged: {}", whole.text(0)));
 }
 
-void append_anchor(const sqlite_file& database, const std::string& id, const std::string& stage,
+core::sqlite_database open_history(const fs::path& file, core::sqlite_access access) {
+  const bool is_new = !fs::exists(file) || fs::is_empty(file);
+  const std::string remedy =
+      "name another file (gate.history_file, --history-file), or restore this one; nothing was written to it";
+  if (is_new && access == core::sqlite_access::read)
+    throw core::bad_input(file.string(), 0, "there is no history yet", remedy);
+  core::sqlite_database database(file, access, "profgate writes a history", remedy);
+  if (!is_new) require_history(database);
+  if (access == core::sqlite_access::read) return database;
+  // Two that make the same new file at once: the second waits here and finds it made.
+  database.execute("BEGIN IMMEDIATE");
+  if (database.pragma("application_id") == 0) {
+    database.execute(schema);
+    database.execute(fmt::format("PRAGMA application_id = {}", history_application_id));
+    database.execute(fmt::format("PRAGMA user_version = {}", schema_version));
+  }
+  database.execute("COMMIT");
+  return database;
+}
+
+void append_anchor(const core::sqlite_database& database, const std::string& id, const std::string& stage,
                    double median_ns, const gate::run_set& anchor) {
   const std::vector<double> medians = stage_medians_ns(anchor, stage, reduction_for(anchor));
   if (medians.empty()) return;
-  sqlite_statement(database, "INSERT INTO anchors VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")
+  database.query("INSERT INTO anchors VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")
       .bind(1, id)
       .bind(2, stage)
       .bind(3, anchor.identity.commit)
@@ -43,7 +72,7 @@ void append_anchor(const sqlite_file& database, const std::string& id, const std
 
 bool append_history(const fs::path& file, const stored_run_set& stored, history_kind kind,
                     const gate::run_set* anchor) {
-  const sqlite_file database(file, sqlite_file::access::append, history_application_id, schema);
+  const core::sqlite_database database = open_history(file, core::sqlite_access::write);
   const bool is_anchored = anchor != nullptr && are_interleaved(*anchor, stored.runs) &&
                            compare_arms(*anchor, stored.runs).obstacles.empty();
   if (!is_anchored) anchor = nullptr;
@@ -55,9 +84,9 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
   for (const std::string& stage : stages_of(stored.runs)) {
     const std::vector<double> medians = stage_medians_ns(stored.runs, stage, reduction_for(stored.runs));
     if (medians.empty()) continue;
-    sqlite_statement insert(database,
-                            "INSERT INTO entries VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON "
-                            "CONFLICT DO NOTHING");
+    core::sqlite_statement insert = database.query(
+        "INSERT INTO entries VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON "
+        "CONFLICT DO NOTHING");
     insert.bind(1, id)
         .bind(2, identity.pair)
         .bind(3, stage)
@@ -74,9 +103,7 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
     if (anchor != nullptr) append_anchor(database, id, stage, gate::median_of(medians), *anchor);
   }
   if (kind == history_kind::accepted) {
-    sqlite_statement(database, "UPDATE entries SET is_accepted = 1 WHERE measurement_id = ?1")
-        .bind(1, id)
-        .next();
+    database.query("UPDATE entries SET is_accepted = 1 WHERE measurement_id = ?1").bind(1, id).next();
   }
   database.execute("COMMIT");
   return is_new;
@@ -84,21 +111,19 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
 
 void require_appendable(const fs::path& file) {
   // An empty file is one that somebody else is making right now.
-  if (!fs::exists(file) || fs::is_empty(file)) return;
-  const sqlite_file database(file, sqlite_file::access::read, history_application_id, schema);
+  if (fs::exists(file) && !fs::is_empty(file)) open_history(file, core::sqlite_access::read);
 }
 
 std::vector<history_entry> read_history(const fs::path& file, const std::string& pair) {
-  const sqlite_file database(file, sqlite_file::access::read, history_application_id, schema);
-  const bool is_anchored = has_anchors(database);
+  const core::sqlite_database database = open_history(file, core::sqlite_access::read);
+  const bool is_anchored = database.has_table("anchors");
   const std::string anchor_columns = is_anchored ? "anchor_commit, ratio" : "NULL, NULL";
   const std::string anchor_table = is_anchored ? " LEFT JOIN anchors USING (measurement_id, stage)" : "";
-  sqlite_statement rows(
-      database,
+  core::sqlite_statement rows = database.query(
       "SELECT measurement_id, measured_utc, commit_id, is_dirty, is_accepted, device, "
       "config_sha256, stage, median_ns, processes, " +
-          anchor_columns + " FROM entries" + anchor_table +
-          " WHERE pair = ?1 AND median_ns > 0 ORDER BY measured_utc, measurement_id, stage");
+      anchor_columns + " FROM entries" + anchor_table +
+      " WHERE pair = ?1 AND median_ns > 0 ORDER BY measured_utc, measurement_id, stage");
   rows.bind(1, pair);
   std::vector<history_entry> entries;
   while (rows.next()) {

@@ -83,13 +83,14 @@ bool is_kept(std::string_view name) {
 
 }  // namespace
 
-void read_nsys_calls(const sqlite_reader& database, nsys_strings& strings, core::timeline& result) {
+void read_nsys_calls(const core::sqlite_database& database, nsys_strings& strings, core::timeline& result) {
   const std::string table = "CUPTI_ACTIVITY_KIND_RUNTIME";
   if (!database.has_table(table)) return;
   launch_index launches(result);
   std::unordered_map<std::int64_t, bool> kept_names;
-  sqlite_rows rows = database.query(fmt::format("SELECT start, end, globalTid, correlationId, {} FROM {}",
-                                                database.column_or_null(table, "nameId"), table));
+  core::sqlite_statement rows =
+      database.query(fmt::format("SELECT start, end, globalTid, correlationId, {} FROM {}",
+                                 database.column_or_null(table, "nameId"), table));
   while (rows.next()) {
     const std::int64_t start_ns = rows.integer(0);
     const std::int64_t end_ns = rows.integer(1);

@@ -21,7 +21,8 @@ std::uint32_t narrow(std::int64_t value) {
 constexpr const char* common_columns = "start, end, deviceId, globalPid, correlationId";
 
 template <typename record>
-void read_common(const sqlite_reader& database, const sqlite_rows& rows, const char* what, record& work) {
+void read_common(const core::sqlite_database& database, const core::sqlite_statement& rows, const char* what,
+                 record& work) {
   work.start_ns = rows.integer(0);
   work.end_ns = rows.integer(1);
   check_times(database, what, work.start_ns, work.end_ns);
@@ -31,7 +32,7 @@ void read_common(const sqlite_reader& database, const sqlite_rows& rows, const c
   work.launched_ns = work.start_ns;
 }
 
-void read_kernels(const sqlite_reader& database, nsys_strings& strings, core::timeline& result) {
+void read_kernels(const core::sqlite_database& database, nsys_strings& strings, core::timeline& result) {
   const std::string table = "CUPTI_ACTIVITY_KIND_KERNEL";
   if (!database.has_table(table)) {
     result.kernels_absent_reason = database.has_table("TARGET_INFO_GPU")
@@ -46,7 +47,7 @@ void read_kernels(const sqlite_reader& database, nsys_strings& strings, core::ti
     columns += ", " + database.column_or_null(table, column);
   }
   result.kernels.reserve(database.rows_at_most(table));
-  sqlite_rows rows = database.query(fmt::format("SELECT {} FROM {}", columns, table));
+  core::sqlite_statement rows = database.query(fmt::format("SELECT {} FROM {}", columns, table));
   while (rows.next()) {
     core::kernel_execution& kernel = result.kernels.emplace_back();
     read_common(database, rows, "a kernel", kernel);
@@ -79,13 +80,13 @@ core::copy_kind kind_of(std::int64_t copy_kind) {
   }
 }
 
-void read_copies(const sqlite_reader& database, const std::string& table, bool is_memset,
+void read_copies(const core::sqlite_database& database, const std::string& table, bool is_memset,
                  core::timeline& result) {
   if (!database.has_table(table)) return;
   result.copies.reserve(result.copies.size() + database.rows_at_most(table));
-  sqlite_rows rows = database.query(fmt::format("SELECT {}, streamId, bytes, {}, {} FROM {}", common_columns,
-                                                database.column_or_null(table, "graphNodeId"),
-                                                is_memset ? "NULL" : "copyKind", table));
+  core::sqlite_statement rows = database.query(
+      fmt::format("SELECT {}, streamId, bytes, {}, {} FROM {}", common_columns,
+                  database.column_or_null(table, "graphNodeId"), is_memset ? "NULL" : "copyKind", table));
   while (rows.next()) {
     core::copy_execution& copy = result.copies.emplace_back();
     read_common(database, rows, is_memset ? "a memset" : "a copy", copy);
@@ -96,10 +97,10 @@ void read_copies(const sqlite_reader& database, const std::string& table, bool i
   }
 }
 
-void read_opaque_graphs(const sqlite_reader& database, core::timeline& result) {
+void read_opaque_graphs(const core::sqlite_database& database, core::timeline& result) {
   const std::string table = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
   if (!database.has_table(table)) return;
-  sqlite_rows rows = database.query(fmt::format("SELECT {} FROM {}", common_columns, table));
+  core::sqlite_statement rows = database.query(fmt::format("SELECT {} FROM {}", common_columns, table));
   while (rows.next()) {
     read_common(database, rows, "a graph", result.opaque_graphs.emplace_back());
   }
@@ -108,7 +109,8 @@ void read_opaque_graphs(const sqlite_reader& database, core::timeline& result) {
 
 }  // namespace
 
-void read_nsys_gpu_work(const sqlite_reader& database, nsys_strings& strings, core::timeline& result) {
+void read_nsys_gpu_work(const core::sqlite_database& database, nsys_strings& strings,
+                        core::timeline& result) {
   read_kernels(database, strings, result);
   read_copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY", false, result);
   read_copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", true, result);

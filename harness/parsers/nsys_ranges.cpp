@@ -19,9 +19,10 @@ constexpr int domain_create_event = 75;
 /// Domain ids count per process.
 using domain_table = std::map<std::pair<std::uint32_t, std::int64_t>, std::string_view>;
 
-domain_table read_domains(const sqlite_reader& database, nsys_strings& strings, core::text_pool& texts) {
+domain_table read_domains(const core::sqlite_database& database, nsys_strings& strings,
+                          core::text_pool& texts) {
   domain_table domains;
-  sqlite_rows rows =
+  core::sqlite_statement rows =
       database.query(fmt::format("SELECT globalTid, domainId, text, {} FROM NVTX_EVENTS WHERE eventType = {}",
                                  database.column_or_null("NVTX_EVENTS", "textId"), domain_create_event));
   while (rows.next()) {
@@ -55,11 +56,11 @@ void reopen_ranges_closed_by_nsys(std::vector<core::range_record>& ranges) {
 
 }  // namespace
 
-void read_nsys_ranges(const sqlite_reader& database, nsys_strings& strings, core::timeline& result) {
+void read_nsys_ranges(const core::sqlite_database& database, nsys_strings& strings, core::timeline& result) {
   if (!database.has_table("NVTX_EVENTS")) return;
   const domain_table domains = read_domains(database, strings, result.texts);
   result.ranges.reserve(database.rows_at_most("NVTX_EVENTS"));
-  sqlite_rows rows = database.query(
+  core::sqlite_statement rows = database.query(
       fmt::format("SELECT start, end, eventType, globalTid, domainId, text, {} FROM NVTX_EVENTS "
                   "WHERE eventType IN ({}, {})",
                   database.column_or_null("NVTX_EVENTS", "textId"), push_pop_event, start_end_event));

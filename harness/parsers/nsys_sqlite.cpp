@@ -12,13 +12,13 @@ namespace {
 constexpr int oldest_schema = 2;
 constexpr int newest_schema = 3;
 
-void check_schema(const sqlite_reader& database, core::timeline& result) {
+void check_schema(const core::sqlite_database& database, core::timeline& result) {
   const char* const table = database.has_table("META_DATA_EXPORT")   ? "META_DATA_EXPORT"  // 2023 and later
                             : database.has_table("EXPORT_META_DATA") ? "EXPORT_META_DATA"  // 2022
                                                                      : nullptr;
   if (table == nullptr) database.fail("an SQLite database, but not an export of nsys (no EXPORT_META_DATA)");
   std::string schema;
-  sqlite_rows rows = database.query(fmt::format("SELECT name, value FROM {}", table));
+  core::sqlite_statement rows = database.query(fmt::format("SELECT name, value FROM {}", table));
   while (rows.next()) {
     const std::string name = rows.text(0);
     if (name == "EXPORT_SCHEMA_VERSION") schema = rows.text(1);
@@ -35,12 +35,12 @@ void check_schema(const sqlite_reader& database, core::timeline& result) {
 /// nsys notes in its own words where it lost something. Of a session that a range or the program itself
 /// stops it says "Not all CUDA events might have been collected." every time, and means those outside (H200,
 /// 2025.3: 9,407 kernels of two such sessions, as many as CUPTI's own records of the whole run hold).
-void read_doubts(const sqlite_reader& database, core::timeline& result) {
+void read_doubts(const core::sqlite_database& database, core::timeline& result) {
   if (!database.has_table("DIAGNOSTIC_EVENT") || !database.has_column("DIAGNOSTIC_EVENT", "text")) return;
-  sqlite_rows stops =
+  core::sqlite_statement stops =
       database.query("SELECT 1 FROM DIAGNOSTIC_EVENT WHERE text LIKE 'Stopping the profiling session%'");
   const bool is_gated = stops.next();
-  sqlite_rows rows =
+  core::sqlite_statement rows =
       database.query(fmt::format("SELECT DISTINCT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%dropped%' OR "
                                  "text LIKE '%events were lost%' {} LIMIT 20",
                                  is_gated ? "" : "OR text LIKE 'Not all %'"));
@@ -49,7 +49,7 @@ void read_doubts(const sqlite_reader& database, core::timeline& result) {
 
 }  // namespace
 
-void check_times(const sqlite_reader& database, const char* what, std::int64_t start_ns,
+void check_times(const core::sqlite_database& database, const char* what, std::int64_t start_ns,
                  std::int64_t end_ns) {
   constexpr std::int64_t longest_ns = 100'000'000'000'000;  // 28 hours
   if (start_ns < 0 || end_ns < start_ns || end_ns - start_ns > longest_ns) {
@@ -57,7 +57,7 @@ void check_times(const sqlite_reader& database, const char* what, std::int64_t s
   }
 }
 
-nsys_strings::nsys_strings(const sqlite_reader& database, core::text_pool& texts)
+nsys_strings::nsys_strings(const core::sqlite_database& database, core::text_pool& texts)
     : m_database(database),
       m_texts(texts),
       m_lookup(database.query("SELECT value FROM StringIds WHERE id = ?")) {}
@@ -71,7 +71,9 @@ std::string_view nsys_strings::at(std::int64_t id) {
 }
 
 core::timeline read_nsys_sqlite(const std::filesystem::path& file) {
-  const sqlite_reader database(file);
+  const core::sqlite_database database(
+      file, core::sqlite_access::frozen, "nsys exports it",
+      "export the report again: nsys export --type sqlite --force-overwrite true -o <sqlite> <nsys-rep>");
   core::timeline result;
   result.tool = "nsys";
   check_schema(database, result);

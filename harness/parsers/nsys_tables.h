@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "core/records.h"
-#include "sqlite_reader.h"
+#include "core/sqlite.h"
 
 /// The tables of nsys's SQLite export, one function a kind of record. Empty tables are absent; columns that
 /// came with a later version are probed.
@@ -20,28 +20,29 @@ inline std::uint32_t thread_of(std::int64_t global_id) {
 }
 
 /// bad_input where no recording can have such times: sums of them must not overflow.
-void check_times(const sqlite_reader& database, const char* what, std::int64_t start_ns, std::int64_t end_ns);
+void check_times(const core::sqlite_database& database, const char* what, std::int64_t start_ns,
+                 std::int64_t end_ns);
 
 /// StringIds. Read one by one when asked for: nsys also keeps whole log files there.
 class nsys_strings {
  public:
-  nsys_strings(const sqlite_reader& database, core::text_pool& texts);
+  nsys_strings(const core::sqlite_database& database, core::text_pool& texts);
   std::string_view at(std::int64_t id);
 
  private:
-  const sqlite_reader& m_database;
+  const core::sqlite_database& m_database;
   core::text_pool& m_texts;
-  sqlite_rows m_lookup;
+  core::sqlite_statement m_lookup;
   std::unordered_map<std::int64_t, std::string_view> m_known;
 };
 
-void read_nsys_ranges(const sqlite_reader& database, nsys_strings& strings, core::timeline& result);
+void read_nsys_ranges(const core::sqlite_database& database, nsys_strings& strings, core::timeline& result);
 
 /// Kernels, copies, memsets and opaque graphs, each sorted by start. Until read_nsys_calls has run they look
 /// as if launched by no thread when they start.
-void read_nsys_gpu_work(const sqlite_reader& database, nsys_strings& strings, core::timeline& result);
+void read_nsys_gpu_work(const core::sqlite_database& database, nsys_strings& strings, core::timeline& result);
 
 /// Tells the GPU's work who launched it, and keeps the calls that wait or copy.
-void read_nsys_calls(const sqlite_reader& database, nsys_strings& strings, core::timeline& result);
+void read_nsys_calls(const core::sqlite_database& database, nsys_strings& strings, core::timeline& result);
 
 }  // namespace profgate::parsers

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <limits>
 
+#include "artifacts/atomic_file.h"
 #include "core/error.h"
 #include "made_runs.h"
 
@@ -65,6 +67,20 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_EQ(traced.times->idle.by_cause_ns, (std::array<std::int64_t, 4>{1000, 900, 755, 0}));
   EXPECT_EQ(read.accepted.at(0).reason, "faster: “graphs”");
   EXPECT_EQ(read.runs.identity.versions, everything().runs.identity.versions);
+}
+
+TEST(run_set_file, every_recorded_one_is_written_again_as_it_is) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(PROFGATE_TEST_DATA)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".runs.json")) continue;
+    const std::string text = artifacts::read_file(entry.path());
+    const std::string rewritten = run_set_text(parse_run_set(text, name));
+    if (text.find("\"schema_version\": \"1.1\"") == std::string::npos) continue;  // of an older profgate
+    ++files;
+    EXPECT_EQ(rewritten, text) << entry.path();
+  }
+  EXPECT_GE(files, 40U);
 }
 
 TEST(run_set_file, of_schema_1_0_has_durations_and_no_idle_times) {
