@@ -12,7 +12,6 @@
 #include "drive.h"
 #include "gpu_watch.h"
 #include "identity.h"
-#include "judge.h"
 #include "run_folder.h"
 #include "traced_runs.h"
 #include "workload_runs.h"
@@ -81,6 +80,40 @@ gate::build_identity identity_of_build(const surroundings& where, const arm_buil
   return identity;
 }
 
+namespace {
+
+gate::build_identity identity_of_runs(const surroundings& where, const arm_build& build,
+                                      const workload_runs& runs) {
+  gate::build_identity identity = identity_of_build(where, build, runs.device_name());
+  identity.versions.merge(std::map(runs.library_versions()));
+  return identity;
+}
+
+gate::run_set whole_run_set(const comparison_settings& settings, const comparison_state& state,
+                            gate::arm which, gate::build_identity identity, traced_arm& traced) {
+  gate::run_set set = run_set_of(settings, state, which);
+  set.identity = std::move(identity);
+  set.structure = traced.structure(settings.stages);
+  set.traces = traced.sums(settings.stages);
+  if (set.traces.empty()) set.untraced_because = traced.absent_reason();
+  return set;
+}
+
+std::vector<std::string> warnings_of(const comparison_state& state,
+                                     const std::vector<const traced_arm*>& traces) {
+  std::vector<std::string> warnings;
+  for (const finished_run& run : state.runs) {
+    if (!run.crash || run.kind == run_kind::traced) continue;
+    warnings.push_back(fmt::format("run {} of the {} failed and was repeated: {}", run.record.slot,
+                                   arm_name(run.arm), *run.crash));
+  }
+  for (const traced_arm* arm : traces)
+    warnings.insert(warnings.end(), arm->doubts().begin(), arm->doubts().end());
+  return warnings;
+}
+
+}  // namespace
+
 comparison_result run_comparison(const request& wanted) {
   const comparison_settings settings = settings_of(wanted.candidate);
   require_known_stages(settings, wanted.candidate.config);
@@ -91,18 +124,20 @@ comparison_result run_comparison(const request& wanted) {
   workload_runs runs(wanted.where, wanted.baseline, wanted.candidate, settings, folder.path());
   drive(settings, folder, runs);
 
-  comparison_result result;
   traced_arm baseline(wanted.baseline, folder.path(), folder.state().runs, gate::arm::baseline);
   traced_arm candidate(wanted.candidate, folder.path(), folder.state().runs, gate::arm::candidate);
-  result.judged = judge(wanted, settings, folder.state(), baseline, candidate);
   const auto set_of = [&](gate::arm which, const arm_build& build, traced_arm& traced) {
-    gate::build_identity identity = identity_of_build(wanted.where, build, runs.device_name());
-    identity.versions.merge(std::map(runs.library_versions()));
-    return run_set_of(settings, folder.state(), which, std::move(identity), traced);
+    return whole_run_set(settings, folder.state(), which, identity_of_runs(wanted.where, build, runs),
+                         traced);
   };
+  comparison_result result;
   result.baseline = set_of(gate::arm::baseline, wanted.baseline, baseline);
   result.candidate = set_of(gate::arm::candidate, wanted.candidate, candidate);
-  result.judged.device_name = result.candidate.identity.device_name;
+  result.baseline_name = wanted.baseline.name;
+  result.candidate_name = wanted.candidate.name;
+  result.look_deeper = wanted.look_deeper;
+  result.warnings = warnings_of(folder.state(), {&baseline, &candidate});
+  for (const finished_run& run : folder.state().runs) result.seconds += run.seconds;
   result.folder = folder.archive();
   return result;
 }
@@ -121,9 +156,8 @@ gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std
   };
   drive(settings, next_of, folder, runs);
   traced_arm traces(build, folder.path(), folder.state().runs, gate::arm::candidate);
-  gate::build_identity identity = identity_of_build(where, build, runs.device_name());
-  identity.versions.merge(std::map(runs.library_versions()));
-  gate::run_set set = run_set_of(settings, folder.state(), gate::arm::candidate, std::move(identity), traces);
+  gate::run_set set = whole_run_set(settings, folder.state(), gate::arm::candidate,
+                                    identity_of_runs(where, build, runs), traces);
   folder.archive();
   return set;
 }

@@ -89,13 +89,7 @@ gate::exact_rules exact_rules_of(const config::resolved& config) {
 }
 
 gate::reduction_rules reduction_rules_of(bool times_itself) {
-  gate::reduction_rules rules;
-  if (!times_itself) {
-    // One sample a process: the whole of it.
-    rules.discarded_iterations = 0;
-    rules.min_iterations = 1;
-  }
-  return rules;
+  return times_itself ? gate::reduction_rules{} : gate::whole_process_rules();
 }
 
 analysis::category_rules category_rules_of(const config::resolved& config) {

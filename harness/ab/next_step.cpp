@@ -29,7 +29,7 @@ std::size_t counted_runs(const std::vector<finished_run>& runs) {
 /// same.
 bool no_more_runs(const comparison_settings& settings, const comparison_state& state) {
   const std::size_t most_of_an_arm = settings.rules.extended_runs + settings.rules.confirm_runs;
-  return spoiled_runs(state.runs) > settings.most_repetitions ||
+  return spoiled_runs(state.runs) > settings.rules.most_repetitions ||
          counted_runs(state.runs) >= 2 * most_of_an_arm;
 }
 
@@ -45,19 +45,13 @@ bool has_ended_well(const comparison_state& state, arm which) {
   });
 }
 
-/// Medians of the runs that count. The warm-up is left out here, so no first process has to be dropped.
 std::vector<double> medians_ns(const comparison_settings& settings, const comparison_state& state, arm which,
                                const std::string& stage) {
-  std::vector<std::vector<std::int64_t>> processes_ns;
+  std::vector<const gate::process_record*> counted;
   for (const finished_run& run : state.runs) {
-    if (!counts(run) || run.arm != which) continue;
-    const auto samples = run.record.samples_ns.find(stage);
-    processes_ns.push_back(samples == run.record.samples_ns.end() ? std::vector<std::int64_t>{}
-                                                                  : samples->second);
+    if (counts(run) && run.arm == which) counted.push_back(&run.record);
   }
-  gate::reduction_rules reduction = settings.reduction;
-  reduction.discarded_processes = 0;
-  return gate::arm_medians_ns(processes_ns, reduction);
+  return gate::stage_medians_ns(counted, stage, settings.reduction);
 }
 
 /// A stage that a build does not have is no matter of statistics.
@@ -121,6 +115,20 @@ std::optional<arm> next_traced(const comparison_settings& settings, const compar
 
 }  // namespace
 
+gate::run_set run_set_of(const comparison_settings& settings, const comparison_state& state, arm which) {
+  gate::run_set set;
+  set.gated_stages = settings.stages;
+  for (const finished_run& run : state.runs) {
+    if (run.arm != which || run.kind == run_kind::traced || run.crash) continue;
+    gate::process_record record = run.record;
+    // The first one needs no mark: whoever judges a run set leaves it out.
+    if (run.kind == run_kind::warm_up && !set.processes.empty()) record.spoiled_by = gate::warmed_up_again;
+    set.processes.push_back(std::move(record));
+  }
+  if (!set.processes.empty()) set.created_utc = set.processes.front().started_utc;
+  return set;
+}
+
 std::size_t spoiled_runs(const std::vector<finished_run>& runs) {
   return static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), is_spoiled));
 }
@@ -166,7 +174,7 @@ next_step next_of_one_arm(const comparison_settings& settings, std::size_t count
                           const comparison_state& state) {
   if (const auto failed = if_failed(state)) return *failed;
   const std::size_t counted = counted_runs(state.runs);
-  if (counted < count && spoiled_runs(state.runs) <= settings.most_repetitions) {
+  if (counted < count && spoiled_runs(state.runs) <= settings.rules.most_repetitions) {
     const bool is_cold = !is_warm(state, arm::candidate);
     return run_of(arm::candidate, is_cold ? run_kind::warm_up : run_kind::counted,
                   count - counted + (is_cold ? 1 : 0));

@@ -23,7 +23,7 @@ class traced_arm {
              const std::vector<finished_run>& runs, gate::arm which);
 
   std::size_t size() const { return m_processes.size(); }
-  /// Why there are none.
+  /// Why there are none, where some were run.
   const std::string& absent_reason() const { return m_absent_reason; }
   /// What the traces may have missed, or what of them could not be named.
   const std::vector<std::string>& doubts() const { return m_doubts; }
@@ -47,7 +47,7 @@ class traced_arm {
 
   const arm_build& m_build;
   std::deque<traced_process> m_processes;
-  std::string m_absent_reason = "no process was traced";
+  std::string m_absent_reason;
   std::vector<std::string> m_doubts;
 };
 

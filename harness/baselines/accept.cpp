@@ -3,9 +3,9 @@
 #include "artifacts/folder_lock.h"
 #include "artifacts/utc_time.h"
 #include "baselines/baseline_store.h"
-#include "baselines/comparability.h"
-#include "baselines/judge.h"
 #include "core/error.h"
+#include "gate/comparability.h"
+#include "gate/process_runs.h"
 
 namespace profgate::baselines {
 namespace fs = std::filesystem;
@@ -42,12 +42,12 @@ void check_fitness(const gate::run_set& runs, std::size_t min_runs) {
   if (runs.identity.is_profiled) {
     throw core::bad_input("the times of the run set were taken under a profiler", remedy);
   }
-  const std::vector<std::string> disturbed = disturbances(runs);
+  const std::vector<std::string> disturbed = gate::disturbances(runs);
   if (!disturbed.empty()) throw core::bad_input("the run set was disturbed: " + disturbed.front(), remedy);
-  const std::vector<std::string> stages = stages_of(runs);
+  const std::vector<std::string> stages = gate::stages_of(runs);
   if (stages.empty()) throw core::bad_input("the run set has no samples of any stage", remedy);
   for (const std::string& stage : stages) {
-    const std::size_t count = stage_medians_ns(runs, stage, reduction_for(runs)).size();
+    const std::size_t count = gate::stage_medians_ns(runs, stage, gate::reduction_for(runs)).size();
     if (count >= min_runs) continue;
     throw core::bad_input(
         fmt::format("the run set has {} processes of {} that count, a baseline needs {}", count, stage,

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "baselines/comparability.h"
-#include "baselines/judge.h"
 #include "core/error.h"
 #include "core/sqlite.h"
+#include "gate/comparability.h"
+#include "gate/process_runs.h"
 #include "gate/rank_statistics.h"
 
 namespace profgate::baselines {
@@ -58,7 +58,7 @@ core::sqlite_database open_history(const fs::path& file, core::sqlite_access acc
 
 void append_anchor(const core::sqlite_database& database, const std::string& id, const std::string& stage,
                    double median_ns, const gate::run_set& anchor) {
-  const std::vector<double> medians = stage_medians_ns(anchor, stage, reduction_for(anchor));
+  const std::vector<double> medians = gate::stage_medians_ns(anchor, stage, gate::reduction_for(anchor));
   if (medians.empty()) return;
   database.query("INSERT INTO anchors VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")
       .bind(1, id)
@@ -73,16 +73,18 @@ void append_anchor(const core::sqlite_database& database, const std::string& id,
 bool append_history(const fs::path& file, const stored_run_set& stored, history_kind kind,
                     const gate::run_set* anchor) {
   const core::sqlite_database database = open_history(file, core::sqlite_access::write);
-  const bool is_anchored = anchor != nullptr && are_interleaved(*anchor, stored.runs) &&
-                           compare_arms(*anchor, stored.runs).obstacles.empty();
+  const bool is_anchored = anchor != nullptr && gate::are_interleaved(*anchor, stored.runs) &&
+                           gate::compare_arms(*anchor, stored.runs).obstacles.empty() &&
+                           anchor->identity.config_sha256 == stored.runs.identity.config_sha256;
   if (!is_anchored) anchor = nullptr;
   if (anchor != nullptr) database.execute(anchors_schema);
   const gate::build_identity& identity = stored.runs.identity;
   const std::string id = measurement_id(stored);
   bool is_new = false;
   database.execute("BEGIN IMMEDIATE");
-  for (const std::string& stage : stages_of(stored.runs)) {
-    const std::vector<double> medians = stage_medians_ns(stored.runs, stage, reduction_for(stored.runs));
+  for (const std::string& stage : gate::stages_of(stored.runs)) {
+    const std::vector<double> medians =
+        gate::stage_medians_ns(stored.runs, stage, gate::reduction_for(stored.runs));
     if (medians.empty()) continue;
     core::sqlite_statement insert = database.query(
         "INSERT INTO entries VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON "
@@ -94,7 +96,7 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
         .bind(5, identity.commit)
         .bind(6, std::int64_t{identity.is_dirty})
         .bind(7, std::int64_t{kind == history_kind::accepted})
-        .bind(8, device_text(identity))
+        .bind(8, gate::device_text(identity))
         .bind(9, identity.config_sha256)
         .bind(10, gate::median_of(medians))
         .bind(11, static_cast<std::int64_t>(medians.size()));

@@ -158,6 +158,8 @@ gate::run_set read_runs(const json_cursor& root) {
     runs.structure[stage] = read_structure(structure);
   }
   runs.traces = read_traces(root);
+  if (const auto stages = root.find("gated_stages")) runs.gated_stages = stages->texts();
+  if (const auto reason = root.find("untraced_because")) runs.untraced_because = reason->text();
   return runs;
 }
 

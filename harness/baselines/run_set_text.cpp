@@ -107,7 +107,7 @@ json operation_json(const gate::operation_sum& sum, bool has_shares) {
   if (!sum.category.empty()) object["category"] = text_json(sum.category);
   if (has_shares) {
     object["first_at_ns"] = sum.first_at_ns;
-    object["shared_ns"] = (sum.exclusive_units + gate::units_per_ns / 2) / gate::units_per_ns;
+    object["shared_ns"] = analysis::whole_ns(sum.exclusive_units);
   }
   return object;
 }
@@ -142,16 +142,19 @@ json document_of(const stored_run_set& stored) {
   const gate::run_set& runs = stored.runs;
   json structure = json::object();
   for (const auto& [stage, of] : runs.structure) structure[core::to_valid_utf8(stage)] = structure_json(of);
-  return {{"accepted", list_json(stored.accepted, acceptance_json)},
-          {"content_sha256", ""},
-          {"created_utc", text_json(runs.created_utc)},
-          {"identity", identity_json(runs.identity)},
-          {"kernels", list_json(runs.traces, operations_json)},
-          {"processes", list_json(runs.processes, process_json)},
-          {"run_id", text_json(stored.run_id)},
-          {"schema_version", "1.1"},
-          {"structure", std::move(structure)},
-          {"traced_stages", list_json(runs.traces, times_json)}};
+  json document = {{"accepted", list_json(stored.accepted, acceptance_json)},
+                   {"content_sha256", ""},
+                   {"created_utc", text_json(runs.created_utc)},
+                   {"identity", identity_json(runs.identity)},
+                   {"kernels", list_json(runs.traces, operations_json)},
+                   {"processes", list_json(runs.processes, process_json)},
+                   {"run_id", text_json(stored.run_id)},
+                   {"schema_version", "1.1"},
+                   {"structure", std::move(structure)},
+                   {"traced_stages", list_json(runs.traces, times_json)}};
+  if (!runs.gated_stages.empty()) document["gated_stages"] = texts_json(runs.gated_stages);
+  if (!runs.untraced_because.empty()) document["untraced_because"] = text_json(runs.untraced_because);
+  return document;
 }
 
 /// How far down each value of the document gets lines of its own: git shows a change of one process as one

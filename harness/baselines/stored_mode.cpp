@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "baselines/baseline_store.h"
-#include "baselines/comparability.h"
 #include "core/error.h"
+#include "gate/comparability.h"
+#include "gate/process_runs.h"
 
 namespace profgate::baselines {
 namespace fs = std::filesystem;
@@ -18,7 +19,7 @@ constexpr int most_rounds = 3;
 std::string no_baseline_text(const stored_request& request) {
   const gate::build_identity& identity = request.candidate.identity;
   std::string text = fmt::format("no baseline for {} (settings {}) on {}", identity.pair,
-                                 identity.config_sha256.substr(0, 12), device_text(identity));
+                                 identity.config_sha256.substr(0, 12), gate::device_text(identity));
   const fs::path folder = baseline_name(identity).parent_path();
   std::size_t others = 0;
   for (const fs::path& name : list_baselines(request.baselines_dir)) others += name.parent_path() == folder;
@@ -26,19 +27,21 @@ std::string no_baseline_text(const stored_request& request) {
   return text;
 }
 
-std::vector<std::string> gated_stages(const stored_run_set& baseline, const judge_rules& rules) {
-  return rules.stages.empty() ? stages_of(baseline.runs) : rules.stages;
+std::vector<std::string> gated_stages(const stored_run_set& baseline, const gate::judge_rules& rules) {
+  if (!rules.stages.empty()) return rules.stages;
+  return baseline.runs.gated_stages.empty() ? gate::stages_of(baseline.runs) : baseline.runs.gated_stages;
 }
 
 /// How many processes the stage with the fewest lacks.
 std::size_t lacking(const stored_request& request, const std::vector<std::string>& stages) {
   std::size_t fewest = request.rules.stored.min_runs;
-  const std::vector<std::string> there = stages_of(request.candidate);
+  const std::vector<std::string> there = gate::stages_of(request.candidate);
   for (const std::string& stage : stages) {
     const bool will_never_come =
         !there.empty() && std::find(there.begin(), there.end(), stage) == there.end();
     if (will_never_come) continue;
-    fewest = std::min(fewest, stage_medians_ns(request.candidate, stage, request.rules.reduction).size());
+    fewest =
+        std::min(fewest, gate::stage_medians_ns(request.candidate, stage, request.rules.reduction).size());
   }
   return request.rules.stored.min_runs - fewest;
 }
@@ -53,13 +56,15 @@ void append_runs(const gate::run_set& later, gate::run_set& runs) {
   for (gate::process_record process : later.processes) {
     process.slot += next_slot;
     if (is_warm_up && !process.spoiled_by) {
-      process.spoiled_by = "the first process after a pause only warms the device up";
+      process.spoiled_by = gate::warmed_up_again;
       is_warm_up = false;
     }
     runs.processes.push_back(std::move(process));
   }
   for (const auto& [stage, structure] : later.structure) runs.structure.emplace(stage, structure);
   runs.traces.insert(runs.traces.end(), later.traces.begin(), later.traces.end());
+  if (runs.gated_stages.empty()) runs.gated_stages = later.gated_stages;
+  if (runs.traces.empty()) runs.untraced_because = later.untraced_because;
 }
 
 stored_outcome judge_against_stored(stored_request request, const run_more& more) {
@@ -70,9 +75,9 @@ stored_outcome judge_against_stored(stored_request request, const run_more& more
   const fs::path file = request.baselines_dir / baseline_name(identity);
   stored_outcome outcome;
   const auto without_runs = [&](gate::verdict which, const std::string& reason) {
-    outcome.judged = judged_without_runs(identity.pair, which, reason, request.waivers, request.today);
+    outcome.judged = gate::judged_without_runs(identity.pair, which, reason, request.waivers, request.today);
     outcome.judged.baseline_name = file.string();
-    outcome.judged.candidate_name = commit_text(identity);
+    outcome.judged.candidate_name = gate::commit_text(identity);
     outcome.judged.device_name = identity.device_name;
     outcome.judged.look_deeper = request.accept_hint;
     outcome.candidate = request.candidate;
@@ -90,7 +95,7 @@ stored_outcome judge_against_stored(stored_request request, const run_more& more
     return without_runs(gate::verdict::no_baseline, reason);
   }
   // What can never be compared is not worth a process.
-  const comparability before_runs = compare_identities(baseline->runs, request.candidate);
+  const gate::comparability before_runs = gate::compare_identities(baseline->runs, request.candidate);
   if (before_runs.obstacles.empty()) {
     const std::vector<std::string> stages = gated_stages(*baseline, request.rules);
     for (int round = 0; round < most_rounds; ++round) {
@@ -99,8 +104,8 @@ stored_outcome judge_against_stored(stored_request request, const run_more& more
       append_runs(more(count), request.candidate);
     }
   }
-  outcome.judged = judge_stored(baseline->runs, request.candidate, request.rules, request.waivers,
-                                request.today, {file.string(), ""});
+  outcome.judged = gate::judge_stored(baseline->runs, request.candidate, request.rules, request.waivers,
+                                      request.today, {file.string(), ""});
   outcome.candidate = std::move(request.candidate);
   return outcome;
 }

@@ -16,7 +16,7 @@ namespace {
 /// What `git bisect run` makes of 77 is "bad"; what it skips is 125.
 constexpr int bisect_skip = 125;
 
-ab::comparison_result compare(const ab_options& options) {
+gate::judgement compare(const ab_options& options) {
   const pair_manifest manifest = manifest_of(options.pair);
   const auto settings_with = [&](const std::vector<std::string>& further) {
     std::vector<std::string> all = options.pair.overrides;
@@ -24,28 +24,30 @@ ab::comparison_result compare(const ab_options& options) {
     return compose_for(manifest, all);
   };
   const config::resolved settings = settings_with(options.candidate_overrides);
-  const std::vector<baselines::waiver> waivers =
+  const std::vector<gate::waiver> waivers =
       read_waivers(baselines_dir_of(manifest, settings));  // a faulty file is told before the runs
-  progress display(fmt::format("{} ab", manifest.pair));
-  ab::comparison_result result = ab::run_comparison(comparison_request(
-      manifest,
-      {options.baseline, settings_with(options.baseline_overrides), settings, options.out, options.candidate},
-      display));
-  take_waivers_into_account(waivers, settings, result.judged);
-  return result;
+  const ab::comparison_result result = [&] {
+    progress display(fmt::format("{} ab", manifest.pair));
+    return ab::run_comparison(comparison_request(manifest,
+                                                 {options.baseline, settings_with(options.baseline_overrides),
+                                                  settings, options.out, options.candidate},
+                                                 display));
+  }();
+  const gate::judgement judged = judge_comparison(result, settings, waivers);
+  record_comparison(result, judged);
+  fmt::print("runs, logs and traces: {}\n", result.folder.string());
+  print_judgement(judged);
+  return judged;
 }
 
 }  // namespace
 
 core::exit_code compare_builds(const ab_options& options) {
   try {
-    const ab::comparison_result result = compare(options);
-    record_comparison(result);
-    fmt::print("runs, logs and traces: {}\n", result.folder.string());
-    print_judgement(result.judged);
-    if (options.for_bisect && result.judged.code == core::exit_code::not_possible)
-      return static_cast<core::exit_code>(bisect_skip);
-    return result.judged.code;
+    const core::exit_code code = compare(options).code;
+    return options.for_bisect && code == core::exit_code::not_possible
+               ? static_cast<core::exit_code>(bisect_skip)
+               : code;
   } catch (const core::error& broken) {
     // A commit that does not build, or whose workload fails, says nothing about speed.
     const bool is_of_commit = dynamic_cast<const core::step_failure*>(&broken) != nullptr ||

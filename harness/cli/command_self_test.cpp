@@ -18,21 +18,22 @@ constexpr const char* planted_stage = "decode_all";
 constexpr const char* planted_operator = "planted";
 
 /// The pair's build against itself; the candidate waits `delay_ns` in every decode step.
-ab::comparison_result compare_with_itself(const pair_manifest& pair, std::vector<std::string> overrides,
-                                          std::int64_t delay_ns) {
+gate::judgement compare_with_itself(const pair_manifest& pair, std::vector<std::string> overrides,
+                                    std::int64_t delay_ns) {
   overrides.push_back(fmt::format("gate.stages=[{}]", planted_stage));
   const config::resolved unchanged = compose_for(pair, overrides);
   overrides.push_back(fmt::format("workload.planted_delay_ns={}", delay_ns));
   const config::resolved planted = compose_for(pair, overrides);
   progress display(fmt::format("{} self-test", pair.pair));
-  ab::comparison_result result = ab::run_comparison(
+  const ab::comparison_result result = ab::run_comparison(
       {surroundings_of(pair, unchanged, display), arm_of(pair, unchanged, "this build"),
        arm_of(pair, planted,
               delay_ns == 0 ? "the same build"
                             : fmt::format("the same build with a planted delay of {} ns a step", delay_ns)),
        fmt::format("profgate run {} workload.planted_delay_ns={}", pair.pair, delay_ns)});
-  record_comparison(result);
-  return result;
+  gate::judgement judged = judge_comparison(result, planted, {});
+  record_comparison(result, judged);
+  return judged;
 }
 
 core::exit_code end_with(core::exit_code code, const std::string& sentence) {
@@ -71,22 +72,22 @@ core::exit_code gate_self_test(const self_test_options& options) {
                     100 * options.planted_ratio, 100 * config.number("gate.confirm_ratio")),
         "plant more (--planted-ratio), or lower gate.confirm_ratio");
   }
-  const ab::comparison_result unchanged = compare_with_itself(pair, options.pair.overrides, 0);
-  print_judgement(unchanged.judged);
-  const gate::stage_judgement& first = unchanged.judged.stages.front();
+  const gate::judgement unchanged = compare_with_itself(pair, options.pair.overrides, 0);
+  print_judgement(unchanged);
+  const gate::stage_judgement& first = unchanged.stages.front();
   if (first.which == gate::verdict::inconclusive)
     return end_with(core::exit_code::not_possible, "this machine is too noisy: " + first.reason);
   // By chance "faster" in one of some hundred comparisons of noisy processes: its test passes.
-  if (unchanged.judged.code != core::exit_code::good || !first.numbers)
+  if (unchanged.code != core::exit_code::good || !first.numbers)
     return end_with(core::exit_code::judged_bad,
                     "an unchanged build was judged " + gate::to_text(first.which));
 
   const auto steps = static_cast<double>(ab::gate_config(config).integer("workload.decode_tokens"));
   const std::int64_t delay_ns =
       std::llround(options.planted_ratio * first.numbers->baseline_median_ns / steps);
-  const ab::comparison_result planted = compare_with_itself(pair, options.pair.overrides, delay_ns);
-  print_judgement(planted.judged);
-  const gate::stage_judgement& second = planted.judged.stages.front();
+  const gate::judgement planted = compare_with_itself(pair, options.pair.overrides, delay_ns);
+  print_judgement(planted);
+  const gate::stage_judgement& second = planted.stages.front();
   if (second.which == gate::verdict::inconclusive)
     return end_with(core::exit_code::not_possible, "this machine is too noisy: " + second.reason);
   if (second.which != gate::verdict::regressed) {

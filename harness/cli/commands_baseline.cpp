@@ -2,11 +2,12 @@
 
 #include "artifacts/utc_time.h"
 #include "baselines/baseline_store.h"
-#include "baselines/comparability.h"
 #include "baselines/history.h"
-#include "baselines/judge.h"
 #include "commands.h"
 #include "core/units.h"
+#include "gate/comparability.h"
+#include "gate/judge.h"
+#include "gate/process_runs.h"
 #include "gate/rank_statistics.h"
 #include "run_set_source.h"
 #include "steps/run_command.h"
@@ -27,13 +28,12 @@ std::string git_author() {
 }
 
 std::size_t counting_processes(const gate::run_set& runs, const std::string& stage) {
-  return baselines::stage_medians_ns(runs, stage, baselines::reduction_for(runs)).size();
+  return gate::stage_medians_ns(runs, stage, gate::reduction_for(runs)).size();
 }
 
 void print_stages(const gate::run_set& runs) {
-  for (const std::string& stage : baselines::stages_of(runs)) {
-    const std::vector<double> medians =
-        baselines::stage_medians_ns(runs, stage, baselines::reduction_for(runs));
+  for (const std::string& stage : gate::stages_of(runs)) {
+    const std::vector<double> medians = gate::stage_medians_ns(runs, stage, gate::reduction_for(runs));
     const std::string middle = medians.empty() ? "-" : core::format_duration(gate::median_of(medians));
     fmt::print("  {:<16} {:>12}  median of {} processes that count\n", stage, middle,
                counting_processes(runs, stage));
@@ -61,8 +61,8 @@ core::exit_code baseline_list(const fs::path& baselines_dir) {
     try {
       const baselines::stored_run_set stored = baselines::read_run_set(baselines_dir / name);
       const gate::build_identity& identity = stored.runs.identity;
-      fmt::print("{}\n  {} on {}, commit {}", name.string(), identity.pair, baselines::device_text(identity),
-                 baselines::commit_text(identity));
+      fmt::print("{}\n  {} on {}, commit {}", name.string(), identity.pair, gate::device_text(identity),
+                 gate::commit_text(identity));
       if (stored.accepted.empty()) {
         fmt::print(", never accepted\n");
       } else {
@@ -82,9 +82,9 @@ core::exit_code baseline_show(const baseline_show_options& options) {
   const baselines::stored_run_set stored = baselines::read_run_set(file);
   const gate::build_identity& identity = stored.runs.identity;
   fmt::print("{}\n  pair             {}\n  device           {}\n  settings         {}\n", file.string(),
-             identity.pair, baselines::device_text(identity), identity.config_sha256);
+             identity.pair, gate::device_text(identity), identity.config_sha256);
   fmt::print("  commit           {}\n  measured         {} on {}\n  content          {}\n",
-             baselines::commit_text(identity), stored.runs.created_utc, identity.host, stored.content_sha256);
+             gate::commit_text(identity), stored.runs.created_utc, identity.host, stored.content_sha256);
   for (const auto& [name, version] : identity.versions) fmt::print("  {:<16} {}\n", name, version);
   print_stages(stored.runs);
   for (const baselines::acceptance& accepted : stored.accepted) {

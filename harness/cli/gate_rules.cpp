@@ -4,8 +4,8 @@
 
 namespace profgate::cli {
 
-baselines::judge_rules judge_rules_of(const config::resolved& config) {
-  baselines::judge_rules rules;
+gate::judge_rules judge_rules_of(const config::resolved& config) {
+  gate::judge_rules rules;
   rules.interleaved = ab::decision_rules_of(config);
   rules.stored = ab::stored_rules_of(config);
   rules.exact = ab::exact_rules_of(config);

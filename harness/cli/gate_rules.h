@@ -1,11 +1,11 @@
 #pragma once
 
-#include "baselines/judge.h"
 #include "config/config.h"
+#include "gate/judge.h"
 
 namespace profgate::cli {
 
 /// The settings gate.* as rules.
-baselines::judge_rules judge_rules_of(const config::resolved& config);
+gate::judge_rules judge_rules_of(const config::resolved& config);
 
 }  // namespace profgate::cli

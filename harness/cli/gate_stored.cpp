@@ -33,7 +33,7 @@ gate::judgement judge_against_stored(step_context& context, const gate::build_id
   request.rules = judge_rules_of(context.config);
   request.rules.reduction = ab::reduction_rules_of(context.manifest.command_has_placeholders);
   request.waivers = read_waivers(request.baselines_dir);
-  request.today = baselines::today_utc();
+  request.today = today_utc();
   request.accept_hint = fmt::format("profgate baseline record {}", context.manifest.pair);
   baselines::stored_outcome outcome = baselines::judge_against_stored(std::move(request), more);
   if (!outcome.candidate.processes.empty()) {

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "artifacts/atomic_file.h"
+#include "artifacts/utc_time.h"
 #include "config/yaml_tree.h"
 #include "core/error.h"
 
@@ -33,7 +34,7 @@ double ratio_of(const config::yaml_node& node, const std::string& name) {
   return value;
 }
 
-void set_field(const config::yaml_member& member, const std::string& name, baselines::waiver& waived) {
+void set_field(const config::yaml_member& member, const std::string& name, gate::waiver& waived) {
   const config::yaml_node& value = member.content;
   if (value.kind != config::node_kind::scalar || value.text.find_first_not_of(" \t") == std::string::npos) {
     fail(name, member.line, fmt::format("the waiver's {} is empty", member.key));
@@ -47,7 +48,7 @@ void set_field(const config::yaml_member& member, const std::string& name, basel
   } else if (member.key == "reason") {
     waived.reason = value.text;
   } else if (member.key == "expires") {
-    if (!baselines::is_date(value.text)) {
+    if (!gate::is_date(value.text)) {
       fail(name, value.line, fmt::format("expires is '{}', which is no date", value.text));
     }
     waived.expires = value.text;
@@ -58,9 +59,9 @@ void set_field(const config::yaml_member& member, const std::string& name, basel
   }
 }
 
-baselines::waiver waiver_of(const config::yaml_node& node, const std::string& name) {
+gate::waiver waiver_of(const config::yaml_node& node, const std::string& name) {
   if (node.kind != config::node_kind::map) fail(name, node.line, "a waiver stands here without its fields");
-  baselines::waiver waived;
+  gate::waiver waived;
   waived.defined_at = fmt::format("{}:{}", name, node.line);
   for (const config::yaml_member& member : node.members) set_field(member, name, waived);
   for (const std::string required : {"pair", "stage", "owner", "reason", "expires", "max_ratio"}) {
@@ -73,19 +74,23 @@ baselines::waiver waiver_of(const config::yaml_node& node, const std::string& na
 
 }  // namespace
 
-std::vector<baselines::waiver> parse_waivers(std::string_view yaml, const std::string& name) {
+std::vector<gate::waiver> parse_waivers(std::string_view yaml, const std::string& name) {
   const config::yaml_node root = config::parse_yaml(yaml, {name});
-  std::vector<baselines::waiver> waivers;
+  std::vector<gate::waiver> waivers;
   if (root.kind == config::node_kind::null) return waivers;
   if (root.kind != config::node_kind::sequence) fail(name, root.line, "is not a list of waivers");
   for (const config::yaml_node& item : root.items) waivers.push_back(waiver_of(item, name));
   return waivers;
 }
 
-std::vector<baselines::waiver> read_waivers(const fs::path& baselines_dir) {
+std::vector<gate::waiver> read_waivers(const fs::path& baselines_dir) {
   const fs::path file = baselines_dir / waivers_name;
   if (!fs::exists(file)) return {};
   return parse_waivers(artifacts::read_file(file), file.string());
+}
+
+std::string today_utc() {
+  return artifacts::utc_timestamp().substr(0, 10);
 }
 
 }  // namespace profgate::cli

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "baselines/waivers.h"
+#include "gate/waivers.h"
 
 namespace profgate::cli {
 
@@ -12,9 +12,12 @@ inline constexpr const char* waivers_name = "waivers.yaml";
 
 /// The waivers of a baselines folder; none where it has no such file. bad_input with the line for a field
 /// that is missing, unknown or makes no sense.
-std::vector<baselines::waiver> read_waivers(const std::filesystem::path& baselines_dir);
+std::vector<gate::waiver> read_waivers(const std::filesystem::path& baselines_dir);
 
 /// The same of a text; `name` is what errors call it.
-std::vector<baselines::waiver> parse_waivers(std::string_view yaml, const std::string& name);
+std::vector<gate::waiver> parse_waivers(std::string_view yaml, const std::string& name);
+
+/// The day in UTC that decides which waivers still hold, "YYYY-MM-DD".
+std::string today_utc();
 
 }  // namespace profgate::cli

@@ -8,14 +8,6 @@
 
 namespace profgate::cli {
 
-void take_waivers_into_account(const std::vector<baselines::waiver>& waivers, const config::resolved& config,
-                               gate::judgement& judged) {
-  const std::string today = baselines::today_utc();
-  baselines::apply_waivers(waivers, today, judged);
-  gate::conclude(judged, config.text("gate.inconclusive") == "fail");
-  baselines::fail_expired(waivers, today, judged);
-}
-
 void write_judgement(const gate::judgement& judged, const std::filesystem::path& folder) {
   render::render_gate(judged, find_installation().templates_dir, folder, artifacts::write_file_atomically);
 }

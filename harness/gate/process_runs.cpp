@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "gate/rank_statistics.h"
 
@@ -27,6 +28,67 @@ std::vector<double> arm_medians_ns(const std::vector<std::vector<std::int64_t>>&
     if (const auto median = process_median_ns(processes_ns[i], rules)) medians.push_back(*median);
   }
   return medians;
+}
+
+std::vector<const process_record*> counted_processes(const run_set& runs, const reduction_rules& rules) {
+  std::vector<const process_record*> counted;
+  for (const process_record& process : runs.processes) {
+    if (!process.spoiled_by) counted.push_back(&process);
+  }
+  std::stable_sort(counted.begin(), counted.end(),
+                   [](const process_record* a, const process_record* b) { return a->slot < b->slot; });
+  const std::size_t first = std::min(rules.discarded_processes, counted.size());
+  counted.erase(counted.begin(), counted.begin() + static_cast<std::ptrdiff_t>(first));
+  return counted;
+}
+
+std::vector<double> stage_medians_ns(const std::vector<const process_record*>& counted,
+                                     const std::string& stage, reduction_rules rules) {
+  std::vector<std::vector<std::int64_t>> samples_ns;
+  for (const process_record* process : counted) {
+    const auto found = process->samples_ns.find(stage);
+    if (found != process->samples_ns.end()) samples_ns.push_back(found->second);
+  }
+  rules.discarded_processes = 0;
+  return arm_medians_ns(samples_ns, rules);
+}
+
+std::vector<double> stage_medians_ns(const run_set& runs, const std::string& stage,
+                                     const reduction_rules& rules) {
+  return stage_medians_ns(counted_processes(runs, rules), stage, rules);
+}
+
+std::vector<const process_record*> discarded_processes(const run_set& runs) {
+  // Files of an earlier profgate say the second of the two.
+  const auto warms_up = [](const std::string& reason) {
+    return reason == warmed_up_again || reason == "the first process after a pause only warms the device up";
+  };
+  std::vector<const process_record*> discarded;
+  for (const process_record& process : runs.processes) {
+    if (process.spoiled_by && !warms_up(*process.spoiled_by)) discarded.push_back(&process);
+  }
+  return discarded;
+}
+
+bool times_itself(const run_set& runs) {
+  return std::any_of(runs.processes.begin(), runs.processes.end(), [](const process_record& process) {
+    return std::any_of(process.samples_ns.begin(), process.samples_ns.end(),
+                       [](const auto& stage) { return stage.second.size() > 1; });
+  });
+}
+
+reduction_rules reduction_for(const run_set& runs) {
+  return times_itself(runs) ? reduction_rules{} : whole_process_rules();
+}
+
+std::vector<std::string> stages_of(const run_set& runs) {
+  std::set<std::string> stages;
+  for (const process_record& process : runs.processes) {
+    for (const auto& [stage, samples] : process.samples_ns) {
+      if (!samples.empty()) stages.insert(stage);
+    }
+  }
+  return {stages.begin(), stages.end()};
 }
 
 }  // namespace profgate::gate

@@ -12,15 +12,6 @@ namespace {
 
 using analysis::measured;
 
-std::vector<double> medians_of(const run_set& runs, const std::string& stage) {
-  std::vector<std::vector<std::int64_t>> processes;
-  for (const process_record& process : runs.processes) {
-    const auto samples = process.samples_ns.find(stage);
-    if (!process.spoiled_by && samples != process.samples_ns.end()) processes.push_back(samples->second);
-  }
-  return arm_medians_ns(processes, reduction_rules{});
-}
-
 /// Means over the traced processes. Copies are no kernels, nor are the ranges that stand for them on a CPU.
 std::vector<side_kernel> kernels_of(const run_set& runs, const std::string& stage) {
   std::map<std::pair<std::string, std::string>, side_kernel> sums;
@@ -73,8 +64,8 @@ std::vector<side_kernel> by_category(const std::vector<side_kernel>& kernels) {
 void add_conditions(const run_set& runs, compared_side& side) {
   const auto add = [&](const char* name, std::optional<double> run_conditions::*value, int decimals) {
     std::vector<double> values;
-    for (const process_record& process : runs.processes)
-      if (!process.spoiled_by && process.conditions.*value) values.push_back(*(process.conditions.*value));
+    for (const process_record* process : counted_processes(runs))
+      if (process->conditions.*value) values.push_back(*(process->conditions.*value));
     if (!values.empty()) side.facts[name] = fmt::format("{:.{}f}", median_of(values), decimals);
   };
   add("processes.sm_clock_median_mhz", &run_conditions::sm_clock_mhz, 0);
@@ -87,7 +78,7 @@ side_stage stage_of(const run_set& runs, const std::string& name) {
   stage.name = name;
   for (const figure_description& row : stage_figure_rows())
     stage.figures[row.key] = measured<double>::absent("a baseline does not keep it");
-  const std::vector<double> medians = medians_of(runs, name);
+  const std::vector<double> medians = stage_medians_ns(runs, name, reduction_for(runs));
   if (medians.empty()) {
     stage.figures["/bare/median_ns"] = measured<double>::absent("no process of the baseline is left");
   } else {

@@ -19,17 +19,17 @@ namespace {
 gate::judgement judge_against_build(step_context& context, const std::string& baseline) {
   // The run's own settings, which prepare wrote, not those of the moment. A planted delay stands for a slower
   // build, so the other one has none.
-  const std::vector<baselines::waiver> waivers = read_waivers(
+  const std::vector<gate::waiver> waivers = read_waivers(
       baselines_dir_of(context.manifest, context.config));  // a faulty file is told before the runs
   const config::resolved sound =
       context.config.with("workload.planted_delay_ns", std::int64_t{0}, "the baseline's own");
-  ab::comparison_result result = ab::run_comparison(
+  const ab::comparison_result result = ab::run_comparison(
       comparison_request(context.manifest, {baseline, sound, context.config, {}, {}}, context.display));
-  take_waivers_into_account(waivers, context.config, result.judged);
-  record_comparison(result);
+  const gate::judgement judged = judge_comparison(result, context.config, waivers);
+  record_comparison(result, judged);
   write_arms(result, context.run_dir / "gate");  // they stay as long as the run
   context.status.notes.push_back("runs, logs and traces of the comparison: " + result.folder.string());
-  return result.judged;
+  return judged;
 }
 
 /// What the workload of this run called its device: a CPU's name comes from nowhere else.

@@ -128,7 +128,7 @@ TEST(next_step, a_spoiled_run_is_run_again_at_once_in_its_place) {
 
 TEST(next_step, after_too_many_spoiled_runs_what_survived_is_judged) {
   comparison_settings settings = one_stage();
-  settings.most_repetitions = 3;
+  settings.rules.most_repetitions = 3;
   comparison_state state = run_to_end(settings, {}, {}, 6);
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(next_action(settings, state).todo, what::run);

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <numeric>
 
-#include "baselines/judge.h"
 #include "baselines/run_set_file.h"
+#include "gate/process_runs.h"
 #include "gate/relabel.h"
 
 /// Forty processes of one build on an H200 and forty with a planted kernel of 5 % of a decode step, dealt
@@ -27,7 +27,7 @@ class recorded_runs : public ::testing::TestWithParam<std::string> {
           read_run_set(std::filesystem::path(PROFGATE_TEST_DATA) / "gate-runs/h200-cuda13.0" /
                        (GetParam() + "." + build + part + ".runs.json"))
               .runs;
-      const std::vector<double> medians = stage_medians_ns(runs, stage, {});
+      const std::vector<double> medians = gate::stage_medians_ns(runs, stage, {});
       all.insert(all.end(), medians.begin(), medians.end());
     }
     return all;

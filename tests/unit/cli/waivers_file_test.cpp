@@ -34,7 +34,7 @@ std::string without(const std::string& field) {
 }
 
 TEST(waivers_file, reads_every_field) {
-  const std::vector<baselines::waiver> waivers = parse_waivers(sound, "waivers.yaml");
+  const std::vector<gate::waiver> waivers = parse_waivers(sound, "waivers.yaml");
   ASSERT_EQ(waivers.size(), 1U);
   EXPECT_EQ(waivers[0].pair, "qwen3-0.6b.decode-b1");
   EXPECT_EQ(waivers[0].stage, "decode_all");

@@ -2,19 +2,25 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "ab/request.h"
-#include "gate/judgement.h"
 #include "gate/run_set.h"
 
 /// Runs fresh processes of two builds in turns until the gate can say something.
 namespace profgate::ab {
 
+/// Two run sets to be judged (gate/judge.h), and what they do not hold.
 struct comparison_result {
-  gate::judgement judged{};
   gate::run_set baseline{};
   gate::run_set candidate{};
   std::filesystem::path folder{};  ///< of the finished comparison: runs, logs, traces
+  std::string baseline_name{};     ///< as the request has it, like what follows
+  std::string candidate_name{};
+  std::string look_deeper{};
+  std::vector<std::string> warnings{};  ///< runs that failed once, traces that are not whole
+  double seconds = 0;                   ///< that the runs took
 };
 
 /// Goes on where an earlier call of the same request was cut off. step_failure where a workload fails twice

@@ -35,9 +35,8 @@ struct comparison_settings {
   gate::decision_rules rules{};
   gate::reduction_rules reduction{};
   std::uint64_t seed = 1;
-  std::size_t traced_processes = 3;   ///< of each arm, after a regression; 0: none can be traced
-  bool compares_structure = false;    ///< one traced process of each arm even where nothing regressed
-  std::size_t most_repetitions = 10;  ///< of spoiled runs, in all; then what survived is judged
+  std::size_t traced_processes = 3;  ///< of each arm, after a regression; 0: none can be traced
+  bool compares_structure = false;   ///< one traced process of each arm even where nothing regressed
 };
 
 struct comparison_state {
@@ -71,6 +70,9 @@ next_step next_of_one_arm(const comparison_settings& settings, std::size_t count
 /// How many of the runs survive a pause: up to the end of the last whole block, and the traced ones after
 /// it. A block that was torn apart would no longer cancel drift.
 std::size_t runs_to_keep(const std::vector<finished_run>& runs);
+
+/// One arm's processes, as they are kept and judged.
+gate::run_set run_set_of(const comparison_settings& settings, const comparison_state& state, gate::arm which);
 
 /// Runs that were spoiled and run again.
 std::size_t spoiled_runs(const std::vector<finished_run>& runs);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "baselines/judge.h"
+#include "gate/judge.h"
 #include "gate/judgement.h"
 #include "gate/run_set.h"
 
@@ -20,8 +20,8 @@ struct stored_request {
   /// Its identity, and the processes there are so far, perhaps none. An identity without a device (what a CPU
   /// is called, only the workload says): processes are run first, to find out.
   gate::run_set candidate{};
-  judge_rules rules{};
-  std::vector<waiver> waivers{};
+  gate::judge_rules rules{};
+  std::vector<gate::waiver> waivers{};
   std::string today{};
   std::string accept_hint{};  ///< the command that would make this run the baseline
 };

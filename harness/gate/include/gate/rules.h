@@ -12,12 +12,18 @@ struct reduction_rules {
   std::size_t min_iterations = 5;        ///< that must be left
 };
 
+/// Of a program that is timed from outside: a process is one sample, the whole of it.
+constexpr reduction_rules whole_process_rules() {
+  return {.discarded_iterations = 0, .min_iterations = 1};
+}
+
 /// Baseline and candidate interleaved on one GPU.
 struct decision_rules {
-  std::size_t screen_runs = 6;     ///< of each arm
-  std::size_t extended_runs = 10;  ///< of each arm, those of the screen included
-  std::size_t confirm_runs = 10;   ///< of each arm, after a flag, judged alone
-  std::size_t min_runs = 6;        ///< of each arm, for any judgement
+  std::size_t screen_runs = 6;        ///< of each arm
+  std::size_t extended_runs = 10;     ///< of each arm, those of the screen included
+  std::size_t confirm_runs = 10;      ///< of each arm, after a flag, judged alone
+  std::size_t min_runs = 6;           ///< of each arm, for any judgement
+  std::size_t most_repetitions = 10;  ///< of spoiled runs, in all; then what survived is judged
   double screen_alpha = 0.05;
   double screen_ratio = 0.015;
   double confirm_alpha = 0.01;

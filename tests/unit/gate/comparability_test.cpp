@@ -1,10 +1,10 @@
-#include "baselines/comparability.h"
+#include "gate/comparability.h"
 
 #include <gmock/gmock.h>
 
 #include "made_runs.h"
 
-namespace profgate::baselines {
+namespace profgate::gate {
 namespace {
 
 using ::testing::AllOf;
@@ -17,8 +17,8 @@ class comparability_of_two : public ::testing::Test {
   std::vector<std::string> obstacles() const { return compare_identities(m_baseline, m_candidate).obstacles; }
   std::vector<std::string> warnings() const { return compare_identities(m_baseline, m_candidate).warnings; }
 
-  gate::run_set m_baseline = made_runs(9e6);
-  gate::run_set m_candidate = made_later(9e6);
+  run_set m_baseline = made_runs(9e6);
+  run_set m_candidate = made_later(9e6);
 };
 
 TEST_F(comparability_of_two, another_commit_is_what_it_is_for) {
@@ -70,25 +70,25 @@ TEST_F(comparability_of_two,
 TEST_F(comparability_of_two, versions_host_and_clock_are_warnings) {
   m_candidate.identity.versions = {{"driver", "590.1"}, {"cublaslt", "13.1"}};
   m_candidate.identity.host = "other-node";
-  for (gate::process_record& process : m_candidate.processes) process.conditions.sm_clock_mhz = 1950;
+  for (process_record& process : m_candidate.processes) process.conditions.sm_clock_mhz = 1950;
   EXPECT_THAT(warnings(), ElementsAre(HasSubstr("cublaslt was unknown"), HasSubstr("driver was 580.159.04"),
                                       HasSubstr("1980 MHz"), HasSubstr("other-node")));
   EXPECT_THAT(obstacles(), IsEmpty());
-  for (gate::process_record& process : m_candidate.processes) process.conditions.sm_clock_mhz = 1965;
+  for (process_record& process : m_candidate.processes) process.conditions.sm_clock_mhz = 1965;
   EXPECT_THAT(warnings(), ::testing::Not(::testing::Contains(HasSubstr("MHz")))) << "0.8 % is within 1 %";
 }
 
 TEST(interleaved_arms, take_turns_in_one_session) {
-  const gate::run_set baseline = made_runs(9e6, 12, 0);
-  const gate::run_set candidate = made_runs(9e6, 12, 1);
+  const run_set baseline = made_runs(9e6, 12, 0);
+  const run_set candidate = made_runs(9e6, 12, 1);
   EXPECT_TRUE(are_interleaved(baseline, candidate));
   EXPECT_FALSE(are_interleaved(baseline, made_runs(9e6, 12, 0))) << "the same slots";
   EXPECT_FALSE(are_interleaved(baseline, made_runs(9e6, 12, 100))) << "one after the other";
   EXPECT_FALSE(are_interleaved(baseline, made_later(9e6))) << "another boot";
-  gate::run_set elsewhere = candidate;
+  run_set elsewhere = candidate;
   elsewhere.identity.device_uuid = "GPU-2";
   EXPECT_FALSE(are_interleaved(baseline, elsewhere));
 }
 
 }  // namespace
-}  // namespace profgate::baselines
+}  // namespace profgate::gate

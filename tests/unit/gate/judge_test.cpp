@@ -1,32 +1,32 @@
-#include "baselines/judge.h"
+#include "gate/judge.h"
 
 #include <gmock/gmock.h>
 
 #include <string_view>
 
+#include "gate/process_runs.h"
 #include "made_runs.h"
 
-namespace profgate::baselines {
+namespace profgate::gate {
 namespace {
 
-using gate::verdict;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Both arms of one comparison, 16 runs of each that count: 6 for the screen and 10 to confirm.
-gate::judgement interleaved(double baseline_ns, double candidate_ns, const judge_rules& rules = {}) {
+judgement interleaved(double baseline_ns, double candidate_ns, const judge_rules& rules = {}) {
   return judge_run_sets(made_runs(baseline_ns, 17, 0), made_runs(candidate_ns, 17, 1), rules, {}, today);
 }
 
-const gate::stage_judgement& stage_of(const gate::judgement& judged, std::string_view name) {
-  for (const gate::stage_judgement& stage : judged.stages) {
+const stage_judgement& stage_of(const judgement& judged, std::string_view name) {
+  for (const stage_judgement& stage : judged.stages) {
     if (stage.stage == name) return stage;
   }
   throw std::runtime_error("no stage " + std::string(name));
 }
 
 TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {
-  const gate::judgement slower = interleaved(9e6, 9.45e6);
+  const judgement slower = interleaved(9e6, 9.45e6);
   EXPECT_TRUE(slower.is_interleaved);
   EXPECT_EQ(slower.overall, verdict::regressed);
   EXPECT_EQ(slower.code, core::exit_code::judged_bad);
@@ -35,28 +35,28 @@ TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {
   EXPECT_NEAR(stage_of(slower, "decode_all").numbers->slowdown_ratio, 0.05, 0.005);
 
   EXPECT_EQ(interleaved(9e6, 9e6).code, core::exit_code::good);
-  const gate::judgement faster = interleaved(9e6, 8.5e6);
+  const judgement faster = interleaved(9e6, 8.5e6);
   EXPECT_EQ(stage_of(faster, "decode_all").which, verdict::improved);
   EXPECT_EQ(faster.code, core::exit_code::good);
 }
 
 /// A stage of one kernel and 200 ns of idle time.
-std::map<std::string, gate::traced_stage> traced(const std::string& kernel, std::int64_t kernel_ns) {
-  gate::traced_stage stage;
+std::map<std::string, traced_stage> traced(const std::string& kernel, std::int64_t kernel_ns) {
+  traced_stage stage;
   stage.times = {{1, kernel_ns + 200, {{200, 0, 0, 0}}}};
-  stage.operations = {{kernel, "mlp.gate_up", "gemv", 16, kernel_ns, kernel_ns * gate::units_per_ns, 100}};
+  stage.operations = {{kernel, "mlp.gate_up", "gemv", 16, kernel_ns, kernel_ns * units_per_ns, 100}};
   return {{"decode_all", stage}};
 }
 
 TEST(judging, stored_numbers_name_the_kernel_that_became_slower) {
-  gate::run_set before = made_runs(9e6);
-  gate::run_set now = made_later(10e6);
+  run_set before = made_runs(9e6);
+  run_set now = made_later(10e6);
   before.traces = {traced("gemv<4>", 8'000'000), traced("gemv<4>", 8'000'200)};
   now.traces = {traced("gemv<4>", 9'000'100)};
-  const gate::judgement judged = judge_stored(before, now, {}, {}, today);
-  const gate::stage_judgement& decode = stage_of(judged, "decode_all");
+  const judgement judged = judge_stored(before, now, {}, {}, today);
+  const stage_judgement& decode = stage_of(judged, "decode_all");
   ASSERT_TRUE(decode.attributed) << decode.attribution_reason;
-  const std::vector<gate::cause> causes = gate::leading_causes(*decode.attributed, 3);
+  const std::vector<cause> causes = leading_causes(*decode.attributed, 3);
   ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0].name, "gemv<4>");
   EXPECT_EQ(causes[0].delta_ns, 1e6);
@@ -65,8 +65,8 @@ TEST(judging, stored_numbers_name_the_kernel_that_became_slower) {
 }
 
 TEST(judging, says_why_there_are_no_causes) {
-  gate::run_set before = made_runs(9e6);
-  gate::run_set now = made_later(10e6);
+  run_set before = made_runs(9e6);
+  run_set now = made_later(10e6);
   const auto reason = [&] {
     return stage_of(judge_stored(before, now, {}, {}, today), "decode_all").attribution_reason;
   };
@@ -79,21 +79,21 @@ TEST(judging, says_why_there_are_no_causes) {
 }
 
 TEST(judging, stored_numbers_get_the_wide_margin) {
-  const gate::judgement five = judge_run_sets(made_runs(9e6), made_later(9.45e6), {}, {}, today);
+  const judgement five = judge_run_sets(made_runs(9e6), made_later(9.45e6), {}, {}, today);
   EXPECT_FALSE(five.is_interleaved);
   EXPECT_EQ(five.code, core::exit_code::good) << "5 % is within the 8 % of another session";
-  const gate::judgement ten = judge_run_sets(made_runs(9e6), made_later(10e6), {}, {}, today);
+  const judgement ten = judge_run_sets(made_runs(9e6), made_later(10e6), {}, {}, today);
   EXPECT_EQ(ten.overall, verdict::regressed);
   EXPECT_EQ(ten.code, core::exit_code::judged_bad);
 }
 
 TEST(judging, an_absent_stage_is_missing_and_one_the_baseline_lacks_is_new) {
-  gate::run_set candidate = made_later(9e6);
-  for (gate::process_record& process : candidate.processes) {
+  run_set candidate = made_later(9e6);
+  for (process_record& process : candidate.processes) {
     process.samples_ns["vision"] = process.samples_ns["prefill"];
     process.samples_ns.erase("prefill");
   }
-  const gate::judgement judged = judge_stored(made_runs(9e6), candidate, {}, {}, today);
+  const judgement judged = judge_stored(made_runs(9e6), candidate, {}, {}, today);
   EXPECT_EQ(stage_of(judged, "prefill").which, verdict::missing);
   EXPECT_EQ(stage_of(judged, "vision").which, verdict::new_stage);
   EXPECT_EQ(judged.code, core::exit_code::judged_bad);
@@ -117,17 +117,17 @@ TEST(judging, too_few_runs_are_missing_and_a_short_baseline_is_not_comparable) {
 }
 
 TEST(judging, spoiled_processes_do_not_count) {
-  gate::run_set candidate = made_later(9e6, 9);
+  run_set candidate = made_later(9e6, 9);
   candidate.processes.push_back(made_process(100, 20e6));
   candidate.processes.back().spoiled_by = "another process";
-  const gate::judgement judged = judge_stored(made_runs(9e6), candidate, {}, {}, today);
+  const judgement judged = judge_stored(made_runs(9e6), candidate, {}, {}, today);
   EXPECT_EQ(judged.overall, verdict::unchanged);
   EXPECT_EQ(judged.discarded_runs, 1U);
   EXPECT_EQ(stage_of(judged, "decode_all").numbers->candidate_runs, 8U);
 }
 
 TEST(judging, the_order_is_that_of_the_slots) {
-  gate::run_set runs = made_runs(9e6, 9);
+  run_set runs = made_runs(9e6, 9);
   std::reverse(runs.processes.begin(), runs.processes.end());
   runs.processes.back().samples_ns["decode_all"].assign(23,
                                                         99'000'000);  // slot 0: dropped, wherever it stands
@@ -135,11 +135,11 @@ TEST(judging, the_order_is_that_of_the_slots) {
 }
 
 TEST(judging, exact_changes_fail_where_the_rules_ask_for_it_and_say_what_changed) {
-  gate::run_set baseline = made_runs(9e6);
-  gate::run_set candidate = made_later(9e6);
+  run_set baseline = made_runs(9e6);
+  run_set candidate = made_later(9e6);
   baseline.structure["decode_all"] = {{{"f", "g"}}, 16, 16, 200};
   candidate.structure["decode_all"] = {{{"f", "h"}}, 32, 16, 200};
-  gate::judgement judged = judge_stored(baseline, candidate, {}, {}, today);
+  judgement judged = judge_stored(baseline, candidate, {}, {}, today);
   EXPECT_EQ(judged.code, core::exit_code::good);
   EXPECT_EQ(stage_of(judged, "decode_all").exact.changes.size(), 3U);
   judge_rules strict;
@@ -155,20 +155,20 @@ TEST(judging, exact_changes_fail_where_the_rules_ask_for_it_and_say_what_changed
 }
 
 TEST(judging, what_is_not_comparable_is_skipped_with_every_reason) {
-  gate::run_set candidate = made_later(20e6);
+  run_set candidate = made_later(20e6);
   candidate.identity.device_name = "NVIDIA H100";
   candidate.identity.is_profiled = true;
-  const gate::judgement judged = judge_run_sets(made_runs(9e6), candidate, {}, {}, today);
+  const judgement judged = judge_run_sets(made_runs(9e6), candidate, {}, {}, today);
   EXPECT_EQ(judged.overall, verdict::not_comparable);
   EXPECT_EQ(judged.code, core::exit_code::not_possible);
   EXPECT_THAT(judged.reason, AllOf(HasSubstr("H100"), HasSubstr("profiler")));
 }
 
 TEST(judging, a_program_that_does_not_time_itself_has_one_sample_a_process) {
-  gate::run_set baseline = made_runs(9e6);
-  gate::run_set candidate = made_later(9e6);
-  for (gate::run_set* runs : {&baseline, &candidate}) {
-    for (gate::process_record& process : runs->processes) {
+  run_set baseline = made_runs(9e6);
+  run_set candidate = made_later(9e6);
+  for (run_set* runs : {&baseline, &candidate}) {
+    for (process_record& process : runs->processes) {
       process.samples_ns = {{"process", {process.samples_ns.at("decode_all")[7]}}};
     }
   }
@@ -179,4 +179,4 @@ TEST(judging, a_program_that_does_not_time_itself_has_one_sample_a_process) {
 }
 
 }  // namespace
-}  // namespace profgate::baselines
+}  // namespace profgate::gate

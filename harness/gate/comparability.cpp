@@ -1,4 +1,4 @@
-#include "baselines/comparability.h"
+#include "gate/comparability.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,21 +8,25 @@
 #include <map>
 #include <set>
 
-namespace profgate::baselines {
+#include "gate/process_runs.h"
+#include "gate/rank_statistics.h"
+
+namespace profgate::gate {
 namespace {
 
 constexpr double most_clock_difference_ratio = 0.01;
 
-void compare_keys(const gate::build_identity& baseline, const gate::build_identity& candidate,
-                  comparability& result) {
+std::string another_key(const char* what, const std::string& before, const std::string& now) {
+  return fmt::format("the baseline is of another {}: {}, this is {}", what, before.empty() ? "none" : before,
+                     now.empty() ? "none" : now);
+}
+
+void compare_keys(const build_identity& baseline, const build_identity& candidate, comparability& result) {
   const auto differ = [&](const char* what, const std::string& before, const std::string& now) {
-    if (before == now) return;
-    result.obstacles.push_back(fmt::format("the baseline is of another {}: {}, this is {}", what,
-                                           before.empty() ? "none" : before, now.empty() ? "none" : now));
+    if (before != now) result.obstacles.push_back(another_key(what, before, now));
   };
   differ("pair", baseline.pair, candidate.pair);
   differ("model", baseline.model, candidate.model);
-  differ("configuration", baseline.config_sha256.substr(0, 12), candidate.config_sha256.substr(0, 12));
   differ("device", device_text(baseline), device_text(candidate));
   if (baseline.is_profiled != candidate.is_profiled) {
     result.obstacles.push_back(fmt::format("the times of the {} were taken under a profiler, the others bare",
@@ -30,12 +34,12 @@ void compare_keys(const gate::build_identity& baseline, const gate::build_identi
   }
 }
 
-void compare_versions(const gate::build_identity& baseline, const gate::build_identity& candidate,
+void compare_versions(const build_identity& baseline, const build_identity& candidate,
                       comparability& result) {
   std::set<std::string> names;
   for (const auto& [name, version] : baseline.versions) names.insert(name);
   for (const auto& [name, version] : candidate.versions) names.insert(name);
-  const auto version_of = [](const gate::build_identity& identity, const std::string& name) {
+  const auto version_of = [](const build_identity& identity, const std::string& name) {
     const auto found = identity.versions.find(name);
     return found == identity.versions.end() ? std::string("unknown") : found->second;
   };
@@ -48,28 +52,27 @@ void compare_versions(const gate::build_identity& baseline, const gate::build_id
 }
 
 /// Of the processes that count; nothing where no clock was seen.
-std::optional<double> mean_clock_mhz(const gate::run_set& runs) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (const gate::process_record& process : runs.processes) {
-    if (process.spoiled_by || !process.conditions.sm_clock_mhz) continue;
-    sum += *process.conditions.sm_clock_mhz;
-    ++count;
+std::optional<double> median_clock_mhz(const run_set& runs) {
+  std::vector<double> clocks_mhz;
+  for (const process_record* process : counted_processes(runs)) {
+    if (process->conditions.sm_clock_mhz) clocks_mhz.push_back(*process->conditions.sm_clock_mhz);
   }
-  if (count == 0) return std::nullopt;
-  return sum / static_cast<double>(count);
+  if (clocks_mhz.empty()) return std::nullopt;
+  return median_of(clocks_mhz);
 }
 
-void compare_clocks(const gate::run_set& baseline, const gate::run_set& candidate, comparability& result) {
-  const std::optional<double> before = mean_clock_mhz(baseline);
-  const std::optional<double> now = mean_clock_mhz(candidate);
+void compare_clocks(const run_set& baseline, const run_set& candidate, comparability& result) {
+  const std::optional<double> before = median_clock_mhz(baseline);
+  const std::optional<double> now = median_clock_mhz(candidate);
   if (!before || !now || *before <= 0) return;
-  if (std::abs(*now / *before - 1) <= most_clock_difference_ratio) return;
+  const double ratio = *now / *before - 1;
+  if (std::abs(ratio) <= most_clock_difference_ratio) return;
   result.warnings.push_back(
-      fmt::format("the mean clock was {:.0f} MHz in the baseline and is {:.0f} MHz now", *before, *now));
+      fmt::format("the median clock was {:.0f} MHz in the baseline and is {:.0f} MHz now ({:+.1f} %)",
+                  *before, *now, 100 * ratio));
 }
 
-void add_disturbances(const gate::run_set& runs, const char* whose, comparability& result) {
+void add_disturbances(const run_set& runs, const char* whose, comparability& result) {
   for (const std::string& disturbance : disturbances(runs)) {
     result.obstacles.push_back(fmt::format("the {}: {}", whose, disturbance));
   }
@@ -79,22 +82,31 @@ bool is_hardware_slowdown(const std::string& reason) {
   return reason.starts_with("hardware_");
 }
 
+comparability compare_what_both_need(const run_set& baseline, const run_set& candidate) {
+  comparability result;
+  compare_keys(baseline.identity, candidate.identity, result);
+  add_disturbances(baseline, "baseline", result);
+  add_disturbances(candidate, "candidate", result);
+  compare_versions(baseline.identity, candidate.identity, result);
+  compare_clocks(baseline, candidate, result);
+  return result;
+}
+
 }  // namespace
 
-std::string device_text(const gate::build_identity& identity) {
+std::string device_text(const build_identity& identity) {
   return fmt::format("{}×{}", identity.device_name, identity.multiprocessors);
 }
 
-std::vector<std::string> disturbances(const gate::run_set& runs) {
+std::vector<std::string> disturbances(const run_set& runs) {
   std::map<std::string, std::size_t> slowdowns;
   std::set<std::string> foreign;
   std::size_t shared = 0;
-  for (const gate::process_record& process : runs.processes) {
-    if (process.spoiled_by) continue;
-    for (const std::string& reason : process.conditions.throttle_reasons) {
+  for (const process_record* process : counted_processes(runs)) {
+    for (const std::string& reason : process->conditions.throttle_reasons) {
       if (is_hardware_slowdown(reason)) ++slowdowns[reason];
     }
-    const auto& others = process.conditions.foreign_processes;
+    const auto& others = process->conditions.foreign_processes;
     foreign.insert(others.begin(), others.end());
     shared += others.empty() ? 0 : 1;
   }
@@ -109,18 +121,20 @@ std::vector<std::string> disturbances(const gate::run_set& runs) {
   return found;
 }
 
-comparability compare_arms(const gate::run_set& baseline, const gate::run_set& candidate) {
-  comparability result;
-  compare_keys(baseline.identity, candidate.identity, result);
-  add_disturbances(baseline, "baseline", result);
-  add_disturbances(candidate, "candidate", result);
-  compare_versions(baseline.identity, candidate.identity, result);
-  compare_clocks(baseline, candidate, result);
+comparability compare_arms(const run_set& baseline, const run_set& candidate) {
+  comparability result = compare_what_both_need(baseline, candidate);
+  if (baseline.identity.config_sha256 != candidate.identity.config_sha256)
+    result.warnings.push_back("the two ran with other settings of the workload");
+  if (baseline.identity.is_dirty)
+    result.warnings.push_back("the baseline was built from uncommitted changes");
   return result;
 }
 
-comparability compare_identities(const gate::run_set& baseline, const gate::run_set& candidate) {
-  comparability result = compare_arms(baseline, candidate);
+comparability compare_identities(const run_set& baseline, const run_set& candidate) {
+  comparability result = compare_what_both_need(baseline, candidate);
+  const std::string before = baseline.identity.config_sha256.substr(0, 12);
+  const std::string now = candidate.identity.config_sha256.substr(0, 12);
+  if (before != now) result.obstacles.push_back(another_key("configuration", before, now));
   if (baseline.identity.is_dirty) {
     result.obstacles.push_back("the baseline is of uncommitted code, which nobody can build again");
   }
@@ -131,21 +145,21 @@ comparability compare_identities(const gate::run_set& baseline, const gate::run_
   return result;
 }
 
-bool are_interleaved(const gate::run_set& baseline, const gate::run_set& candidate) {
-  const gate::build_identity& a = baseline.identity;
-  const gate::build_identity& b = candidate.identity;
+bool are_interleaved(const run_set& baseline, const run_set& candidate) {
+  const build_identity& a = baseline.identity;
+  const build_identity& b = candidate.identity;
   if (a.boot_id != b.boot_id || a.boot_id.empty() || a.device_uuid != b.device_uuid || a.host != b.host) {
     return false;
   }
   std::map<std::size_t, bool> is_baseline_of_slot;
   std::size_t baseline_runs = 0;
   std::size_t candidate_runs = 0;
-  for (const gate::process_record& process : baseline.processes) {
+  for (const process_record& process : baseline.processes) {
     if (process.spoiled_by) continue;
     if (!is_baseline_of_slot.emplace(process.slot, true).second) return false;
     ++baseline_runs;
   }
-  for (const gate::process_record& process : candidate.processes) {
+  for (const process_record& process : candidate.processes) {
     if (process.spoiled_by) continue;
     if (!is_baseline_of_slot.emplace(process.slot, false).second) return false;
     ++candidate_runs;
@@ -160,4 +174,4 @@ bool are_interleaved(const gate::run_set& baseline, const gate::run_set& candida
   return turns > 0 && 2 * turns >= std::min(baseline_runs, candidate_runs);
 }
 
-}  // namespace profgate::baselines
+}  // namespace profgate::gate

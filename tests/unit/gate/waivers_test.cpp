@@ -1,11 +1,11 @@
-#include "baselines/waivers.h"
+#include "gate/waivers.h"
 
 #include <gmock/gmock.h>
 
-#include "baselines/judge.h"
+#include "gate/judge.h"
 #include "made_runs.h"
 
-namespace profgate::baselines {
+namespace profgate::gate {
 namespace {
 
 using ::testing::AllOf;
@@ -22,13 +22,13 @@ waiver made_waiver(double max_ratio, const std::string& expires) {
           "w.yaml:1"};
 }
 
-gate::judgement slower_by(double ratio, const std::vector<waiver>& waivers, const std::string& date = today) {
+judgement slower_by(double ratio, const std::vector<waiver>& waivers, const std::string& date = today) {
   return judge_run_sets(made_runs(9e6, 17, 0), made_runs(9e6 * (1 + ratio), 17, 1), {}, waivers, date);
 }
 
 TEST(waivers, a_waived_regression_stays_one_and_does_not_fail) {
-  const gate::judgement judged = slower_by(0.05, {made_waiver(0.06, "2026-12-01")});
-  EXPECT_EQ(judged.stages[0].which, gate::verdict::regressed);
+  const judgement judged = slower_by(0.05, {made_waiver(0.06, "2026-12-01")});
+  EXPECT_EQ(judged.stages[0].which, verdict::regressed);
   EXPECT_THAT(*judged.stages[0].waived_by,
               AllOf(HasSubstr("ada"), HasSubstr("2026-12-01"), HasSubstr("sampler")));
   EXPECT_EQ(judged.code, core::exit_code::good);
@@ -36,7 +36,7 @@ TEST(waivers, a_waived_regression_stays_one_and_does_not_fail) {
 }
 
 TEST(waivers, more_than_was_waived_fails_and_says_so) {
-  const gate::judgement judged = slower_by(0.08, {made_waiver(0.06, "2026-12-01")});
+  const judgement judged = slower_by(0.08, {made_waiver(0.06, "2026-12-01")});
   EXPECT_EQ(judged.code, core::exit_code::judged_bad);
   EXPECT_FALSE(judged.stages[0].waived_by);
   EXPECT_THAT(judged.notices, Contains(AllOf(HasSubstr("ada"), HasSubstr("allows 6.0 %"))));
@@ -44,20 +44,20 @@ TEST(waivers, more_than_was_waived_fails_and_says_so) {
 
 TEST(waivers, hold_to_the_end_of_their_day_and_then_fail_even_where_nothing_is_slower) {
   EXPECT_EQ(slower_by(0.05, {made_waiver(0.06, "2026-11-15")}).code, core::exit_code::good);
-  const gate::judgement expired = slower_by(0, {made_waiver(0.06, "2026-11-14")});
+  const judgement expired = slower_by(0, {made_waiver(0.06, "2026-11-14")});
   EXPECT_EQ(expired.code, core::exit_code::judged_bad);
   EXPECT_THAT(expired.reason,
               AllOf(HasSubstr("waiver of ada"), HasSubstr("expired on 2026-11-14"), HasSubstr("w.yaml:1")));
-  const gate::judgement both = slower_by(0.05, {made_waiver(0.06, "2026-11-14")});
+  const judgement both = slower_by(0.05, {made_waiver(0.06, "2026-11-14")});
   EXPECT_EQ(both.code, core::exit_code::judged_bad);
-  EXPECT_EQ(both.overall, gate::verdict::regressed);
+  EXPECT_EQ(both.overall, verdict::regressed);
   EXPECT_THAT(both.notices, Contains(HasSubstr("expired on 2026-11-14")));
 }
 
 TEST(waivers, an_expired_one_fails_what_cannot_be_compared_too) {
   const std::vector<waiver> expired{made_waiver(0.06, "2026-11-14")};
-  const gate::judgement judged =
-      judged_without_runs("qwen3-0.6b.decode-b1", gate::verdict::no_baseline, "none", expired, "2026-11-15");
+  const judgement judged =
+      judged_without_runs("qwen3-0.6b.decode-b1", verdict::no_baseline, "none", expired, "2026-11-15");
   EXPECT_EQ(judged.code, core::exit_code::judged_bad);
 }
 
@@ -75,8 +75,8 @@ TEST(waivers, are_for_one_pair_and_stage) {
 }
 
 TEST(waivers, cover_what_fails_exactly) {
-  gate::run_set baseline = made_runs(9e6);
-  gate::run_set candidate = made_later(9e6);
+  run_set baseline = made_runs(9e6);
+  run_set candidate = made_later(9e6);
   baseline.structure["decode_all"] = {{{"f"}}, 16, 16, 200};
   candidate.structure["decode_all"] = {{{"g"}}, 16, 16, 200};
   judge_rules rules;
@@ -95,4 +95,4 @@ TEST(dates, are_days_of_the_calendar) {
 }
 
 }  // namespace
-}  // namespace profgate::baselines
+}  // namespace profgate::gate

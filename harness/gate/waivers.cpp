@@ -1,12 +1,10 @@
-#include "baselines/waivers.h"
+#include "gate/waivers.h"
 
 #include <fmt/format.h>
 
 #include <chrono>
 
-#include "artifacts/utc_time.h"
-
-namespace profgate::baselines {
+namespace profgate::gate {
 namespace {
 
 /// Dates of this form order as texts do.
@@ -14,11 +12,11 @@ bool is_expired(const waiver& waived, const std::string& today) {
   return waived.expires < today;
 }
 
-bool needs_waiver(const gate::stage_judgement& stage) {
-  return stage.which == gate::verdict::regressed || stage.exact.fails();
+bool needs_waiver(const stage_judgement& stage) {
+  return stage.which == verdict::regressed || stage.exact.fails();
 }
 
-void apply(const waiver& waived, gate::stage_judgement& stage, gate::judgement& judged) {
+void apply(const waiver& waived, stage_judgement& stage, judgement& judged) {
   const double slowdown = stage.numbers ? stage.numbers->slowdown_ratio : 0;
   if (slowdown > waived.max_ratio) {
     judged.notices.push_back(fmt::format("the waiver of {} for {} allows {:.1f} %, this is {:.1f} % ({})",
@@ -45,12 +43,8 @@ bool is_date(const std::string& text) {
   return date.ok();
 }
 
-std::string today_utc() {
-  return artifacts::utc_timestamp().substr(0, 10);
-}
-
-void apply_waivers(const std::vector<waiver>& waivers, const std::string& today, gate::judgement& judged) {
-  for (gate::stage_judgement& stage : judged.stages) {
+void apply_waivers(const std::vector<waiver>& waivers, const std::string& today, judgement& judged) {
+  for (stage_judgement& stage : judged.stages) {
     if (!needs_waiver(stage)) continue;
     for (const waiver& waived : waivers) {
       if (waived.pair != judged.pair || waived.stage != stage.stage || is_expired(waived, today)) continue;
@@ -59,7 +53,7 @@ void apply_waivers(const std::vector<waiver>& waivers, const std::string& today,
   }
 }
 
-void fail_expired(const std::vector<waiver>& waivers, const std::string& today, gate::judgement& judged) {
+void fail_expired(const std::vector<waiver>& waivers, const std::string& today, judgement& judged) {
   for (const waiver& waived : waivers) {
     if (waived.pair != judged.pair || !is_expired(waived, today)) continue;
     const std::string sentence = fmt::format("the waiver of {} for {} expired on {} ({}): {}", waived.owner,
@@ -76,4 +70,4 @@ void fail_expired(const std::vector<waiver>& waivers, const std::string& today, 
   }
 }
 
-}  // namespace profgate::baselines
+}  // namespace profgate::gate

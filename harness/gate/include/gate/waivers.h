@@ -5,7 +5,7 @@
 
 #include "gate/judgement.h"
 
-namespace profgate::baselines {
+namespace profgate::gate {
 
 /// Somebody answers for a slowdown, up to a size and a day.
 struct waiver {
@@ -21,15 +21,12 @@ struct waiver {
 /// Whether `text` is a day of the calendar, "YYYY-MM-DD".
 bool is_date(const std::string& text);
 
-/// Of UTC, "YYYY-MM-DD".
-std::string today_utc();
-
 /// Marks the stages whose failure is waived; a slowdown beyond max_ratio stays one, and says so.
-/// Call it before gate::conclude.
-void apply_waivers(const std::vector<waiver>& waivers, const std::string& today, gate::judgement& judged);
+/// Call it before conclude.
+void apply_waivers(const std::vector<waiver>& waivers, const std::string& today, judgement& judged);
 
 /// An expired waiver of the pair fails the gate, whatever the runs say: it was to be looked at by then.
-/// Call it after gate::conclude.
-void fail_expired(const std::vector<waiver>& waivers, const std::string& today, gate::judgement& judged);
+/// Call it after conclude.
+void fail_expired(const std::vector<waiver>& waivers, const std::string& today, judgement& judged);
 
-}  // namespace profgate::baselines
+}  // namespace profgate::gate

@@ -1,0 +1,249 @@
+#include "gate/judge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "gate/comparability.h"
+#include "gate/process_runs.h"
+
+namespace profgate::gate {
+namespace {
+
+/// Those that are configured, else those that the builds were measured for, else all that were.
+std::vector<std::string> judged_stages(const run_set& baseline, const run_set& candidate,
+                                       const std::vector<std::string>& configured) {
+  if (!configured.empty()) return configured;
+  std::vector<std::string> all;
+  for (const run_set* runs : {&candidate, &baseline}) {
+    for (const std::string& stage : runs->gated_stages.empty() ? stages_of(*runs) : runs->gated_stages) {
+      if (std::find(all.begin(), all.end(), stage) == all.end()) all.push_back(stage);
+    }
+  }
+  if (candidate.gated_stages.empty()) std::sort(all.begin(), all.end());
+  return all;
+}
+
+bool has_samples(const run_set& runs, const std::string& stage) {
+  const std::vector<std::string> stages = stages_of(runs);
+  return std::find(stages.begin(), stages.end(), stage) != stages.end();
+}
+
+exact_comparison compare_structures(const run_set& baseline, const run_set& candidate,
+                                    const std::string& stage, const judge_rules& rules, bool is_interleaved) {
+  const auto before = baseline.structure.find(stage);
+  const auto now = candidate.structure.find(stage);
+  const bool lacks_baseline = before == baseline.structure.end();
+  const bool lacks_candidate = now == candidate.structure.end();
+  exact_comparison nothing;
+  if (is_interleaved && lacks_baseline && lacks_candidate) {
+    nothing.not_compared.push_back(
+        "kernels, launches and graph nodes were not traced: that is done after a regression, or where "
+        "gate.kernels, gate.launches or gate.graph_nodes is 'fail'");
+  } else if (lacks_baseline || lacks_candidate) {
+    nothing.not_compared.push_back(
+        fmt::format("kernels and launches: there is no trace of the stage in the {}",
+                    lacks_baseline ? "baseline" : "candidate"));
+  } else if (before->second.tokens != now->second.tokens) {
+    nothing.not_compared.push_back(
+        fmt::format("kernels and launches: the baseline's trace decoded {} tokens, the candidate's {}",
+                    before->second.tokens, now->second.tokens));
+  } else {
+    return compare_exactly(before->second, now->second, rules.exact);
+  }
+  return nothing;
+}
+
+/// Exact changes that fail say so in the stage's reason, which otherwise speaks of times alone.
+void explain_exact_failure(stage_judgement& stage) {
+  if (!stage.exact.fails()) return;
+  std::vector<std::string> changes;
+  for (const exact_change& change : stage.exact.changes) {
+    if (change.fails) changes.push_back(to_text(change));
+  }
+  stage.reason = fmt::format("{}; {}", fmt::join(changes, "; "), stage.reason);
+}
+
+/// Of the traced processes that have the stage. Shares are rounded as a file keeps them, so that runs are
+/// judged alike before and after they were written.
+std::vector<traced_stage> traced_stages(const run_set& runs, const std::string& stage) {
+  std::vector<traced_stage> traces;
+  for (const auto& process : runs.traces) {
+    const auto found = process.find(stage);
+    if (found == process.end()) continue;
+    traces.push_back(found->second);
+    for (operation_sum& sum : traces.back().operations)
+      sum.exclusive_units = analysis::whole_ns(sum.exclusive_units) * units_per_ns;
+  }
+  return traces;
+}
+
+std::string why_untraced(const run_set& runs, const char* whose) {
+  return runs.untraced_because.empty() ? fmt::format("the {} has no trace of the stage", whose)
+                                       : runs.untraced_because;
+}
+
+/// A verdict stands without its cause, so whatever is wrong with the traces is only said.
+void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_judgement& judged) {
+  if (judged.which != verdict::regressed) {
+    judged.attribution_reason = nothing_to_explain;
+    return;
+  }
+  if (!times_itself(candidate)) {
+    judged.attribution_reason =
+        "the program is timed as a whole: without {mode} in its command it is not known how to trace a stage";
+    return;
+  }
+  const std::vector<traced_stage> before = traced_stages(baseline, judged.stage);
+  const std::vector<traced_stage> now = traced_stages(candidate, judged.stage);
+  if (before.empty() || now.empty()) {
+    judged.attribution_reason =
+        before.empty() ? why_untraced(baseline, "baseline") : why_untraced(candidate, "candidate");
+    return;
+  }
+  try {
+    judged.attributed =
+        attribute(before, now, judged.numbers ? std::optional(judged.numbers->difference_ns) : std::nullopt);
+  } catch (const core::bad_input& unsuitable) {
+    judged.attribution_reason = fmt::format("{}: {}", unsuitable.what(), unsuitable.remedy());
+  } catch (const std::exception& fault) {
+    judged.attribution_reason = fmt::format("the traces could not be compared: {}", fault.what());
+  }
+}
+
+stage_judgement judge_stage(const std::string& stage, const run_set& baseline, const run_set& candidate,
+                            const judge_rules& rules, bool is_interleaved) {
+  stage_judgement judged;
+  judged.stage = stage;
+  judged.in_phase = is_interleaved ? phase::screen : phase::stored;
+  judged.attribution_reason = nothing_to_explain;
+  if (!has_samples(candidate, stage)) {
+    judged.which = verdict::missing;
+    judged.reason = "the candidate has no runs of this stage";
+    return judged;
+  }
+  if (!has_samples(baseline, stage)) {
+    judged.which = verdict::new_stage;
+    judged.reason = "the baseline does not have this stage yet";
+    return judged;
+  }
+  const arm_pair runs{stage_medians_ns(baseline, stage, rules.reduction),
+                      stage_medians_ns(candidate, stage, rules.reduction)};
+  const stage_step step =
+      is_interleaved ? decide(runs, rules.interleaved, true) : decide_stored(runs, rules.stored, true);
+  judged.which = step.final_verdict.value_or(verdict::error);
+  judged.in_phase = step.in_phase;
+  judged.reason = step.reason;
+  judged.numbers = step.judged;
+  judged.detectable_ratio = step.detectable_ratio;
+  judged.exact = compare_structures(baseline, candidate, stage, rules, is_interleaved);
+  explain_exact_failure(judged);
+  explain_slowdown(baseline, candidate, judged);
+  return judged;
+}
+
+/// Those of stored numbers were discarded long ago, by whoever accepted them.
+void tell_of_discarded_runs(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                            judgement& judged) {
+  std::vector<const process_record*> discarded = discarded_processes(candidate);
+  if (judged.is_interleaved) {
+    const std::vector<const process_record*> others = discarded_processes(baseline);
+    discarded.insert(discarded.end(), others.begin(), others.end());
+  }
+  judged.discarded_runs = discarded.size();
+  std::set<std::string> spoilers;
+  for (const process_record* process : discarded) spoilers.insert(*process->spoiled_by);
+  for (const std::string& spoiler : spoilers) judged.warnings.push_back("runs were discarded: " + spoiler);
+  if (judged.is_interleaved && discarded.size() > rules.interleaved.most_repetitions) {
+    judged.warnings.push_back(fmt::format(
+        "after {} discarded runs no more were repeated: what survived was judged", discarded.size()));
+  }
+}
+
+void add_notices(const run_set& candidate, const judge_rules& rules, judgement& judged) {
+  if (judged.overall == verdict::improved) judged.notices.push_back(faster_notice);
+  if (judged.stages.empty()) return;
+  if (!judged.is_interleaved) {
+    judged.notices.push_back(fmt::format(
+        "stored numbers are of another session: only a slowdown of surely more than {:.1f} % fails",
+        100 * rules.stored.ratio));
+    return;
+  }
+  const bool is_on_gpu = !candidate.identity.device_uuid.empty();
+  if (is_on_gpu) return;
+  judged.notices.push_back("on a CPU neither clocks nor throttling nor other processes can be watched");
+  const bool is_attributed = std::any_of(judged.stages.begin(), judged.stages.end(),
+                                         [](const auto& stage) { return stage.attributed.has_value(); });
+  if (is_attributed)
+    judged.notices.push_back("on a CPU there are no kernels: the operators' ranges take their place");
+}
+
+judgement judge(const run_set& baseline, const run_set& candidate, const comparability& conditions,
+                const judge_rules& rules, const std::vector<waiver>& waivers, const std::string& today,
+                const compared_names& names, bool is_interleaved) {
+  judgement judged;
+  if (!conditions.obstacles.empty()) {
+    judged = judged_without_runs(candidate.identity.pair, verdict::not_comparable,
+                                 fmt::format("{}", fmt::join(conditions.obstacles, "; ")), waivers, today);
+  } else {
+    judged.pair = candidate.identity.pair;
+    for (const std::string& stage : judged_stages(baseline, candidate, rules.stages)) {
+      judged.stages.push_back(judge_stage(stage, baseline, candidate, rules, is_interleaved));
+    }
+    apply_waivers(waivers, today, judged);
+    conclude(judged, rules.inconclusive_fails);
+    fail_expired(waivers, today, judged);
+  }
+  judged.is_interleaved = is_interleaved;
+  judged.baseline_name = names.baseline.empty() ? commit_text(baseline.identity) : names.baseline;
+  judged.candidate_name = names.candidate.empty() ? commit_text(candidate.identity) : names.candidate;
+  judged.device_name = candidate.identity.device_name;
+  judged.warnings.insert(judged.warnings.end(), conditions.warnings.begin(), conditions.warnings.end());
+  tell_of_discarded_runs(baseline, candidate, rules, judged);
+  add_notices(candidate, rules, judged);
+  return judged;
+}
+
+}  // namespace
+
+judgement judge_stored(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                       const std::vector<waiver>& waivers, const std::string& today,
+                       const compared_names& names) {
+  return judge(baseline, candidate, compare_identities(baseline, candidate), rules, waivers, today, names,
+               false);
+}
+
+judgement judge_interleaved(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                            const std::vector<waiver>& waivers, const std::string& today,
+                            const compared_names& names) {
+  return judge(baseline, candidate, compare_arms(baseline, candidate), rules, waivers, today, names, true);
+}
+
+judgement judge_run_sets(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                         const std::vector<waiver>& waivers, const std::string& today,
+                         const compared_names& names) {
+  return are_interleaved(baseline, candidate)
+             ? judge_interleaved(baseline, candidate, rules, waivers, today, names)
+             : judge_stored(baseline, candidate, rules, waivers, today, names);
+}
+
+judgement judged_without_runs(const std::string& pair, verdict which, const std::string& reason,
+                              const std::vector<waiver>& waivers, const std::string& today) {
+  judgement judged;
+  judged.pair = pair;
+  judged.overall = which;
+  judged.code = exit_code_of(which);
+  judged.reason = reason;
+  fail_expired(waivers, today, judged);
+  return judged;
+}
+
+std::string commit_text(const build_identity& identity) {
+  const std::string commit = identity.commit.empty() ? "no commit" : identity.commit.substr(0, 7);
+  return identity.is_dirty ? "uncommitted code on " + commit : commit;
+}
+
+}  // namespace profgate::gate
