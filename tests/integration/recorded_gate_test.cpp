@@ -173,5 +173,20 @@ TEST_F(recorded_gate, waivers_let_a_regression_pass_until_they_expire) {
   EXPECT_THAT(no_date.output, AllOf(HasSubstr("waivers.yaml:5"), HasSubstr("no date")));
 }
 
+TEST_F(recorded_gate, a_run_is_judged_from_elsewhere_with_the_waivers_of_its_project) {
+  const fs::path project = m_project / "elsewhere";
+  const fs::path run = project / "tmp/stage2/ab/qwen3-0.6b.decode-b1/20261115-124615-3809cd582bc3";
+  fs::create_directories(run.parent_path());
+  fs::copy(recorded_cases / "slower-5-percent", run, fs::copy_options::recursive);
+  EXPECT_EQ(profgate({"gate", run.string()}).exit_code, 1);
+  fs::create_directories(project / "conf/baselines");
+  std::ofstream(project / "conf/baselines/waivers.yaml")
+      << "- pair: qwen3-0.6b.decode-b1\n  stage: decode_all\n  owner: ada\n  reason: the new sampler\n"
+         "  expires: 2999-12-31\n  max_ratio: 0.08\n";
+  const command_result waived = profgate({"gate", run.string()});
+  EXPECT_EQ(waived.exit_code, 0) << waived.output;
+  EXPECT_THAT(waived.output, HasSubstr("waived: ada, until 2999-12-31"));
+}
+
 }  // namespace
 }  // namespace profgate::integration

@@ -88,6 +88,9 @@ TEST_F(accepting, refuses_what_nothing_could_be_compared_with) {
   gate::run_set disturbed = made_runs(9e6);
   disturbed.processes[2].conditions.foreign_processes = {"4711 python"};
   EXPECT_THAT(refusal_of(disturbed, request()), HasSubstr("4711 python"));
+  gate::run_set disturbed_while_warming_up = made_runs(9e6);
+  disturbed_while_warming_up.processes[0].conditions.foreign_processes = {"4711 python"};
+  EXPECT_EQ(refusal_of(disturbed_while_warming_up, request()), "");
 }
 
 TEST_F(accepting, tells_the_second_of_two_who_was_first_and_loses_nothing) {

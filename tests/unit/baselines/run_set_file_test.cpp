@@ -69,6 +69,19 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_EQ(read.runs.identity.versions, everything().runs.identity.versions);
 }
 
+TEST(run_set_file, keeps_what_it_was_measured_for_and_why_it_has_no_traces) {
+  stored_run_set stored = everything();
+  EXPECT_EQ(run_set_text(stored).find("gated_stages"), std::string::npos);
+  stored.runs.gated_stages = {"prefill", "decode_all"};
+  stored.runs.untraced_because = "the collector was not found";
+  const std::string text = run_set_text(stored);
+  EXPECT_THAT(text, HasSubstr("\n  \"gated_stages\": [\"prefill\", \"decode_all\"],\n"));
+  const stored_run_set read = parse_run_set(text, "b.json");
+  EXPECT_EQ(read.runs.gated_stages, stored.runs.gated_stages);
+  EXPECT_EQ(read.runs.untraced_because, stored.runs.untraced_because);
+  EXPECT_EQ(run_set_text(read), text);
+}
+
 TEST(run_set_file, every_recorded_one_is_written_again_as_it_is) {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(PROFGATE_TEST_DATA)) {

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "gate/comparability.h"
 #include "gate/process_runs.h"
 #include "made_runs.h"
 
@@ -176,6 +177,59 @@ TEST(judging, a_program_that_does_not_time_itself_has_one_sample_a_process) {
   EXPECT_EQ(judge_stored(baseline, candidate, rules, {}, today).code, core::exit_code::not_possible);
   rules.reduction = reduction_for(candidate);
   EXPECT_EQ(judge_stored(baseline, candidate, rules, {}, today).overall, verdict::unchanged);
+}
+
+TEST(judging, what_disturbs_a_warm_up_does_not_matter) {
+  run_set baseline = made_runs(9e6, 17, 0);
+  run_set candidate = made_runs(9e6, 17, 1);
+  candidate.processes.front().conditions.foreign_processes = {"4711 python"};
+  candidate.processes.front().conditions.throttle_reasons = {"hardware_thermal_slowdown"};
+  candidate.processes.front().conditions.sm_clock_mhz = 300;
+  for (process_record* process : {&candidate.processes[5], &baseline.processes[5]})
+    process->spoiled_by = warmed_up_again;
+  const judgement judged = judge_run_sets(baseline, candidate, {}, {}, today);
+  EXPECT_EQ(judged.overall, verdict::unchanged) << judged.reason;
+  EXPECT_EQ(judged.discarded_runs, 0U);
+  EXPECT_THAT(judged.warnings, ::testing::IsEmpty());
+  EXPECT_THAT(disturbances(candidate), ::testing::IsEmpty());
+}
+
+TEST(judging, the_stages_are_those_that_were_to_be_measured_in_their_order) {
+  run_set candidate = made_runs(9e6, 17, 1);
+  candidate.gated_stages = {"prefill", "decode_all"};
+  judgement judged = judge_run_sets(made_runs(9e6, 17, 0), candidate, {}, {}, today);
+  ASSERT_EQ(judged.stages.size(), 2U);
+  EXPECT_EQ(judged.stages[0].stage, "prefill");
+  candidate.gated_stages = {"prefill", "decode_all", "vision"};
+  judged = judge_run_sets(made_runs(9e6, 17, 0), candidate, {}, {}, today);
+  EXPECT_EQ(stage_of(judged, "vision").which, verdict::missing);
+  EXPECT_EQ(judged.code, core::exit_code::judged_bad);
+}
+
+TEST(judging, arms_of_other_settings_are_judged_with_a_warning) {
+  run_set baseline = made_runs(9e6, 17, 0);
+  baseline.identity.config_sha256 = std::string(64, 'd');
+  const run_set candidate = made_runs(9e6, 17, 1);
+  const judgement judged = judge_run_sets(baseline, candidate, {}, {}, today);
+  EXPECT_EQ(judged.overall, verdict::unchanged) << judged.reason;
+  EXPECT_THAT(judged.warnings, ::testing::ElementsAre(HasSubstr("other settings")));
+  EXPECT_EQ(judge_stored(baseline, candidate, {}, {}, today).overall, verdict::not_comparable);
+}
+
+TEST(judging, says_why_arms_could_not_be_traced) {
+  run_set candidate = made_runs(9.45e6, 17, 1);
+  run_set baseline = made_runs(9e6, 17, 0);
+  baseline.untraced_because = "the baseline could not be traced: no NVTX call";
+  EXPECT_EQ(stage_of(judge_run_sets(baseline, candidate, {}, {}, today), "decode_all").attribution_reason,
+            baseline.untraced_because);
+  for (run_set* runs : {&baseline, &candidate}) {
+    for (process_record& process : runs->processes)
+      process.samples_ns = {{"process", {process.samples_ns.at("decode_all")[7]}}};
+  }
+  judge_rules rules;
+  rules.reduction = reduction_for(candidate);
+  EXPECT_THAT(stage_of(judge_run_sets(baseline, candidate, rules, {}, today), "process").attribution_reason,
+              HasSubstr("timed as a whole"));
 }
 
 }  // namespace

@@ -196,5 +196,18 @@ TEST(side_of_run_set, has_the_medians_of_its_processes_and_the_means_of_its_trac
   EXPECT_FALSE(side.stages[0].kernels_absent_reason.empty());
 }
 
+TEST(side_of_run_set, of_a_program_that_does_not_time_itself_has_times_too) {
+  run_set runs;
+  runs.identity.pair = "server.smoke";
+  for (const std::int64_t whole_ns : {999, 100, 110, 120}) {
+    process_record process;
+    process.samples_ns["process"] = {whole_ns};
+    runs.processes.push_back(process);
+  }
+  const compared_side side = side_of_run_set(runs, "baseline.json");
+  ASSERT_EQ(side.stages.size(), 1U);
+  EXPECT_EQ(*side.stages[0].figures.at("/bare/median_ns"), 110);
+}
+
 }  // namespace
 }  // namespace profgate::gate
