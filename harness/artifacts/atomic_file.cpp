@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "core/owned_fd.h"
 #include "io_error.h"
 
 namespace profgate::artifacts {
@@ -33,14 +34,14 @@ int write_and_sync(int fd, std::string_view contents) {
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view contents) {
   std::filesystem::path temporary;
-  int raw_fd = -1;
+  core::owned_fd fd;
   do {  // a process of the same number may have died here and left its temporary file
     temporary = temporary_name(path);
-    raw_fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  } while (raw_fd < 0 && errno == EEXIST);
-  if (raw_fd < 0) throw_io_error("write", path, errno);
+    fd =
+        core::owned_fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  } while (!fd.is_open() && errno == EEXIST);
+  if (!fd.is_open()) throw_io_error("write", path, errno);
 
-  unique_fd fd(raw_fd);
   int failure = write_and_sync(fd.get(), contents);
   if (::close(fd.release()) != 0 && failure == 0) failure = errno;
   if (failure == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) failure = errno;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "core/owned_fd.h"
 #include "io_error.h"
 
 namespace profgate::artifacts {
@@ -23,7 +24,7 @@ class file_lock {
   }
 
  private:
-  unique_fd m_fd;
+  core::owned_fd m_fd;
 };
 
 }  // namespace profgate::artifacts

@@ -4,9 +4,11 @@
 #include <zlib.h>
 
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/owned_fd.h"
 #include "io_error.h"
 
 namespace profgate::artifacts {
@@ -19,9 +21,9 @@ constexpr std::size_t chunk_bytes = 256 * 1024;
                         "restore it from a copy, or remove the run: its contents cannot be trusted");
 }
 
-int open_to_read(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw_io_error("read", path, errno);
+core::owned_fd open_to_read(const std::filesystem::path& path) {
+  core::owned_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) throw_io_error("read", path, errno);
   return fd;
 }
 
@@ -37,8 +39,8 @@ std::size_t read_chunk(int fd, std::vector<char>& buffer, const std::filesystem:
 /// zlib's own file, closed at the end of the scope.
 class gzip_file {
  public:
-  gzip_file(int owned_fd, const char* mode) : m_file(gzdopen(owned_fd, mode)) {
-    if (m_file == nullptr) ::close(owned_fd);
+  gzip_file(core::owned_fd fd, const char* mode) : m_file(gzdopen(fd.get(), mode)) {
+    if (m_file != nullptr) fd.release();  // zlib closes it
   }
   ~gzip_file() { close(); }
   gzip_file(const gzip_file&) = delete;
@@ -71,12 +73,13 @@ void read_gzip(const std::filesystem::path& path, const std::function<bool(std::
 }
 
 void write_gzip(const std::filesystem::path& source, const std::filesystem::path& target) {
-  const unique_fd input(open_to_read(source));
-  const unique_fd output(::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (output.get() < 0) throw_io_error("write", target, errno);
-  const int zlib_fd = ::fcntl(output.get(), F_DUPFD_CLOEXEC, 0);
-  if (zlib_fd < 0) throw_io_error("write", target, errno);
-  gzip_file file(zlib_fd, "wb6");
+  const core::owned_fd input = open_to_read(source);
+  const core::owned_fd output(
+      ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!output.is_open()) throw_io_error("write", target, errno);
+  core::owned_fd zlib_fd(::fcntl(output.get(), F_DUPFD_CLOEXEC, 0));
+  if (!zlib_fd.is_open()) throw_io_error("write", target, errno);
+  gzip_file file(std::move(zlib_fd), "wb6");
   if (file.get() == nullptr) throw_io_error("write", target, ENOMEM);
   std::vector<char> buffer(chunk_bytes);
   errno = 0;
@@ -90,7 +93,7 @@ void write_gzip(const std::filesystem::path& source, const std::filesystem::path
 }
 
 bool gzip_holds(const std::filesystem::path& compressed, const std::filesystem::path& original) {
-  const unique_fd input(open_to_read(original));
+  const core::owned_fd input = open_to_read(original);
   std::vector<char> buffer(chunk_bytes);
   std::string pending;  // read from the original, not yet compared
   bool same = true;

@@ -11,6 +11,7 @@
 #include "artifacts/sha256.h"
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/owned_fd.h"
 #include "io_error.h"
 
 namespace profgate::artifacts {
@@ -83,8 +84,8 @@ std::string scope_name(hash_scope scope) {
 }
 
 input_file describe_input(const fs::path& path, bool full) {
-  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) throw_io_error("read", path, errno);
+  const core::owned_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) throw_io_error("read", path, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) throw_io_error("read", path, errno);
   if (!S_ISREG(info.st_mode)) throw_io_error("read", path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);

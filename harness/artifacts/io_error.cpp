@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/owned_fd.h"
 
 namespace profgate::artifacts {
 
@@ -44,9 +45,9 @@ void throw_io_error(const std::string& action, const std::filesystem::path& path
 }
 
 void sync_folder(const std::filesystem::path& folder) {
-  const unique_fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const core::owned_fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems cannot sync a folder; the rename has happened all the same.
-  if (fd.get() >= 0) static_cast<void>(::fsync(fd.get()));
+  if (fd.is_open()) static_cast<void>(::fsync(fd.get()));
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
 
@@ -21,28 +19,6 @@ auto with_io_errors(const std::string& action, Call call) {
     throw_io_error(action, failure.path1(), failure.code().value());
   }
 }
-
-/// Closes a file descriptor at the end of its scope.
-class unique_fd {
- public:
-  explicit unique_fd(int fd) : m_fd(fd) {}
-  ~unique_fd() { reset(); }
-  unique_fd(const unique_fd&) = delete;
-  unique_fd& operator=(const unique_fd&) = delete;
-  int get() const { return m_fd; }
-  int release() {
-    const int fd = m_fd;
-    m_fd = -1;
-    return fd;
-  }
-  void reset() {
-    if (m_fd >= 0) ::close(m_fd);
-    m_fd = -1;
-  }
-
- private:
-  int m_fd;
-};
 
 /// Makes a rename or unlink inside `folder` durable.
 void sync_folder(const std::filesystem::path& folder);

@@ -7,6 +7,7 @@
 
 #include "artifacts/atomic_file.h"
 #include "core/error.h"
+#include "core/owned_fd.h"
 #include "core/units.h"
 #include "gzip.h"
 #include "io_error.h"
@@ -38,8 +39,8 @@ std::string read_compressed(const std::filesystem::path& path, std::uint64_t max
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) {
+  const core::owned_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) {
     const int failure = errno;
     if (failure == ENOENT && file_exists(path)) {
       return read_compressed(compressed_name(path), max_bytes);

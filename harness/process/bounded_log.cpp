@@ -20,7 +20,8 @@ bounded_log::bounded_log(const std::filesystem::path& file, bool append, std::ui
     : m_file(file), m_tail_capacity(std::min(max_bytes / 2, max_kept_tail_bytes)) {
   m_head_left = max_bytes - m_tail_capacity;
   if (file.empty()) return;
-  m_fd = owned_fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666));
+  m_fd = core::owned_fd(
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666));
   if (!m_fd.is_open()) {
     throw core::step_failure(fmt::format("cannot create the log {}: {}", file.string(), std::strerror(errno)),
                              "make its directory exist and writable, on a disk with room");

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "owned_fd.h"
+#include "core/owned_fd.h"
 
 namespace profgate::process {
 
@@ -29,7 +29,7 @@ class bounded_log {
   void keep_in_tail(std::string_view bytes);
 
   std::filesystem::path m_file;
-  owned_fd m_fd;
+  core::owned_fd m_fd;
   std::uint64_t m_head_left = 0;
   std::uint64_t m_tail_capacity = 0;
   std::string m_tail;                ///< a ring once it has reached m_tail_capacity

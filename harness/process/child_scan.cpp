@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/owned_fd.h"
+
 namespace profgate::process {
 namespace {
 
@@ -35,11 +37,8 @@ ssize_t read_stat(int proc_fd, const char* name, char* buffer, std::size_t size)
   if (length + std::strlen(suffix) + 1 > path.size()) return -1;
   std::memcpy(path.data(), name, length);
   std::memcpy(path.data() + length, suffix, std::strlen(suffix) + 1);
-  const int fd = ::openat(proc_fd, path.data(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  const ssize_t count = ::read(fd, buffer, size);
-  ::close(fd);
-  return count;
+  const core::owned_fd fd(::openat(proc_fd, path.data(), O_RDONLY | O_CLOEXEC));
+  return fd.is_open() ? ::read(fd.get(), buffer, size) : -1;
 }
 
 }  // namespace
@@ -64,11 +63,11 @@ bool parse_stat_line(const char* text, std::size_t length, stat_line& parsed) {
 }
 
 void for_each_child(pid_t parent, void (*visit)(const child_entry&, void* context), void* context) {
-  const int proc_fd = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (proc_fd < 0) return;
+  const core::owned_fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!proc.is_open()) return;
   alignas(directory_record) std::array<char, 32768> records;
   for (;;) {
-    const long filled = ::syscall(SYS_getdents64, proc_fd, records.data(), records.size());
+    const long filled = ::syscall(SYS_getdents64, proc.get(), records.data(), records.size());
     if (filled <= 0) break;
     for (long at = 0; at < filled;) {
       directory_record record{};
@@ -79,7 +78,7 @@ void for_each_child(pid_t parent, void (*visit)(const child_entry&, void* contex
       child.pid = parse_pid(name);
       if (child.pid == 0) continue;
       std::array<char, 256> text;  // pid, name, state and ppid come first and are far shorter
-      const ssize_t length = read_stat(proc_fd, name, text.data(), text.size());
+      const ssize_t length = read_stat(proc.get(), name, text.data(), text.size());
       stat_line line;
       if (length <= 0 || !parse_stat_line(text.data(), static_cast<std::size_t>(length), line)) continue;
       if (line.parent != parent || line.state == 'Z' || line.state == 'X') continue;
@@ -87,7 +86,6 @@ void for_each_child(pid_t parent, void (*visit)(const child_entry&, void* contex
       visit(child, context);
     }
   }
-  ::close(proc_fd);
 }
 
 }  // namespace profgate::process

@@ -26,15 +26,15 @@ constexpr int output_pipe_bytes = 1 << 20;
 }
 
 /// Moves a descriptor away from 0, 1 and 2, which the child gets new ones for.
-owned_fd above_stdio(int fd) {
-  owned_fd original(fd);
+core::owned_fd above_stdio(int fd) {
+  core::owned_fd original(fd);
   if (fd < 0 || fd >= first_free_fd) return original;
-  return owned_fd(::fcntl(fd, F_DUPFD_CLOEXEC, first_free_fd));
+  return core::owned_fd(::fcntl(fd, F_DUPFD_CLOEXEC, first_free_fd));
 }
 
 struct pipe_ends {
-  owned_fd read;
-  owned_fd write;
+  core::owned_fd read;
+  core::owned_fd write;
 };
 
 pipe_ends take_ends(const std::array<int, 2>& fds, const std::string& program) {
@@ -98,7 +98,7 @@ pid_t fork_without_signals() {
 }  // namespace
 
 supervised_child::supervised_child(const prepared_command& prepared, const run_options& options) {
-  const owned_fd null_device = above_stdio(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const core::owned_fd null_device = above_stdio(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null_device.is_open()) throw_no_resources("/dev/null", prepared.program, errno);
   pipe_ends report = make_pipe(prepared.program);
   pipe_ends control = make_control_channel(prepared.program);

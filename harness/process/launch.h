@@ -2,7 +2,7 @@
 
 #include <sys/types.h>
 
-#include "owned_fd.h"
+#include "core/owned_fd.h"
 #include "prepare.h"
 #include "process/runner.h"
 #include "supervisor.h"
@@ -28,10 +28,10 @@ class supervised_child {
  private:
   void send(char request);
 
-  owned_fd m_control;
-  owned_fd m_report;
-  owned_fd m_output;
-  owned_fd m_captured;
+  core::owned_fd m_control;
+  core::owned_fd m_report;
+  core::owned_fd m_output;
+  core::owned_fd m_captured;
   pid_t m_supervisor = -1;
 };
 

@@ -4,9 +4,10 @@
 
 #include <utility>
 
-namespace profgate::process {
+namespace profgate::core {
 
-/// Closes the descriptor it holds.
+/// Closes the descriptor it holds. Programs under workloads/ and the collector close theirs by hand: neither
+/// may include the harness.
 class owned_fd {
  public:
   owned_fd() = default;
@@ -23,6 +24,8 @@ class owned_fd {
 
   int get() const { return m_fd; }
   bool is_open() const { return m_fd >= 0; }
+  /// The caller closes it.
+  int release() { return std::exchange(m_fd, -1); }
   void reset() {
     if (m_fd >= 0) ::close(std::exchange(m_fd, -1));
   }
@@ -31,4 +34,4 @@ class owned_fd {
   int m_fd = -1;
 };
 
-}  // namespace profgate::process
+}  // namespace profgate::core
