@@ -16,8 +16,8 @@
 #include "cmake_cache.h"
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/file_lock.h"
 #include "process/runner.h"
-#include "profilers/machine_lock.h"
 
 namespace profgate::ab {
 namespace fs = std::filesystem;
@@ -78,9 +78,11 @@ class builder {
   baseline_build provide() {
     find_commit();
     fs::create_directories(m_home);
-    const profilers::machine_lock only_one(m_home / ".lock", longest_wait_ms, [&](const std::string& holder) {
-      say("waits for " + holder + ", which builds the same baseline");
-    });
+    const core::file_lock only_one = core::file_lock::among_users(
+        m_home / ".lock",
+        {longest_wait_ms,
+         [&](const std::string& holder) { say("waits for " + holder + ", which builds the same baseline"); },
+         "the baseline's build folder", "wait until it is done, or end that process"});
     check_out();
     read_settings();
     const fs::path marker = m_build / "profgate-built.txt";

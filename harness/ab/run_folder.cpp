@@ -1,13 +1,8 @@
 #include "run_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "artifacts/atomic_file.h"
 #include "artifacts/utc_time.h"
@@ -30,9 +25,18 @@ void tell(const std::function<void(const std::string&)>& say, const std::string&
 }
 
 /// One for all comparisons of a pair: two at once would disturb each other, whatever they compare.
-fs::path lock_file(const fs::path& parent) {
+core::file_lock lock_pair(const fs::path& parent) {
   fs::create_directories(parent);
-  return parent / ".lock";
+  const fs::path file = parent / ".lock";
+  std::optional<core::file_lock> lock;
+  try {
+    lock = core::file_lock::try_file(file);
+  } catch (const fs::filesystem_error& problem) {
+    fail_on(file, problem.code().message());
+  }
+  if (lock) return std::move(*lock);
+  throw core::bad_input(fmt::format("another profgate compares builds of this pair ({})", file.string()),
+                        "wait until it is done: two at once would disturb each other");
 }
 
 /// "20261115-124615-3809cd582bc3", perhaps with an ending.
@@ -58,24 +62,9 @@ void remove_oldest(const fs::path& parent) {
 
 }  // namespace
 
-held_lock::held_lock(const fs::path& file)
-    : m_descriptor(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-  if (m_descriptor < 0) fail_on(file, std::strerror(errno));
-  if (flock(m_descriptor, LOCK_EX | LOCK_NB) == 0) return;
-  const int reason = errno;
-  close(m_descriptor);
-  if (reason != EWOULDBLOCK) fail_on(file, std::strerror(reason));
-  throw core::bad_input(fmt::format("another profgate compares builds of this pair ({})", file.string()),
-                        "wait until it is done: two at once would disturb each other");
-}
-
-held_lock::~held_lock() {
-  close(m_descriptor);
-}
-
 run_folder::run_folder(const fs::path& parent, const plan_record& plan,
                        const std::function<void(const std::string&)>& say) try
-    : m_parent(parent), m_path(parent / plan.id), m_id(plan.id), m_lock(lock_file(parent)) {
+    : m_parent(parent), m_path(parent / plan.id), m_id(plan.id), m_lock(lock_pair(parent)) {
   take_up(plan, say);
 } catch (const fs::filesystem_error& problem) {
   fail_on(parent, problem.code().message());

@@ -6,22 +6,10 @@
 #include <string>
 
 #include "ab/next_step.h"
+#include "core/file_lock.h"
 #include "run_json.h"
 
 namespace profgate::ab {
-
-/// A file that is locked as long as this object lives; the kernel drops the lock with the process as well.
-class held_lock {
- public:
-  /// bad_input where somebody else holds it.
-  explicit held_lock(const std::filesystem::path& file);
-  ~held_lock();
-  held_lock(const held_lock&) = delete;
-  held_lock& operator=(const held_lock&) = delete;
-
- private:
-  int m_descriptor;
-};
 
 /// A comparison on disk: <folder>/<id>/ with plan.json, runs/NNN-<arm>.json, logs/ and traces/. One process
 /// at a time holds it; a finished one is renamed, so that the next comparison of the same builds starts anew.
@@ -54,7 +42,7 @@ class run_folder {
   std::filesystem::path m_path;
   std::string m_id;
   comparison_state m_state;
-  held_lock m_lock;
+  core::file_lock m_lock;
 };
 
 }  // namespace profgate::ab

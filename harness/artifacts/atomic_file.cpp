@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "artifacts/io_error.h"
 #include "core/owned_fd.h"
-#include "io_error.h"
 
 namespace profgate::artifacts {
 namespace {

@@ -6,12 +6,12 @@
 #include <map>
 
 #include "artifacts/disk.h"
+#include "artifacts/io_error.h"
 #include "artifacts/run_id.h"
 #include "artifacts/run_list.h"
 #include "artifacts/run_store.h"
 #include "artifacts/status.h"
 #include "core/error.h"
-#include "io_error.h"
 
 namespace profgate::artifacts {
 

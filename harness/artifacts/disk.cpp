@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "artifacts/io_error.h"
 #include "core/units.h"
-#include "io_error.h"
 
 namespace profgate::artifacts {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "artifacts/io_error.h"
 #include "core/error.h"
 #include "core/owned_fd.h"
-#include "io_error.h"
 
 namespace profgate::artifacts {
 namespace {

@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <utility>
 
+#include "artifacts/io_error.h"
 #include "artifacts/sha256.h"
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/owned_fd.h"
-#include "io_error.h"
 
 namespace profgate::artifacts {
 

@@ -1,4 +1,4 @@
-#include "io_error.h"
+#include "artifacts/io_error.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -6,11 +6,11 @@
 #include <cerrno>
 
 #include "artifacts/atomic_file.h"
+#include "artifacts/io_error.h"
 #include "core/error.h"
 #include "core/owned_fd.h"
 #include "core/units.h"
 #include "gzip.h"
-#include "io_error.h"
 
 namespace profgate::artifacts {
 namespace {

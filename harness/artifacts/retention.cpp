@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "artifacts/disk.h"
+#include "artifacts/io_error.h"
 #include "artifacts/run_list.h"
 #include "artifacts/run_store.h"
 #include "artifacts/status.h"
-#include "file_lock.h"
+#include "core/file_lock.h"
 #include "gzip.h"
 
 namespace profgate::artifacts {
@@ -112,7 +113,8 @@ retention_result apply_retention(const fs::path& stage2_dir, const std::vector<c
   if (plan.empty()) return result;
   with_io_errors("create the folder", [&] { fs::create_directories(stage2_dir / ".current"); });
   // Two prunes at once would write the same temporary file.
-  const file_lock lock(stage2_dir / ".current" / "retention.lock");
+  const core::file_lock lock = with_io_errors(
+      "lock", [&] { return core::file_lock::of_file(stage2_dir / ".current" / "retention.lock"); });
   for (const compression& item : plan) {
     // It may have been cleaned away, or taken up again, since it was planned.
     if (!read_run(item.run_directory) || has_running_step(item.run_directory)) continue;

@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "artifacts/atomic_file.h"
+#include "artifacts/io_error.h"
 #include "artifacts/run_id.h"
 #include "artifacts/run_list.h"
 #include "core/error.h"
-#include "file_lock.h"
+#include "core/file_lock.h"
 #include "owner_json.h"
 
 namespace profgate::artifacts {
@@ -26,6 +27,12 @@ void make_folder(const fs::path& path) {
   std::error_code failure;
   fs::create_directories(path, failure);
   if (failure) throw_io_error("create the folder", path, failure.value());
+}
+
+/// Held while a pair's claim is read and written.
+core::file_lock lock_claims(const fs::path& stage2_dir, const std::string& pair) {
+  return with_io_errors(
+      "lock", [&] { return core::file_lock::of_file(stage2_dir / claims_folder / (pair + ".lock")); });
 }
 
 /// Makes a directory that was not there before, whoever else tries at the same moment.
@@ -56,7 +63,7 @@ fs::path run_store::claim(const std::string& pair, const process_owner& owner,
                           utc_clock::time_point now) const {
   require_valid_pair(pair);
   make_folder(m_stage2_dir / claims_folder);
-  const file_lock lock(m_stage2_dir / claims_folder / (pair + ".lock"));
+  const core::file_lock lock = lock_claims(m_stage2_dir, pair);
   const std::optional<current_run> before = current(pair);
   if (before && !before->released && before->owner != owner && is_alive(before->owner)) {
     throw core::bad_input(
@@ -95,7 +102,7 @@ fs::path run_store::open_current(const std::string& pair, const process_owner& o
 
 bool run_store::release(const std::string& pair, const process_owner& owner) const {
   if (!file_exists(record_path(pair))) return false;
-  const file_lock lock(m_stage2_dir / claims_folder / (pair + ".lock"));
+  const core::file_lock lock = lock_claims(m_stage2_dir, pair);
   std::optional<current_run> run = current(pair);
   if (!run || run->released || run->owner != owner) return false;
   run->released = true;

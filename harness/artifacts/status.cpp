@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "artifacts/atomic_file.h"
+#include "artifacts/io_error.h"
 #include "artifacts/redact.h"
 #include "artifacts/utc_time.h"
 #include "core/error.h"
-#include "io_error.h"
 #include "owner_json.h"
 
 namespace profgate::artifacts {

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 
-#include "artifacts/folder_lock.h"
+#include "artifacts/io_error.h"
 #include "artifacts/utc_time.h"
 #include "baselines/baseline_store.h"
 #include "core/error.h"
+#include "core/file_lock.h"
 #include "gate/comparability.h"
 #include "gate/process_runs.h"
 
@@ -86,7 +87,8 @@ accepted_baseline accept_baseline(stored_run_set candidate, const accept_request
 
   std::error_code failed;
   fs::create_directories(request.baselines_dir, failed);  // the lock names what is wrong with it
-  const artifacts::folder_lock lock(request.baselines_dir);
+  const core::file_lock lock = artifacts::with_io_errors(
+      "lock the folder", [&] { return core::file_lock::of_folder(request.baselines_dir); });
   const fs::path file = request.baselines_dir / baseline_name(identity);
   const std::optional<stored_run_set> previous = find_baseline(request.baselines_dir, identity);
   const std::string found = previous ? previous->content_sha256 : std::string();

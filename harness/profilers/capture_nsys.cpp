@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file_lock.h"
 #include "embedded_run.h"
 #include "parsers/timeline.h"
 #include "profilers/capture.h"
-#include "profilers/machine_lock.h"
 #include "range_check.h"
 
 namespace profgate::profilers {
@@ -225,9 +225,13 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
   capture_result result;
   result.tool = "nsys";
   result.version = nsys.version;
-  const machine_lock lock(request.lock_file, request.max_lock_wait_ms, [&](const std::string& holder) {
-    if (request.say) request.say(fmt::format("waiting for nsys, in use by {}", holder));
-  });
+  const core::file_lock lock = core::file_lock::among_users(
+      request.lock_file,
+      {request.max_lock_wait_ms,
+       [&](const std::string& holder) {
+         if (request.say) request.say(fmt::format("waiting for nsys, in use by {}", holder));
+       },
+       "nsys", "wait until it is done (two nsys at once break each other), or end that process"});
   if (!request.is_gated || request.ranges.empty()) {
     nsys_session(request, nsys, run, result, "run").record(std::nullopt, request.ranges);
     return result;
