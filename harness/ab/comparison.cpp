@@ -51,7 +51,7 @@ plan_record plan_of(const surroundings& where, const arm_build& baseline, const 
   plan.config_sha256 = config_sha256(gate_config(candidate.config));
   plan.seed = static_cast<std::uint64_t>(candidate.config.integer("gate.seed"));
   plan.boot_id = boot_id();
-  if (gpu) plan.gpu_uuid = gpu->uuid.value().value_or("");
+  if (gpu) plan.gpu_uuid = gpu->uuid.value_or("");
   plan.created_utc = artifacts::utc_timestamp();
   const std::string settings =
       gate_config(baseline.config).hash() + "\n" + gate_config(candidate.config).hash();
@@ -65,9 +65,8 @@ plan_record plan_of(const surroundings& where, const arm_build& baseline, const 
 void add_driver(const std::optional<artifacts::gpu_device>& gpu, gate::build_identity& identity) {
   if (!gpu) return;
   const artifacts::gpu_facts facts = artifacts::gather_gpu_facts();
-  if (facts.driver_version.value()) identity.versions["driver"] = *facts.driver_version.value();
-  if (facts.cuda_driver_version.value())
-    identity.versions["cuda_driver"] = *facts.cuda_driver_version.value();
+  if (facts.driver_version) identity.versions["driver"] = *facts.driver_version;
+  if (facts.cuda_driver_version) identity.versions["cuda_driver"] = *facts.cuda_driver_version;
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ void add_reasons(const std::vector<std::string>& reasons, std::set<std::string>&
 void add_state(const std::optional<artifacts::gpu_device>& device, std::set<std::string>& reasons,
                std::set<std::string>& foreign) {
   if (!device) return;
-  if (device->throttle_reasons.value()) add_reasons(*device->throttle_reasons.value(), reasons);
-  if (!device->processes.value()) return;
-  for (const artifacts::gpu_process& process : *device->processes.value()) {
-    foreign.insert(fmt::format("{} {}", process.pid, process.name.value().value_or("(no name)")));
+  if (device->throttle_reasons) add_reasons(*device->throttle_reasons, reasons);
+  if (!device->processes) return;
+  for (const artifacts::gpu_process& process : *device->processes) {
+    foreign.insert(fmt::format("{} {}", process.pid, process.name.value_or("(no name)")));
   }
 }
 
@@ -37,15 +37,15 @@ void add_state(const std::optional<artifacts::gpu_device>& device, std::set<std:
 
 std::optional<artifacts::gpu_device> chosen_gpu(const artifacts::gpu_facts& facts,
                                                 const std::string& visible_devices) {
-  if (!facts.devices.value() || facts.devices.value()->empty()) return std::nullopt;
-  const std::vector<artifacts::gpu_device>& devices = *facts.devices.value();
+  if (!facts.devices || facts.devices->empty()) return std::nullopt;
+  const std::vector<artifacts::gpu_device>& devices = *facts.devices;
   const std::string first = visible_devices.substr(0, visible_devices.find(','));
   if (first.empty()) return devices.front();
   std::int64_t index = -1;
   const auto parsed = std::from_chars(first.data(), first.data() + first.size(), index);
   const bool is_index = parsed.ptr == first.data() + first.size() && parsed.ec == std::errc{};
   for (const artifacts::gpu_device& device : devices) {
-    if (is_index ? device.index == index : device.uuid.value().value_or("").starts_with(first)) return device;
+    if (is_index ? device.index == index : device.uuid.value_or("").starts_with(first)) return device;
   }
   return std::nullopt;
 }
@@ -72,8 +72,8 @@ gate::run_conditions conditions_of(const std::optional<artifacts::gpu_device>& b
     if (seen.temperature_c) conditions.temperature_c = seen.temperature_c->median;
     if (seen.power_w) conditions.power_w = seen.power_w->median;
   }
-  if (!conditions.temperature_c && after && after->temperature_c.value())
-    conditions.temperature_c = static_cast<double>(*after->temperature_c.value());
+  if (!conditions.temperature_c && after && after->temperature_c)
+    conditions.temperature_c = static_cast<double>(*after->temperature_c);
   conditions.throttle_reasons.assign(reasons.begin(), reasons.end());
   conditions.foreign_processes.assign(foreign.begin(), foreign.end());
   return conditions;

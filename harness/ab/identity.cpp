@@ -34,18 +34,18 @@ gate::build_identity identity_of(const surroundings& where, const arm_build& bui
   identity.model = where.model;
   identity.config_sha256 = config_sha256(of_gate);
   if (gpu) {
-    identity.device_name = gpu->name.value().value_or("a GPU without a name");
-    identity.multiprocessors = gpu->multiprocessor_count.value().value_or(0);
-    identity.device_uuid = gpu->uuid.value().value_or("");
+    identity.device_name = gpu->name.value_or("a GPU without a name");
+    identity.multiprocessors = gpu->multiprocessor_count.value_or(0);
+    identity.device_uuid = gpu->uuid.value_or("");
   } else {
-    identity.device_name = device_name.empty() ? host.cpu_model.value().value_or("CPU") : device_name;
-    identity.multiprocessors = host.cpus_usable_count.value().value_or(0);
+    identity.device_name = device_name.empty() ? host.cpu_model.value_or("CPU") : device_name;
+    identity.multiprocessors = host.cpus_usable_count.value_or(0);
   }
   identity.commit = build.commit;
   identity.is_dirty = build.is_dirty;
   identity.profgate_version = where.profgate_version;
   identity.versions = build.versions;
-  identity.host = host.host_name.value().value_or("");
+  identity.host = host.host_name.value_or("");
   identity.boot_id = boot_id();
   return identity;
 }

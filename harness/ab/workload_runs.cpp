@@ -38,7 +38,7 @@ process::run_options options_of(const surroundings& where, const arm_build& buil
 }
 
 bool has_processes(const std::optional<artifacts::gpu_device>& gpu) {
-  return gpu && gpu->processes.value() && !gpu->processes.value()->empty();
+  return gpu && gpu->processes && !gpu->processes->empty();
 }
 
 /// The driver may list a process for a moment after its end: who is still there later is somebody else.

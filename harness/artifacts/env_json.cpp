@@ -19,9 +19,9 @@ void put_reason(ordered_json& object, const std::string& key, const std::string&
 }
 
 template <class T>
-void put(ordered_json& object, const std::string& key, const known<T>& fact) {
-  if (fact.value()) {
-    object[key] = *fact.value();
+void put(ordered_json& object, const std::string& key, const core::measured<T>& fact) {
+  if (fact) {
+    object[key] = *fact;
   } else {
     put_reason(object, key, fact.reason());
   }
@@ -69,12 +69,12 @@ ordered_json device_json(const gpu_device& device) {
   put(object, "power_w", device.power_w);
   put(object, "power_limit_w", device.power_limit_w);
   put(object, "throttle_reasons", device.throttle_reasons);
-  if (!device.processes.value()) {
+  if (!device.processes) {
     put_reason(object, "processes", device.processes.reason());
     return object;
   }
   object["processes"] = ordered_json::array();
-  for (const gpu_process& process : *device.processes.value()) {
+  for (const gpu_process& process : *device.processes) {
     ordered_json entry = ordered_json::object();
     entry["pid"] = process.pid;
     put(entry, "name", process.name);
@@ -89,12 +89,12 @@ ordered_json gpu_json(const gpu_facts& gpu) {
   put_text(object, "taken_utc", gpu.taken_utc);
   put(object, "driver_version", gpu.driver_version);
   put(object, "cuda_driver_version", gpu.cuda_driver_version);
-  if (!gpu.devices.value()) {
+  if (!gpu.devices) {
     put_reason(object, "devices", gpu.devices.reason());
     return object;
   }
   object["devices"] = ordered_json::array();
-  for (const gpu_device& device : *gpu.devices.value()) object["devices"].push_back(device_json(device));
+  for (const gpu_device& device : *gpu.devices) object["devices"].push_back(device_json(device));
   return object;
 }
 
@@ -116,7 +116,7 @@ ordered_json build_json(const build_facts& build) {
   return object;
 }
 
-ordered_json versions_json(const std::map<std::string, known<std::string>>& versions) {
+ordered_json versions_json(const std::map<std::string, core::measured<std::string>>& versions) {
   ordered_json object = ordered_json::object();
   for (const auto& [name, version] : versions) put(object, name, version);
   return object;

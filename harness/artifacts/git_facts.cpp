@@ -15,15 +15,15 @@ git_facts gather_git_facts(const std::filesystem::path& project_dir, const comma
       "git gave no answer for " + project_dir.string() +
       ": it is not installed, the folder is no repository, or it belongs to another user";
   const auto first_line = [&](const std::optional<std::string>& output) {
-    if (!output || output->empty()) return known<std::string>::absent(failed);
-    return known<std::string>(output->substr(0, output->find('\n')));
+    if (!output || output->empty()) return core::measured<std::string>::absent(failed);
+    return core::measured<std::string>(output->substr(0, output->find('\n')));
   };
 
   git_facts facts;
   facts.commit = first_line(git({"rev-parse", "--verify", "HEAD"}));
   facts.branch = first_line(git({"rev-parse", "--abbrev-ref", "HEAD"}));
-  if (facts.branch.value() == "HEAD") {
-    facts.branch = known<std::string>::absent("a commit is checked out, not a branch");
+  if (facts.branch.value_or("") == "HEAD") {
+    facts.branch = core::measured<std::string>::absent("a commit is checked out, not a branch");
   }
   const std::optional<std::string> changes = git({"status", "--porcelain"});
   if (changes) {
@@ -31,8 +31,8 @@ git_facts gather_git_facts(const std::filesystem::path& project_dir, const comma
     facts.changed_files_count = count;
     facts.dirty = count > 0;
   } else {
-    facts.changed_files_count = known<std::int64_t>::absent(failed);
-    facts.dirty = known<bool>::absent(failed);
+    facts.changed_files_count = core::measured<std::int64_t>::absent(failed);
+    facts.dirty = core::measured<bool>::absent(failed);
   }
   return facts;
 }

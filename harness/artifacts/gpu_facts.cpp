@@ -14,40 +14,40 @@ namespace {
 
 /// Calls one function of NVML that fills `out`; the reason where the function is missing or fails.
 template <class Out, class Function, class... Arguments>
-known<Out> ask(const nvml::library& api, Function function, Arguments... arguments) {
-  if (function == nullptr) return known<Out>::absent("this driver's NVML does not offer it");
+core::measured<Out> ask(const nvml::library& api, Function function, Arguments... arguments) {
+  if (function == nullptr) return core::measured<Out>::absent("this driver's NVML does not offer it");
   Out out{};
   const int result = function(arguments..., &out);
-  if (result != nvml::success) return known<Out>::absent("NVML: " + api.error_text(result));
+  if (result != nvml::success) return core::measured<Out>::absent("NVML: " + api.error_text(result));
   return out;
 }
 
 template <class Function, class... Arguments>
-known<std::string> ask_text(const nvml::library& api, Function function, Arguments... arguments) {
-  if (function == nullptr) return known<std::string>::absent("this driver's NVML does not offer it");
+core::measured<std::string> ask_text(const nvml::library& api, Function function, Arguments... arguments) {
+  if (function == nullptr) return core::measured<std::string>::absent("this driver's NVML does not offer it");
   std::array<char, 256> text{};
   const int result = function(arguments..., text.data(), static_cast<unsigned>(text.size() - 1));
-  if (result != nvml::success) return known<std::string>::absent("NVML: " + api.error_text(result));
+  if (result != nvml::success) return core::measured<std::string>::absent("NVML: " + api.error_text(result));
   return std::string(text.data());
 }
 
-/// Turns a known A into a known B by `convert`; the reason passes through.
+/// Turns a measured A into a measured B by `convert`; the reason passes through.
 template <class B, class A, class Convert>
-known<B> convert_known(const known<A>& from, Convert convert) {
-  if (!from.value()) return known<B>::absent(from.reason());
-  return B(convert(*from.value()));
+core::measured<B> convert_measured(const core::measured<A>& from, Convert convert) {
+  if (!from) return core::measured<B>::absent(from.reason());
+  return B(convert(*from));
 }
 
-known<std::int64_t> as_integer(const known<unsigned>& from) {
-  return convert_known<std::int64_t>(from, [](unsigned value) { return std::int64_t{value}; });
+core::measured<std::int64_t> as_integer(const core::measured<unsigned>& from) {
+  return convert_measured<std::int64_t>(from, [](unsigned value) { return std::int64_t{value}; });
 }
 
-known<double> milliwatts_as_watts(const known<unsigned>& from) {
-  return convert_known<double>(from, [](unsigned milliwatts) { return milliwatts / 1000.0; });
+core::measured<double> milliwatts_as_watts(const core::measured<unsigned>& from) {
+  return convert_measured<double>(from, [](unsigned milliwatts) { return milliwatts / 1000.0; });
 }
 
-known<std::vector<gpu_process>> processes_on(const nvml::library& api, nvml::device device) {
-  using result_type = known<std::vector<gpu_process>>;
+core::measured<std::vector<gpu_process>> processes_on(const nvml::library& api, nvml::device device) {
+  using result_type = core::measured<std::vector<gpu_process>>;
   if (api.compute_processes == nullptr) return result_type::absent("this driver's NVML does not offer it");
   std::vector<nvml::process_info> found(64);
   unsigned count = 0;
@@ -65,7 +65,8 @@ known<std::vector<gpu_process>> processes_on(const nvml::library& api, nvml::dev
     process.pid = found[i].pid;
     process.name = ask_text(api, api.process_name, found[i].pid);
     if (found[i].used_bytes == std::numeric_limits<unsigned long long>::max()) {
-      process.memory_bytes = known<std::int64_t>::absent("the driver does not tell (another container?)");
+      process.memory_bytes =
+          core::measured<std::int64_t>::absent("the driver does not tell (another container?)");
     } else {
       process.memory_bytes = static_cast<std::int64_t>(found[i].used_bytes);
     }
@@ -80,21 +81,21 @@ void describe_architecture(const nvml::library& api, nvml::device device, gpu_de
   int minor = 0;
   const bool has_capability =
       api.compute_capability != nullptr && api.compute_capability(device, &major, &minor) == nvml::success;
-  const known<unsigned> cores = ask<unsigned>(api, api.core_count, device);
+  const core::measured<unsigned> cores = ask<unsigned>(api, api.core_count, device);
   if (!has_capability) {
     const std::string reason = "NVML does not tell the compute capability";
-    facts.compute_capability = known<std::string>::absent(reason);
-    facts.multiprocessor_count = known<std::int64_t>::absent(reason);
+    facts.compute_capability = core::measured<std::string>::absent(reason);
+    facts.multiprocessor_count = core::measured<std::int64_t>::absent(reason);
     return;
   }
   facts.compute_capability = fmt::format("{}.{}", major, minor);
-  if (!cores.value()) {
-    facts.multiprocessor_count = known<std::int64_t>::absent(cores.reason());
+  if (!cores) {
+    facts.multiprocessor_count = core::measured<std::int64_t>::absent(cores.reason());
     return;
   }
   facts.multiprocessor_count =
-      convert_known<std::int64_t>(nvml::multiprocessors(*cores.value(), major, minor),
-                                  [](long long count) { return static_cast<std::int64_t>(count); });
+      convert_measured<std::int64_t>(nvml::multiprocessors(*cores, major, minor),
+                                     [](long long count) { return static_cast<std::int64_t>(count); });
 }
 
 gpu_device describe_device(const nvml::library& api, nvml::device device, unsigned index) {
@@ -103,10 +104,10 @@ gpu_device describe_device(const nvml::library& api, nvml::device device, unsign
   facts.name = ask_text(api, api.name, device);
   facts.uuid = ask_text(api, api.uuid, device);
   describe_architecture(api, device, facts);
-  const known<nvml::memory_info> memory = ask<nvml::memory_info>(api, api.memory, device);
-  facts.memory_total_bytes = convert_known<std::int64_t>(
+  const core::measured<nvml::memory_info> memory = ask<nvml::memory_info>(api, api.memory, device);
+  facts.memory_total_bytes = convert_measured<std::int64_t>(
       memory, [](const nvml::memory_info& info) { return static_cast<std::int64_t>(info.total); });
-  facts.memory_used_bytes = convert_known<std::int64_t>(
+  facts.memory_used_bytes = convert_measured<std::int64_t>(
       memory, [](const nvml::memory_info& info) { return static_cast<std::int64_t>(info.used); });
   facts.sm_clock_mhz = as_integer(ask<unsigned>(api, api.clock, device, nvml::clock_kind::sm));
   facts.sm_clock_max_mhz = as_integer(ask<unsigned>(api, api.max_clock, device, nvml::clock_kind::sm));
@@ -116,21 +117,21 @@ gpu_device describe_device(const nvml::library& api, nvml::device device, unsign
   facts.temperature_c = as_integer(ask<unsigned>(api, api.temperature, device, nvml::gpu_die_sensor));
   facts.power_w = milliwatts_as_watts(ask<unsigned>(api, api.power_usage, device));
   facts.power_limit_w = milliwatts_as_watts(ask<unsigned>(api, api.power_limit, device));
-  facts.throttle_reasons = convert_known<std::vector<std::string>>(
+  facts.throttle_reasons = convert_measured<std::vector<std::string>>(
       ask<unsigned long long>(api, api.throttle_reasons, device), nvml::throttle_reason_names);
   facts.processes = processes_on(api, device);
   return facts;
 }
 
-known<std::vector<gpu_device>> describe_devices(const nvml::library& api) {
-  using result_type = known<std::vector<gpu_device>>;
-  const known<unsigned> count = ask<unsigned>(api, api.device_count);
-  if (!count.value()) return result_type::absent(count.reason());
+core::measured<std::vector<gpu_device>> describe_devices(const nvml::library& api) {
+  using result_type = core::measured<std::vector<gpu_device>>;
+  const core::measured<unsigned> count = ask<unsigned>(api, api.device_count);
+  if (!count) return result_type::absent(count.reason());
   std::vector<gpu_device> devices;
-  for (unsigned index = 0; index < *count.value(); ++index) {
-    const known<nvml::device> device = ask<nvml::device>(api, api.device_by_index, index);
-    if (!device.value()) return result_type::absent(fmt::format("GPU {}: {}", index, device.reason()));
-    devices.push_back(describe_device(api, *device.value(), index));
+  for (unsigned index = 0; index < *count; ++index) {
+    const core::measured<nvml::device> device = ask<nvml::device>(api, api.device_by_index, index);
+    if (!device) return result_type::absent(fmt::format("GPU {}: {}", index, device.reason()));
+    devices.push_back(describe_device(api, *device, index));
   }
   return devices;
 }
@@ -142,13 +143,13 @@ gpu_facts gather_gpu_facts(const std::string& nvml_library) {
   facts.taken_utc = utc_timestamp();
   const nvml::library api(nvml_library);
   if (!api.failure().empty()) {
-    facts.driver_version = known<std::string>::absent(api.failure());
-    facts.cuda_driver_version = known<std::string>::absent(api.failure());
-    facts.devices = known<std::vector<gpu_device>>::absent(api.failure());
+    facts.driver_version = core::measured<std::string>::absent(api.failure());
+    facts.cuda_driver_version = core::measured<std::string>::absent(api.failure());
+    facts.devices = core::measured<std::vector<gpu_device>>::absent(api.failure());
     return facts;
   }
   facts.driver_version = ask_text(api, api.driver_version);
-  facts.cuda_driver_version = convert_known<std::string>(ask<int>(api, api.cuda_version), [](int version) {
+  facts.cuda_driver_version = convert_measured<std::string>(ask<int>(api, api.cuda_version), [](int version) {
     return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
   });
   facts.devices = describe_devices(api);

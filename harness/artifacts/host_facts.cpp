@@ -20,11 +20,11 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The text of a small system file, or the reason why there is none.
-known<std::string> system_file(const fs::path& path) {
+core::measured<std::string> system_file(const fs::path& path) {
   try {
     return read_file(path, 4 << 20);
   } catch (const core::error& failure) {
-    return known<std::string>::absent(failure.what());
+    return core::measured<std::string>::absent(failure.what());
   }
 }
 
@@ -43,30 +43,30 @@ std::optional<std::string> field(const std::string& text, std::string_view key, 
   return std::nullopt;
 }
 
-known<std::string> field_of_file(const fs::path& path, std::string_view key, char separator) {
-  const known<std::string> text = system_file(path);
-  if (!text.value()) return text;
-  if (const auto found = field(*text.value(), key, separator)) return *found;
-  return known<std::string>::absent(path.string() + " has no '" + std::string(key) + "'");
+core::measured<std::string> field_of_file(const fs::path& path, std::string_view key, char separator) {
+  const core::measured<std::string> text = system_file(path);
+  if (!text) return text;
+  if (const auto found = field(*text, key, separator)) return *found;
+  return core::measured<std::string>::absent(path.string() + " has no '" + std::string(key) + "'");
 }
 
 /// "MemTotal:  16384 kB"
-known<std::int64_t> memory_field(const fs::path& root, std::string_view key) {
-  const known<std::string> text = field_of_file(root / "proc/meminfo", key, ':');
-  if (!text.value()) return known<std::int64_t>::absent(text.reason());
-  const std::int64_t kibibytes = std::atoll(text.value()->c_str());
-  if (kibibytes <= 0) return known<std::int64_t>::absent("/proc/meminfo gives no number: " + *text.value());
+core::measured<std::int64_t> memory_field(const fs::path& root, std::string_view key) {
+  const core::measured<std::string> text = field_of_file(root / "proc/meminfo", key, ':');
+  if (!text) return core::measured<std::int64_t>::absent(text.reason());
+  const std::int64_t kibibytes = std::atoll(text->c_str());
+  if (kibibytes <= 0) return core::measured<std::int64_t>::absent("/proc/meminfo gives no number: " + *text);
   return kibibytes * 1024;
 }
 
 /// x86 kernels spell the model; arm64 kernels give two numbers, of which the common servers' are named here.
-known<std::string> cpu_model(const fs::path& root) {
-  const known<std::string> text = system_file(root / "proc/cpuinfo");
-  if (!text.value()) return text;
-  if (const auto model = field(*text.value(), "model name", ':')) return *model;
-  const auto implementer = field(*text.value(), "CPU implementer", ':');
-  const auto part = field(*text.value(), "CPU part", ':');
-  if (!implementer || !part) return known<std::string>::absent("/proc/cpuinfo names no model");
+core::measured<std::string> cpu_model(const fs::path& root) {
+  const core::measured<std::string> text = system_file(root / "proc/cpuinfo");
+  if (!text) return text;
+  if (const auto model = field(*text, "model name", ':')) return *model;
+  const auto implementer = field(*text, "CPU implementer", ':');
+  const auto part = field(*text, "CPU part", ':');
+  if (!implementer || !part) return core::measured<std::string>::absent("/proc/cpuinfo names no model");
   struct named_part {
     std::string_view part;
     const char* name;
@@ -81,22 +81,22 @@ known<std::string> cpu_model(const fs::path& root) {
   return "implementer " + *implementer + ", part " + *part;
 }
 
-known<std::int64_t> usable_cpus() {
+core::measured<std::int64_t> usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0) {
-    return known<std::int64_t>::absent("sched_getaffinity failed (more than 1024 CPUs?)");
+    return core::measured<std::int64_t>::absent("sched_getaffinity failed (more than 1024 CPUs?)");
   }
   return std::int64_t{CPU_COUNT(&set)};
 }
 
-known<double> load_average(const fs::path& root) {
-  const known<std::string> text = system_file(root / "proc/loadavg");
-  if (!text.value()) return known<double>::absent(text.reason());
-  std::istringstream numbers(*text.value());
+core::measured<double> load_average(const fs::path& root) {
+  const core::measured<std::string> text = system_file(root / "proc/loadavg");
+  if (!text) return core::measured<double>::absent(text.reason());
+  std::istringstream numbers(*text);
   numbers.imbue(std::locale::classic());
   double one_minute = 0;
-  if (!(numbers >> one_minute)) return known<double>::absent("/proc/loadavg gives no number");
+  if (!(numbers >> one_minute)) return core::measured<double>::absent("/proc/loadavg gives no number");
   return one_minute;
 }
 
@@ -113,13 +113,11 @@ host_facts gather_host_facts(const fs::path& root) {
   facts.operating_system = field_of_file(root / "etc/os-release", "PRETTY_NAME", '=');
   facts.cpu_model = cpu_model(root);
   const std::int64_t cpus_online = ::sysconf(_SC_NPROCESSORS_ONLN);
-  facts.cpus_online_count = cpus_online > 0 ? known<std::int64_t>(cpus_online)
-                                            : known<std::int64_t>::absent("sysconf does not tell");
+  facts.cpus_online_count = cpus_online > 0 ? core::measured<std::int64_t>(cpus_online)
+                                            : core::measured<std::int64_t>::absent("sysconf does not tell");
   facts.cpus_usable_count = usable_cpus();
   facts.cpu_governor = system_file(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-  if (const auto& governor = facts.cpu_governor.value()) {
-    facts.cpu_governor = governor->substr(0, governor->find('\n'));
-  }
+  if (facts.cpu_governor) facts.cpu_governor = facts.cpu_governor->substr(0, facts.cpu_governor->find('\n'));
   facts.memory_bytes = memory_field(root, "MemTotal");
   facts.memory_available_bytes = memory_field(root, "MemAvailable");
   facts.load_average_1min_count = load_average(root);

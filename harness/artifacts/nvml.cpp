@@ -80,7 +80,7 @@ std::vector<std::string> throttle_reason_names(unsigned long long bits) {
   return names;
 }
 
-known<long long> multiprocessors(unsigned cores, int capability_major, int capability_minor) {
+core::measured<long long> multiprocessors(unsigned cores, int capability_major, int capability_minor) {
   struct generation {
     int major;
     int minor;
@@ -101,7 +101,7 @@ known<long long> multiprocessors(unsigned cores, int capability_major, int capab
       return static_cast<long long>(cores / entry.cores_per_multiprocessor);
     }
   }
-  return known<long long>::absent(
+  return core::measured<long long>::absent(
       fmt::format("the cores a multiprocessor of compute capability {}.{} has "
                   "are not in profgate's table",
                   capability_major, capability_minor));

@@ -3,9 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "artifacts/known.h"
+#include "core/measured.h"
 
-/// The few functions of NVML that provenance needs, declared here because build machines have no nvml.h.
+/// The few functions of NVML that the harness needs, declared here because build machines have no nvml.h. The
+/// one loader of the harness; workloads/llm has its own, since workloads never include the harness.
 namespace profgate::artifacts::nvml {
 
 using device = void*;
@@ -71,6 +72,6 @@ class library {
 std::vector<std::string> throttle_reason_names(unsigned long long bits);
 
 /// Multiprocessors from CUDA cores: NVML counts cores, of which an SM has a number fixed by its generation.
-known<long long> multiprocessors(unsigned cores, int capability_major, int capability_minor);
+core::measured<long long> multiprocessors(unsigned cores, int capability_major, int capability_minor);
 
 }  // namespace profgate::artifacts::nvml

@@ -65,8 +65,8 @@ ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& conf
   const artifacts::git_facts git = artifacts::gather_git_facts(manifest.project_dir, output_of);
   ab::arm_build arm{config, name, manifest.command, manifest.command_has_placeholders,
                     manifest.working_directory};
-  arm.commit = git.commit.value().value_or("");
-  arm.is_dirty = git.dirty.value().value_or(false);
+  arm.commit = git.commit.value_or("");
+  arm.is_dirty = git.dirty.value_or(false);
   arm.versions = {{"compiler", manifest.build.compiler + " " + manifest.build.compiler_version},
                   {"build_type", manifest.build.type}};
   if (arm.name.empty()) arm.name = short_commit(arm).empty() ? manifest.pair : short_commit(arm);

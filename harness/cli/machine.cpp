@@ -21,23 +21,23 @@ namespace {
 
 using profilers::tool_environment;
 
-artifacts::known<std::string> version_of_nsys(const tool_environment& environment) {
+core::measured<std::string> version_of_nsys(const tool_environment& environment) {
   const profilers::tool_location found = profilers::find_nsys(environment);
-  if (!found.executable) return artifacts::known<std::string>::absent(found.reason);
+  if (!found.executable) return core::measured<std::string>::absent(found.reason);
   try {
     return profilers::inspect_nsys(*found.executable, environment, plain_tool_runner()).version;
   } catch (const core::error& broken) {
-    return artifacts::known<std::string>::absent(broken.what());
+    return core::measured<std::string>::absent(broken.what());
   }
 }
 
-artifacts::known<std::string> version_of_ncu(const tool_environment& environment) {
+core::measured<std::string> version_of_ncu(const tool_environment& environment) {
   const profilers::tool_location found = profilers::find_ncu(environment);
-  if (!found.executable) return artifacts::known<std::string>::absent(found.reason);
+  if (!found.executable) return core::measured<std::string>::absent(found.reason);
   try {
     return profilers::ncu_version(*found.executable, plain_tool_runner());
   } catch (const core::error& broken) {
-    return artifacts::known<std::string>::absent(broken.what());
+    return core::measured<std::string>::absent(broken.what());
   }
 }
 
@@ -51,15 +51,15 @@ std::optional<std::string> kernel_driver_version() {
 
 void look_at_gpu(machine_facts& facts) {
   const artifacts::gpu_facts gpu = artifacts::gather_gpu_facts();
-  facts.driver_version = gpu.driver_version.value() ? gpu.driver_version.value() : kernel_driver_version();
-  facts.driver_cuda_version = gpu.cuda_driver_version.value();
+  facts.driver_version = gpu.driver_version ? *gpu.driver_version : kernel_driver_version();
+  if (gpu.cuda_driver_version) facts.driver_cuda_version = *gpu.cuda_driver_version;
   if (!facts.driver_version) return;
-  if (!gpu.devices.value()) {
+  if (!gpu.devices) {
     facts.nvml_error = gpu.devices.reason();
     return;
   }
-  for (const artifacts::gpu_device& device : *gpu.devices.value()) {
-    facts.gpu_names.push_back(device.name.value().value_or("a GPU without a name"));
+  for (const artifacts::gpu_device& device : *gpu.devices) {
+    facts.gpu_names.push_back(device.name.value_or("a GPU without a name"));
   }
 }
 
@@ -108,8 +108,8 @@ void look_at_collector(machine_facts& facts) {
 }  // namespace
 
 std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu) {
-  if (!gpu.devices.value()) return fmt::format("no GPU: {}", gpu.devices.reason());
-  if (gpu.devices.value()->empty()) return "no GPU: the driver sees none";
+  if (!gpu.devices) return fmt::format("no GPU: {}", gpu.devices.reason());
+  if (gpu.devices->empty()) return "no GPU: the driver sees none";
   return std::nullopt;
 }
 
@@ -120,7 +120,7 @@ void require_gpu(const artifacts::gpu_facts& gpu) {
   }
 }
 
-std::map<std::string, artifacts::known<std::string>> tool_versions() {
+std::map<std::string, core::measured<std::string>> tool_versions() {
   const tool_environment environment = tool_environment::of_this_process();
   return {{"nsys", version_of_nsys(environment)}, {"ncu", version_of_ncu(environment)}};
 }

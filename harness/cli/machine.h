@@ -19,7 +19,7 @@ std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu);
 void require_gpu(const artifacts::gpu_facts& gpu);
 
 /// "nsys", "ncu" and their versions for the provenance.
-std::map<std::string, artifacts::known<std::string>> tool_versions();
+std::map<std::string, core::measured<std::string>> tool_versions();
 
 machine_facts look_at_machine(const std::filesystem::path& runs_dir, std::uint64_t needed_bytes);
 

@@ -6,7 +6,8 @@
 
 #include "llm/reading.h"
 
-/// The few functions of NVML that telemetry needs, declared here because build machines have no nvml.h.
+/// The few functions of NVML that telemetry needs, declared here because build machines have no nvml.h. The
+/// one loader of the workloads; the harness has its own (artifacts/nvml.h), which they never include.
 namespace profgate::llm::nvml {
 
 using device = void*;

@@ -82,8 +82,8 @@ void print_last_line(const std::string& pair, const artifacts::step_status& stat
 /// The vendor's figures for the GPU that is here, where conf/hardware/ knows it.
 std::optional<std::string> hardware_of_first_gpu(const pair_manifest& manifest) {
   const artifacts::gpu_facts gpu = artifacts::gather_gpu_facts();
-  if (!gpu.devices.value() || gpu.devices.value()->empty()) return std::nullopt;
-  const std::optional<std::string>& name = gpu.devices.value()->front().name.value();
+  if (!gpu.devices || gpu.devices->empty()) return std::nullopt;
+  const core::measured<std::string>& name = gpu.devices->front().name;
   return name ? config::hardware_for_device(manifest.conf_dirs, *name) : std::nullopt;
 }
 

@@ -36,7 +36,7 @@ TEST_F(host, names_an_arm_cpu_by_its_numbers) {
 TEST_F(host, gives_the_reason_for_what_is_not_there) {
   put(folder() / "proc/meminfo", "MemTotal: many kB\n");
   const host_facts facts = gather_host_facts(folder());
-  EXPECT_EQ(facts.memory_bytes.value(), std::nullopt);
+  EXPECT_FALSE(facts.memory_bytes);
   EXPECT_THAT(facts.memory_bytes.reason(), HasSubstr("many kB"));
   EXPECT_THAT(facts.memory_available_bytes.reason(), HasSubstr("no 'MemAvailable'"));
   EXPECT_THAT(facts.cpu_governor.reason(), HasSubstr("scaling_governor"));
@@ -45,9 +45,9 @@ TEST_F(host, gives_the_reason_for_what_is_not_there) {
 
 TEST(real_host, has_a_name_cpus_and_memory) {
   const host_facts facts = gather_host_facts();
-  EXPECT_FALSE(facts.host_name.value().value_or("").empty());
-  EXPECT_GT(facts.cpus_usable_count.value().value_or(0), 0);
-  EXPECT_GT(facts.memory_bytes.value().value_or(0), 0);
+  EXPECT_FALSE(facts.host_name.value_or("").empty());
+  EXPECT_GT(facts.cpus_usable_count.value_or(0), 0);
+  EXPECT_GT(facts.memory_bytes.value_or(0), 0);
 }
 
 }  // namespace

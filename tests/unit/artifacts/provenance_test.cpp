@@ -41,7 +41,7 @@ provenance complete_facts() {
   facts.gpu_at_start = gather_gpu_facts(PROFGATE_FAKE_NVML);
   facts.build = {"0.1.0", "g++ 12.2", "Release", "-O3"};
   facts.tool_versions = {{"nsys", std::string("2022.4.2")},
-                         {"ncu", known<std::string>::absent("not on PATH")}};
+                         {"ncu", core::measured<std::string>::absent("not on PATH")}};
   facts.config_sha256 = "abc";
   facts.inputs = {{"/m/config.json", 2, "def", hash_scope::whole_file}};
   facts.argv = {{"bench", "--token", "hunter2"}};
@@ -118,7 +118,7 @@ TEST(git_facts, tells_clean_from_unknown) {
   EXPECT_EQ(clean.dirty.value(), false);
   EXPECT_THAT(clean.branch.reason(), HasSubstr("not a branch"));
   const git_facts unknown = gather_git_facts("/project", [](const auto&) { return std::nullopt; });
-  EXPECT_EQ(unknown.dirty.value(), std::nullopt);
+  EXPECT_FALSE(unknown.dirty);
   EXPECT_THAT(unknown.commit.reason(), HasSubstr("/project"));
 }
 

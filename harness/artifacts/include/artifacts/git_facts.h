@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "artifacts/known.h"
+#include "core/measured.h"
 
 namespace profgate::artifacts {
 
@@ -15,10 +15,10 @@ namespace profgate::artifacts {
 using command_runner = std::function<std::optional<std::string>(const std::vector<std::string>& argv)>;
 
 struct git_facts {
-  known<std::string> commit;
-  known<std::string> branch;
-  known<bool> dirty;  ///< tracked files were changed, or untracked ones are there
-  known<std::int64_t> changed_files_count;
+  core::measured<std::string> commit;
+  core::measured<std::string> branch;
+  core::measured<bool> dirty;  ///< tracked files were changed, or untracked ones are there
+  core::measured<std::int64_t> changed_files_count;
 };
 
 /// What is checked out in `project_dir`.

@@ -4,22 +4,22 @@
 #include <filesystem>
 #include <string>
 
-#include "artifacts/known.h"
+#include "core/measured.h"
 
 namespace profgate::artifacts {
 
 struct host_facts {
-  known<std::string> host_name;
-  known<std::string> kernel;
-  known<std::string> operating_system;
-  known<std::string> architecture;
-  known<std::string> cpu_model;
-  known<std::int64_t> cpus_online_count;
-  known<std::int64_t> cpus_usable_count;  ///< by this process: affinity, as in a container
-  known<std::string> cpu_governor;
-  known<std::int64_t> memory_bytes;
-  known<std::int64_t> memory_available_bytes;
-  known<double> load_average_1min_count;  ///< runnable processes; other work disturbs a measurement
+  core::measured<std::string> host_name;
+  core::measured<std::string> kernel;
+  core::measured<std::string> operating_system;
+  core::measured<std::string> architecture;
+  core::measured<std::string> cpu_model;
+  core::measured<std::int64_t> cpus_online_count;
+  core::measured<std::int64_t> cpus_usable_count;  ///< by this process: affinity, as in a container
+  core::measured<std::string> cpu_governor;
+  core::measured<std::int64_t> memory_bytes;
+  core::measured<std::int64_t> memory_available_bytes;
+  core::measured<double> load_average_1min_count;  ///< runnable processes; other work disturbs a measurement
 };
 
 /// Reads /proc, /sys and /etc below `root`; another root than "/" is for tests.

@@ -8,7 +8,7 @@
 #include "artifacts/gpu_facts.h"
 #include "artifacts/host_facts.h"
 #include "artifacts/inputs.h"
-#include "artifacts/known.h"
+#include "core/measured.h"
 
 namespace profgate::artifacts {
 
@@ -28,9 +28,9 @@ struct provenance {
   gpu_facts gpu_at_start;
   git_facts git;
   build_facts build;
-  std::map<std::string, known<std::string>> tool_versions;     ///< "nsys" → "2022.4.2"
-  std::map<std::string, known<std::string>> library_versions;  ///< "cuda_runtime", "cublas", …
-  std::string config_sha256;                                   ///< of config.yaml's text
+  std::map<std::string, core::measured<std::string>> tool_versions;     ///< "nsys" → "2022.4.2"
+  std::map<std::string, core::measured<std::string>> library_versions;  ///< "cuda_runtime", "cublas", …
+  std::string config_sha256;                                            ///< of config.yaml's text
   std::vector<input_file> inputs;
   std::vector<std::vector<std::string>> argv;      ///< redacted here, on writing
   std::map<std::string, std::string> environment;  ///< from allowed_environment
