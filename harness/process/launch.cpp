@@ -118,8 +118,6 @@ supervised_child::supervised_child(const prepared_command& prepared, const run_o
   setup.null_fd = null_device.get();
   setup.stdout_fd = options.capture_stdout ? captured.write.get() : output.write.get();
   setup.stderr_fd = output.write.get();
-  setup.keep_open_fds = options.keep_open_fds.data();
-  setup.keep_open_count = options.keep_open_fds.size();
   setup.deadline_ns = options.deadline ? to_ns(*options.deadline) : -1;
   setup.grace_ns = to_ns(options.grace);
   setup.leftover_grace_ns = to_ns(options.leftover_grace);

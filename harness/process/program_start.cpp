@@ -35,7 +35,6 @@ int next_needed(const supervisor_setup& setup, int from) {
   consider(setup.null_fd);
   consider(setup.stdout_fd);
   consider(setup.stderr_fd);
-  for (std::size_t i = 0; i < setup.keep_open_count; ++i) consider(setup.keep_open_fds[i]);
   return next;
 }
 
@@ -73,7 +72,6 @@ void start_program(const supervisor_setup& setup, pid_t supervisor) {
   }
   ::dup2(setup.stdout_fd, STDOUT_FILENO);
   ::dup2(setup.stderr_fd, STDERR_FILENO);
-  for (std::size_t i = 0; i < setup.keep_open_count; ++i) ::close(setup.keep_open_fds[i]);
   reset_signals();
   ::execve(setup.program, setup.argv, setup.environment);  // closes the rest: all are close-on-exec
   report_start_failure(setup.report_fd, start_step::execute, errno);

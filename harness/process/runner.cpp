@@ -207,12 +207,6 @@ class watch {
 
 outcome run(const command& what, const run_options& options) {
   const prepared_command prepared = prepare(what);
-  for (const int fd : options.keep_open_fds) {
-    if (fd <= STDERR_FILENO) {
-      throw core::bad_input(fmt::format("descriptor {} cannot be kept open for a child's lifetime", fd),
-                            "open the file again: the child needs 0, 1 and 2 for itself");
-    }
-  }
   outcome result;
   if (const int signal = interrupt_guard::first_signal(); signal != 0) {
     result.how = ending::interrupted;

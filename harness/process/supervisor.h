@@ -37,8 +37,6 @@ struct supervisor_setup {
   int null_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
-  const int* keep_open_fds = nullptr;
-  std::size_t keep_open_count = 0;
 
   std::int64_t deadline_ns = -1;  ///< after the start; -1: none
   std::int64_t grace_ns = 0;

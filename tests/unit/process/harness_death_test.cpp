@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <sys/file.h>
 
 #include <csignal>
 #include <thread>
@@ -68,26 +67,6 @@ TEST(harness_death, is_noticed_by_the_supervisors_of_all_threads) {
   line.wait_for(16);
   kill_harness(harness);
   EXPECT_EQ(line.wait_until_ended(), 16);
-}
-
-TEST(harness_death, keeps_a_lock_until_the_last_descendant_is_gone) {
-  const temp_dir directory;
-  life_line line(directory);
-  const std::string lock_file = (directory / "lock").string();
-  const pid_t harness = start_harness([&] {
-    const int lock = ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    ::flock(lock, LOCK_EX);
-    run_options options;
-    options.grace = std::chrono::milliseconds(200);
-    options.keep_open_fds = {lock};
-    run(misbehave({"stubborn-tree", line.path()}), options);
-  });
-  line.wait_for(4);
-  const int lock = ::open(lock_file.c_str(), O_RDWR | O_CLOEXEC);
-  kill_harness(harness);
-  ASSERT_EQ(::flock(lock, LOCK_EX), 0);  // waits for the supervisor, which goes last
-  EXPECT_EQ(line.ended_processes(), 4);
-  ::close(lock);
 }
 
 TEST(supervisor_death, is_reported_and_takes_the_child_with_it) {

@@ -94,12 +94,6 @@ TEST(start, refuses_commands_that_no_system_could_run) {
   EXPECT_THAT(words_of(command{{"true"}, {}, {""}, {}}), HasSubstr("cannot be set or unset"));
 }
 
-TEST(start, refuses_to_keep_standard_descriptors) {
-  run_options options;
-  options.keep_open_fds = {STDERR_FILENO};
-  EXPECT_THROW(run(misbehave({"exit", "0"}), options), core::bad_input);
-}
-
 TEST(start, says_that_the_log_cannot_be_created) {
   run_options options;
   options.log_file = "/no/such/place/log.txt";

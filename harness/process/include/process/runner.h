@@ -37,11 +37,6 @@ struct run_options {
   std::function<std::optional<std::string>()> stop_request;
   /// Keeps the first 1 MiB of stdout apart in outcome.captured (`nsys --version`). It is in the log too.
   bool capture_stdout = false;
-
-  /// Descriptors that stay open until the last descendant is gone, even when this process is killed: a
-  /// lock taken with flock() so lasts as long as anything of the run. The child does not inherit them. Not
-  /// for 0, 1 and 2.
-  std::vector<int> keep_open_fds;
 };
 
 enum class ending {
