@@ -56,31 +56,12 @@ bool has_work(const fs::path& run_directory) {
   return found;
 }
 
-void replace_by_gzip(const fs::path& path) {
-  const fs::path compressed = with_suffix(path, compressed_suffix);
-  if (fs::exists(compressed)) {
-    if (gzip_holds(compressed, path)) fs::remove(path);
-    return;
-  }
-  const fs::path unfinished = with_suffix(path, unfinished_suffix);
-  try {
-    write_gzip(path, unfinished);
-    fs::rename(unfinished, compressed);
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove(unfinished, ignored);
-    throw;
-  }
-  sync_folder(folder_of(path));
-  fs::remove(path);
-}
-
 void compress_run(const fs::path& run_directory) {
   for_each_file(run_directory, [](const fs::path& file) {
     if (is_unfinished(file)) {
       fs::remove(file);
     } else if (is_to_be_compressed(file)) {
-      replace_by_gzip(file);
+      compress_file(file);
     }
   });
 }
@@ -105,7 +86,22 @@ std::vector<compression> plan_retention(const fs::path& stage2_dir, const std::s
 }
 
 void compress_file(const fs::path& path) {
-  with_io_errors("compress", [&] { replace_by_gzip(path); });
+  const fs::path compressed = with_suffix(path, compressed_suffix);
+  if (fs::exists(compressed)) {
+    if (gzip_holds(compressed, path)) fs::remove(path);
+    return;
+  }
+  const fs::path unfinished = with_suffix(path, unfinished_suffix);
+  try {
+    write_gzip(path, unfinished);
+    fs::rename(unfinished, compressed);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(unfinished, ignored);
+    throw;
+  }
+  sync_folder(folder_of(path));
+  fs::remove(path);
 }
 
 retention_result apply_retention(const fs::path& stage2_dir, const std::vector<compression>& plan) {

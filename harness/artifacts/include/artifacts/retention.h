@@ -29,8 +29,8 @@ struct retention_result {
 retention_result apply_retention(const std::filesystem::path& stage2_dir,
                                  const std::vector<compression>& plan);
 
-/// One file, the same way: <path>.gz.tmp, fsync, rename, and only then the original goes. Where <path>.gz
-/// holds something else already, both stay.
+/// What apply_retention does with each file: <path>.gz.tmp, fsync, rename, and only then the original goes.
+/// Where <path>.gz holds something else already, both stay.
 void compress_file(const std::filesystem::path& path);
 
 }  // namespace profgate::artifacts
