@@ -19,20 +19,27 @@ void initialize_reporting(const std::string& json_path) {
   benchmark::Initialize(&count, arguments);
 }
 
-template <typename Stage>
-void register_stage([[maybe_unused]] const char* name, [[maybe_unused]] int repetitions,
-                    [[maybe_unused]] Stage stage) {
-#ifndef __clang_analyzer__  // it takes the object that the library's registry owns for a leak
-  benchmark::RegisterBenchmark(name,
-                               [stage](benchmark::State& state) {
-                                 for ([[maybe_unused]] auto iteration : state)
-                                   state.SetIterationTime(static_cast<double>(stage()) * 1e-9);
-                               })
-      ->UseManualTime()
-      ->Iterations(1)
-      ->Repetitions(repetitions)
-      ->Unit(benchmark::kMillisecond);
-#endif
+/// One round, with what Google Benchmark reports of it: the whole as its time, each stage as a counter.
+/// Whether it generated the tokens it had to.
+bool time_round(benchmark::State& state, generator& rounds, telemetry& gpu, run_result& result) {
+  for ([[maybe_unused]] auto iteration : state) {
+    {
+      const telemetry::window window(gpu, "prefill");
+      result.prefill_ns.push_back(rounds.prefill());
+    }
+    {
+      const telemetry::window window(gpu, "decode_all");
+      result.decode_all_ns.push_back(rounds.decode_all());
+    }
+    const auto prefill_ns = static_cast<double>(result.prefill_ns.back());
+    const auto decode_all_ns = static_cast<double>(result.decode_all_ns.back());
+    state.SetIterationTime((prefill_ns + decode_all_ns) * 1e-9);
+    state.counters["prefill_ns"] = prefill_ns;
+    state.counters["decode_all_ns"] = decode_all_ns;
+  }
+  const auto& steps = rounds.decode_step_ns();
+  result.decode_step_ns.insert(result.decode_step_ns.end(), steps.begin(), steps.end());
+  return rounds.greedy() == result.greedy;
 }
 
 }  // namespace
@@ -44,24 +51,17 @@ void run_bench(generator& rounds, const workload_config& config, const std::stri
     rounds.prefill();
     rounds.decode_all();
   }
-  // A round is run once and gives a sample of both stages: the second benchmark only reports what the first
-  // one's rounds took. A decode needs its prefill anyway, and a process of the gate has no time for two.
-  register_stage("prefill", config.repetitions, [&] {
-    {
-      const telemetry::window window(gpu, "prefill");
-      result.prefill_ns.push_back(rounds.prefill());
-    }
-    {
-      const telemetry::window window(gpu, "decode_all");
-      result.decode_all_ns.push_back(rounds.decode_all());
-    }
-    const auto& steps = rounds.decode_step_ns();
-    result.decode_step_ns.insert(result.decode_step_ns.end(), steps.begin(), steps.end());
-    same_tokens = same_tokens && rounds.greedy() == result.greedy;
-    return result.prefill_ns.back();
-  });
-  std::size_t reported = 0;
-  register_stage("decode_all", config.repetitions, [&] { return result.decode_all_ns.at(reported++); });
+#ifndef __clang_analyzer__  // it takes the object that the library's registry owns for a leak
+  // One benchmark for both stages: a decode needs its prefill anyway, and a process of the gate has no time
+  // for two.
+  benchmark::RegisterBenchmark(
+      "round",
+      [&](benchmark::State& state) { same_tokens = time_round(state, rounds, gpu, result) && same_tokens; })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Repetitions(config.repetitions)
+      ->Unit(benchmark::kMillisecond);
+#endif
 
   const std::string unfinished = benchmark_json_path + ".tmp";
   initialize_reporting(unfinished);
