@@ -5,7 +5,7 @@
 
 #include "baselines/run_set_file.h"
 #include "gate/process_runs.h"
-#include "gate/relabel.h"
+#include "relabel.h"
 
 /// Forty processes of one build on an H200 and forty with a planted kernel of 5 % of a decode step, dealt
 /// anew ten thousand times (a sanitized build is too slow for that): how often the gate would have been wrong

@@ -1,4 +1,4 @@
-#include "gate/relabel.h"
+#include "relabel.h"
 
 #include <functional>
 #include <random>
