@@ -139,11 +139,7 @@ std::vector<core::kernel_counters> parse_ncu_csv(std::string_view text, const st
 
 std::vector<core::kernel_counters> read_ncu_counters(const std::filesystem::path& file,
                                                      const std::string& nvtx_domain) {
-  const std::string text = read_whole_file(file, max_csv_bytes, made_by);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const bool is_json = first != std::string::npos && (text[first] == '[' || text[first] == '{');
-  return is_json ? parse_ncu_json(text, file.string(), nvtx_domain)
-                 : parse_ncu_csv(text, file.string(), nvtx_domain);
+  return parse_ncu_csv(read_whole_file(file, max_csv_bytes, made_by), file.string(), nvtx_domain);
 }
 
 }  // namespace profgate::parsers

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "../unit/agreement/nsys_csv.h"
 #include "core/escape.h"
 #include "pair_fixture.h"
-#include "parsers/nsys_csv.h"
 
 /// Whole runs of llama-3.1-8b on an H200, analysed again: what profgate said there, it says here.
 namespace profgate::integration {
@@ -108,7 +108,7 @@ std::vector<core::kernel_record> summed_by_nsys(const fs::path& folder,
                                                 const std::vector<const char*>& reports) {
   std::map<std::string, core::kernel_record> by_name;
   for (const char* report : reports) {
-    for (const core::kernel_record& kernel : parsers::read_kernel_sum_csv(folder / report)) {
+    for (const core::kernel_record& kernel : test::read_kernel_sum_csv(folder / report)) {
       core::kernel_record& sum = by_name[kernel.kernel_name];
       sum.kernel_name = kernel.kernel_name;
       sum.total_ns += kernel.total_ns;

@@ -211,25 +211,5 @@ TEST_F(ncu_csv, every_cut_of_a_real_file_is_refused_or_whole) {
   EXPECT_GT(refused, 100U);
 }
 
-TEST_F(ncu_csv, reads_json_with_the_same_columns) {
-  const std::string place = R"json("Grid Size": "(1, 2, 3)", "Block Size": "(4, 5, 6)", )json";
-  const auto launches = parse(
-      "[{\"Kernel Name\": \"a|b\", " + place +
-      R"json("Device": 1, "gpu__time_duration.sum": "5.25", "dram__bytes_read.sum": {"value": 2, "unit": "Kbyte"},
-                   "thread Domain:Push/Pop_Range:PL_Type": "1  \"LLM:x:none:none:none:none:REGISTERED:x\" "}])json");
-  ASSERT_EQ(launches.size(), 1U);
-  EXPECT_EQ(launches[0].kernel_name, "a|b");
-  EXPECT_EQ(launches[0].device, 1);
-  EXPECT_THAT(launches[0].ranges, ElementsAre("x"));
-  EXPECT_EQ(launches[0].metrics.at("gpu__time_duration.sum"), 5.25);
-  EXPECT_EQ(launches[0].metrics.at("dram__bytes_read.sum"), 2000);
-  EXPECT_THAT(words("[1]"), HasSubstr("/0: is no object"));
-  EXPECT_THAT(words("{}"), HasSubstr("is no array of launches"));
-  EXPECT_THAT(words("[{]"), HasSubstr("is not JSON"));
-  EXPECT_THAT(words("[{\"Kernel Name\": \"a\"}]"), HasSubstr("'Grid Size' is missing"));
-  EXPECT_THAT(words("[{\"Kernel Name\": \"a\", " + place + "\"a__b\": \"1,980\"}]"),
-              HasSubstr("'a__b': \"1,980\" has a separator"));
-}
-
 }  // namespace
 }  // namespace profgate::test

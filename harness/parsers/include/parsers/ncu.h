@@ -8,7 +8,7 @@
 #include "core/records.h"
 
 /// What ncu counted. Its own output is CSV (`--import x.ncu-rep --csv --page raw --print-units base` under
-/// LC_ALL=C); ncu up to 2025.3 writes no JSON, so a JSON file is one that somebody made of the same columns.
+/// LC_ALL=C); up to 2025.3 it writes no JSON.
 ///
 /// - Lines that ncu or the program printed before the header, and ncu's own `==…==` lines anywhere, are left
 ///   out.
@@ -24,12 +24,7 @@ namespace profgate::parsers {
 std::vector<core::kernel_counters> parse_ncu_csv(std::string_view text, const std::string& file,
                                                  const std::string& nvtx_domain);
 
-/// An array with one object a launch: the columns of the raw page by name. A metric is a number (or a text
-/// with one) in base units, or {"value": …, "unit": …}.
-std::vector<core::kernel_counters> parse_ncu_json(std::string_view text, const std::string& file,
-                                                  const std::string& nvtx_domain);
-
-/// A file of either kind, by its first character.
+/// The same of a file.
 std::vector<core::kernel_counters> read_ncu_counters(const std::filesystem::path& file,
                                                      const std::string& nvtx_domain);
 

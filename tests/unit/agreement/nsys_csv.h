@@ -7,9 +7,10 @@
 
 #include "core/records.h"
 
-/// The reports of `nsys stats -f csv`, by the names of their columns. A file that is truncated, of another
-/// encoding or locale, or of another report is a bad_input with line and column.
-namespace profgate::parsers {
+/// The reports of `nsys stats -f csv`, by the names of their columns: what our own figures are held against.
+/// A file that is truncated, of another encoding or locale, or of another report is a bad_input with line and
+/// column.
+namespace profgate::test {
 
 /// One row of nsys's push/pop summary.
 struct range_summary {
@@ -63,4 +64,4 @@ std::vector<range_kernel_summary> read_nvtx_kernels_csv(const std::filesystem::p
 /// empty.
 std::vector<core::kernel_record> read_kernel_sum_csv(const std::filesystem::path& file);
 
-}  // namespace profgate::parsers
+}  // namespace profgate::test
