@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "collector/timeline_format.h"
-#include "core/text_pool.h"
+#include "core/pools.h"
 
 namespace profgate::parsers {
 

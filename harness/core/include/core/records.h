@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/kernel_shapes.h"
-#include "core/text_pool.h"
+#include "core/pools.h"
 
 /// What the parsers make of the tools' files and what the analysis reads: plain data, no file format in it.
 /// Times are nanoseconds on the tool's own clock; only differences mean anything.

@@ -1,10 +1,19 @@
-#include "core/kernel_shapes.h"
+#include "core/pools.h"
 
 #include <functional>
 
 #include "core/hash_mix.h"
 
 namespace profgate::core {
+
+std::string_view text_pool::keep(std::string_view text) {
+  return *m_texts->emplace(text).first;
+}
+
+void text_pool::adopt(const text_pool& other) {
+  m_adopted.push_back(other.m_texts);
+  m_adopted.insert(m_adopted.end(), other.m_adopted.begin(), other.m_adopted.end());
+}
 
 std::size_t kernel_shapes::shape_hash::operator()(const kernel_shape& shape) const {
   hash_mix mix;
