@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "bounded_log.h"
+#include "output_sink.h"
 #include "support.h"
 
 namespace profgate::process {
