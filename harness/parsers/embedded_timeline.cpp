@@ -3,15 +3,195 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <tuple>
+#include <utility>
 
+#include "core/demangle.h"
 #include "core/escape.h"
-#include "embedded_activity.h"
 #include "embedded_file.h"
 #include "parsers/timeline.h"
 #include "sort_by_start.h"
 
 namespace profgate::parsers {
 namespace {
+
+/// The times in which a gate was open; everything, where there was none.
+class gate_times {
+ public:
+  explicit gate_times(const embedded_file& file) : m_is_gated(file.header.gated != 0) {
+    for (const collector::range_record& range : file.ranges) {
+      if (range.is_gate == 0) continue;
+      constexpr auto never = std::numeric_limits<std::uint64_t>::max();
+      m_windows.emplace_back(range.start_ns, range.end_ns == 0 ? never : range.end_ns);
+    }
+    std::sort(m_windows.begin(), m_windows.end());
+    // Gates of several threads overlap: each window reaches as far as any before it, for the search.
+    for (std::size_t i = 1; i < m_windows.size(); ++i) {
+      m_windows[i].second = std::max(m_windows[i].second, m_windows[i - 1].second);
+    }
+  }
+
+  bool contain(std::uint64_t time_ns) const {
+    if (!m_is_gated) return true;
+    const auto later =
+        std::upper_bound(m_windows.begin(), m_windows.end(), time_ns,
+                         [](std::uint64_t time, const auto& window) { return time < window.first; });
+    return later != m_windows.begin() && time_ns <= std::prev(later)->second;
+  }
+
+ private:
+  bool m_is_gated;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> m_windows;
+};
+
+class activity_adder {
+ public:
+  activity_adder(const embedded_file& file, core::timeline& timeline)
+      : m_file(file), m_timeline(timeline), m_gate(file) {}
+
+  void add() {
+    add_calls();
+    for (const collector::kernel_record& record : m_file.kernels) add_kernel(record);
+    for (const collector::copy_record& record : m_file.copies) add_copy(record);
+    sort_by_start(m_timeline.calls);
+    sort_by_start(m_timeline.kernels);
+    sort_by_start(m_timeline.copies);
+  }
+
+ private:
+  /// The call that launched something.
+  struct launch {
+    std::uint32_t thread_id = 0;
+    std::uint64_t start_ns = 0;
+    std::uint64_t call_ns = 0;
+  };
+  struct kernel_name {
+    std::string_view mangled;
+    std::string_view demangled;
+  };
+
+  template <typename record>
+  void check_times(const record& activity, std::string_view what) const {
+    constexpr auto latest_ns = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (activity.start_ns == 0 || activity.end_ns < activity.start_ns || activity.end_ns > latest_ns) {
+      m_file.fail(
+          fmt::format("corrupt: a {} lasts from {} to {} ns", what, activity.start_ns, activity.end_ns));
+    }
+  }
+
+  void add_calls() {
+    std::vector<collector::call_record> calls = m_file.calls;
+    std::sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
+      return std::tuple(a.thread_id, a.start_ns, b.end_ns) < std::tuple(b.thread_id, b.start_ns, a.end_ns);
+    });
+    const collector::call_record* outer = nullptr;
+    for (const collector::call_record& call : calls) {
+      check_times(call, "call");
+      if (!m_gate.contain(call.start_ns)) continue;
+      const bool is_nested =
+          outer != nullptr && outer->thread_id == call.thread_id && call.end_ns <= outer->end_ns;
+      if (!is_nested) {
+        outer = &call;
+        m_timeline.calls.push_back({m_file.string_of(call.name_id, "a call's name"),
+                                    static_cast<std::uint32_t>(m_file.header.process_id), call.thread_id,
+                                    static_cast<std::int64_t>(call.start_ns),
+                                    static_cast<std::int64_t>(call.end_ns), call.correlation});
+      }
+      m_launches.try_emplace(call.correlation,
+                             launch{outer->thread_id, outer->start_ns, outer->end_ns - outer->start_ns});
+    }
+  }
+
+  /// What kernels and copies have in common. False: not launched inside of the gate.
+  template <typename record, typename execution>
+  bool fill(const record& from, std::string_view what, execution& to) const {
+    check_times(from, what);
+    if (from.device > static_cast<std::uint32_t>(std::numeric_limits<int>::max())) {
+      m_file.fail(fmt::format("corrupt: a {} ran on the device {}", what, from.device));
+    }
+    const auto found = m_launches.find(from.correlation);
+    if (found == m_launches.end() && !m_gate.contain(from.start_ns)) return false;
+    to.device = static_cast<int>(from.device);
+    to.stream = from.stream;
+    to.process_id = static_cast<std::uint32_t>(m_file.header.process_id);
+    to.start_ns = static_cast<std::int64_t>(from.start_ns);
+    to.end_ns = static_cast<std::int64_t>(from.end_ns);
+    to.graph_node = from.graph_node;
+    to.correlation = from.correlation;
+    to.launched_ns = to.start_ns;
+    if (found != m_launches.end()) {
+      to.thread_id = found->second.thread_id;
+      to.launched_ns = static_cast<std::int64_t>(found->second.start_ns);
+      constexpr std::uint64_t longest_ns = std::numeric_limits<std::uint32_t>::max();
+      to.call_ns = static_cast<std::uint32_t>(std::min(found->second.call_ns, longest_ns));
+    }
+    return true;
+  }
+
+  void add_kernel(const collector::kernel_record& record) {
+    core::kernel_execution kernel;
+    if (!fill(record, "kernel", kernel)) return;
+    const kernel_name& name = name_of(record.name_id);
+    kernel.shape = m_timeline.shapes.keep({name.demangled,
+                                           name.mangled,
+                                           {record.grid[0], record.grid[1], record.grid[2]},
+                                           {record.block[0], record.block[1], record.block[2]},
+                                           record.registers_per_thread,
+                                           record.shared_bytes});
+    m_timeline.kernels.push_back(kernel);
+  }
+
+  void add_copy(const collector::copy_record& record) {
+    core::copy_execution copy;
+    if (!fill(record, "copy", copy)) return;
+    if (record.bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      m_file.fail(fmt::format("corrupt: a copy moves {} bytes", record.bytes));
+    }
+    copy.bytes = static_cast<std::int64_t>(record.bytes);
+    copy.kind = kind_of(record.direction);
+    m_timeline.copies.push_back(copy);
+  }
+
+  core::copy_kind kind_of(std::uint32_t direction) const {
+    switch (static_cast<collector::copy_direction>(direction)) {
+      case collector::copy_direction::other:
+        return core::copy_kind::other;
+      case collector::copy_direction::host_to_device:
+        return core::copy_kind::host_to_device;
+      case collector::copy_direction::device_to_host:
+        return core::copy_kind::device_to_host;
+      case collector::copy_direction::device_to_device:
+        return core::copy_kind::device_to_device;
+      case collector::copy_direction::memset:
+        return core::copy_kind::memset;
+    }
+    m_file.fail(fmt::format("corrupt: a copy goes in the unknown direction {}", direction));
+  }
+
+  const kernel_name& name_of(std::uint32_t id) {
+    const auto [place, is_new] = m_names.try_emplace(id);
+    if (is_new) {
+      place->second.mangled = m_file.string_of(id, "a kernel's name");
+      place->second.demangled = m_timeline.texts.keep(core::demangle(std::string(place->second.mangled)));
+    }
+    return place->second;
+  }
+
+  const embedded_file& m_file;
+  core::timeline& m_timeline;
+  gate_times m_gate;
+  /// By correlation: the thread, and the time of the outermost call.
+  std::unordered_map<std::uint32_t, launch> m_launches;
+  std::unordered_map<std::uint32_t, kernel_name> m_names;
+};
+
+/// Adds the GPU's kernels and copies and the host's calls, each in the order of its start. Of a gated
+/// recording only what was launched inside of the gate; a kernel whose call is not in the recording counts
+/// by its own start and has the thread 0. Of two calls, one inside the other (the runtime calls the driver),
+/// only the outer stays, as in nsys.
+void add_activity(const embedded_file& file, core::timeline& timeline) {
+  activity_adder(file, timeline).add();
+}
 
 core::range_record to_range(const embedded_file& file, const collector::range_record& record) {
   constexpr auto latest_ns = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());

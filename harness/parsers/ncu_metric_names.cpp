@@ -21,7 +21,7 @@ constexpr std::array<scaled_word, 8> times_in_s = {{{"s", 1},
                                                     {"nsecond", 1e-9}}};
 
 /// Things that are counted.
-constexpr std::array<std::string_view, 16> counted = {
+constexpr std::array<std::string_view, 16> counted_units = {
     "%",      "byte", "hz",   "cycle", "inst",    "block", "cluster",   "register",
     "thread", "SM",   "warp", "pass",  "request", "op",    "wavefront", "sector"};
 
@@ -36,7 +36,7 @@ double factor_in_s(std::string_view word) {
 }
 
 double factor_of_count(std::string_view word) {
-  for (const std::string_view known : counted) {
+  for (const std::string_view known : counted_units) {
     if (known == word) return 1;
     for (const scaled_word& prefix : prefixes) {
       if (word.starts_with(prefix.word) && word.substr(prefix.word.size()) == known) return prefix.factor;
