@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "config/config.h"
-#include "config/text_guard.h"
+#include "config/yaml_tree.h"
 #include "core/error.h"
 #include "core/nearest.h"
 

@@ -7,7 +7,6 @@
 
 #include "config/config.h"
 #include "config/schema.h"
-#include "config/text_guard.h"
 #include "config/yaml_tree.h"
 
 namespace profgate::config {

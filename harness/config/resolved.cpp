@@ -1,5 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <stdexcept>
 
 #include "config/config.h"
@@ -62,6 +67,106 @@ resolved resolved::with(std::string_view key, value content, std::string origin)
 
 const std::string& resolved::origin(std::string_view key) const {
   return at(key).origin;
+}
+
+namespace {
+
+/// Whether every YAML reader, old ones too, takes `text` without quotes for a text.
+bool is_safe_plain(std::string_view text) {
+  constexpr std::array reserved = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_plain = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') ||
+           std::string_view("_-./@").find(c) != std::string_view::npos;
+  };
+  if (text.empty() || !(is_letter(text.front()) || text.front() == '/')) return false;
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (std::find(reserved.begin(), reserved.end(), lower) != reserved.end()) return false;
+  return std::all_of(text.begin(), text.end(), is_plain);
+}
+
+std::string yaml_text(std::string_view text) {
+  if (is_safe_plain(text)) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The shortest digits that read back as the same number, with the point that YAML 1.1 readers want
+/// ("1.0e-05": to them "1e-05" is a text).
+std::string yaml_number(double number) {
+  std::string digits = fmt::format("{}", number);
+  if (digits.find('.') == std::string::npos) digits.insert(std::min(digits.find('e'), digits.size()), ".0");
+  return digits;
+}
+
+struct yaml_writer {
+  std::string operator()(std::monostate) const { return "null"; }
+  std::string operator()(const std::string& text) const { return yaml_text(text); }
+  std::string operator()(std::int64_t number) const { return std::to_string(number); }
+  std::string operator()(double number) const { return yaml_number(number); }
+  std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+  std::string operator()(const std::vector<std::string>& items) const {
+    std::string text;
+    for (const std::string& item : items) text += (text.empty() ? "" : ", ") + yaml_text(item);
+    return "[" + text + "]";
+  }
+};
+
+/// Writes nested maps from the flat, ordered schema: a key opens those of its sections that the key before
+/// it did not share.
+std::string write_yaml(const std::function<std::string(const std::string& key)>& value_of) {
+  std::string text = "# Composed by profgate. conf/README.md explains every key.\n";
+  std::string previous;
+  for (const schema_row& row : schema()) {
+    std::size_t start = 0;
+    std::string indentation;
+    for (std::size_t dot = row.key.find('.'); dot != std::string::npos; dot = row.key.find('.', start)) {
+      const bool is_open = previous.compare(0, dot + 1, row.key, 0, dot + 1) == 0;
+      if (!is_open) text += fmt::format("{}{}:\n", indentation, row.key.substr(start, dot - start));
+      indentation += "  ";
+      start = dot + 1;
+    }
+    text += fmt::format("{}{}: {}\n", indentation, row.key.substr(start), value_of(row.key));
+    previous = row.key;
+  }
+  return text;
+}
+
+std::uint64_t fnv1a64(std::uint64_t state, std::string_view bytes) {
+  for (const char c : bytes) {
+    state ^= static_cast<unsigned char>(c);
+    state *= 0x100000001b3ULL;
+  }
+  return state;
+}
+
+}  // namespace
+
+std::string resolved::to_yaml() const {
+  return write_yaml([&](const std::string& key) { return std::visit(yaml_writer{}, at(key).content); });
+}
+
+std::string resolved::to_yaml_with_origins() const {
+  return write_yaml([&](const std::string& key) {
+    const entry& held = at(key);
+    return fmt::format("{}  # {}", std::visit(yaml_writer{}, held.content), held.origin);
+  });
+}
+
+std::string resolved::hash() const {
+  std::uint64_t state = 0xcbf29ce484222325ULL;
+  for (const schema_row& row : schema()) {
+    const bool is_path = row.kind == value_kind::input_path || row.kind == value_kind::output_path;
+    std::string written = std::visit(yaml_writer{}, at(row.key).content);
+    if (is_path && !is_null(row.key)) {
+      written = yaml_text(std::filesystem::path(text(row.key)).filename().string());
+    }
+    state = fnv1a64(state, fmt::format("{}: {}\n", row.key, written));
+  }
+  return fmt::format("{:016x}", state);
 }
 
 }  // namespace profgate::config

@@ -1,12 +1,30 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "config/text_guard.h"
-
 namespace profgate::config {
+
+/// Real configuration files have a few kB; the bound keeps a hostile one from costing time or memory.
+constexpr std::size_t max_text_bytes = 64 * 1024;
+
+/// Where a text came from, for messages: a file with lines, or something like "command line" without.
+struct text_source {
+  std::string name;
+  bool has_lines = true;
+
+  int line(int number) const { return has_lines ? number : 0; }
+  std::string at(int number) const { return has_lines ? name + ":" + std::to_string(number) : name; }
+};
+
+/// Refuses what would only confuse a YAML parser: too much text, bytes that are no text, tabs as indentation,
+/// the markers of an unfinished merge.
+void check_text(std::string_view text, const text_source& source);
+
+/// Whether `text` is valid UTF-8 without control characters.
+bool is_printable_line(std::string_view text);
 
 enum class node_kind { null, scalar, sequence, map };
 
