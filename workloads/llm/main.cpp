@@ -2,7 +2,6 @@
 #include <exception>
 #include <span>
 
-#include "llm/command_line.h"
 #include "llm/failure.h"
 #include "llm/workload.h"
 

@@ -1,6 +1,5 @@
 #include "llm/checkpoint.h"
 
-#include "llm/half_floats.h"
 #include "llm/thread_pool.h"
 #include "support.h"
 

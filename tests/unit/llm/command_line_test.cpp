@@ -1,5 +1,4 @@
-#include "llm/command_line.h"
-
+#include "llm/workload.h"
 #include "support.h"
 
 namespace profgate::llm {

@@ -6,7 +6,8 @@
 
 namespace profgate::llm {
 
-/// A value that was read, or the reason why it could not be: never a 0 that nobody measured.
+/// A value that was read, or the reason why it could not be: never a 0 that nobody measured. The harness has
+/// its own (core/measured.h), which workloads never include.
 template <class T>
 class reading {
  public:

@@ -1,8 +1,21 @@
 #pragma once
 
-#include "llm/command_line.h"
+#include <span>
+#include <string>
 
 namespace profgate::llm {
+
+enum class run_mode { bench, profile };
+
+/// The command line that every workload shares: --config <yaml> --mode bench|profile --result <json>
+struct command_line {
+  std::string config_path;
+  run_mode mode = run_mode::bench;
+  std::string result_path;
+};
+
+/// Takes the arguments after the program's name. Throws bad_input for an unknown, repeated or missing one.
+command_line parse_command_line(std::span<const char* const> arguments);
 
 /// The whole program: read, load, check, run, write. Throws failure.
 void run_workload(const command_line& command);
