@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/sha256.h"
 #include "cmake_cache.h"
 #include "core/error.h"

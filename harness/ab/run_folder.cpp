@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/utc_time.h"
 #include "core/error.h"
 

@@ -7,7 +7,7 @@
 
 #include "ab/child_ends.h"
 #include "ab/gate_config.h"
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/utc_time.h"
 #include "core/error.h"
 #include "gpu_watch.h"

@@ -6,8 +6,7 @@
 #include <map>
 
 #include "artifacts/disk.h"
-#include "artifacts/io_error.h"
-#include "artifacts/run_id.h"
+#include "artifacts/files.h"
 #include "artifacts/run_list.h"
 #include "artifacts/run_store.h"
 #include "artifacts/status.h"

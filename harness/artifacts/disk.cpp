@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "artifacts/io_error.h"
+#include "artifacts/files.h"
 #include "core/units.h"
 
 namespace profgate::artifacts {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "artifacts/io_error.h"
+#include "artifacts/files.h"
 #include "core/error.h"
 #include "core/owned_fd.h"
 

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "core/error.h"
 
 namespace profgate::artifacts {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "artifacts/io_error.h"
+#include "artifacts/files.h"
 #include "artifacts/sha256.h"
 #include "core/error.h"
 #include "core/escape.h"

@@ -5,11 +5,13 @@
 
 #include <array>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "core/error.h"
+#include "owner_json.h"
 
 namespace profgate::artifacts {
 namespace {
@@ -80,6 +82,26 @@ bool is_alive(const process_owner& owner) {
   }
   const bool rebooted = !same_kernel && owner.host == self.host;
   return !rebooted;
+}
+
+nlohmann::ordered_json owner_to_json(const process_owner& owner) {
+  nlohmann::ordered_json object;
+  object["pid"] = owner.pid;
+  object["start_ticks"] = owner.start_ticks;
+  object["boot_id"] = owner.boot_id;
+  object["pid_namespace"] = owner.pid_namespace;
+  object["host"] = owner.host;
+  return object;
+}
+
+process_owner owner_from_json(const nlohmann::json& object) {
+  process_owner owner;
+  object.at("pid").get_to(owner.pid);
+  object.at("start_ticks").get_to(owner.start_ticks);
+  object.at("boot_id").get_to(owner.boot_id);
+  object.at("pid_namespace").get_to(owner.pid_namespace);
+  object.at("host").get_to(owner.host);
+  return owner;
 }
 
 }  // namespace profgate::artifacts

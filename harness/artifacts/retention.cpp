@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "artifacts/disk.h"
-#include "artifacts/io_error.h"
+#include "artifacts/files.h"
 #include "artifacts/run_list.h"
 #include "artifacts/run_store.h"
 #include "artifacts/status.h"

@@ -7,9 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "artifacts/atomic_file.h"
-#include "artifacts/io_error.h"
-#include "artifacts/run_id.h"
+#include "artifacts/files.h"
 #include "artifacts/run_list.h"
 #include "core/error.h"
 #include "core/file_lock.h"

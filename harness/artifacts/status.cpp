@@ -8,8 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "artifacts/atomic_file.h"
-#include "artifacts/io_error.h"
+#include "artifacts/files.h"
 #include "artifacts/redact.h"
 #include "artifacts/utc_time.h"
 #include "core/error.h"

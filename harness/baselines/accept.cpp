@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "artifacts/io_error.h"
+#include "artifacts/files.h"
 #include "artifacts/utc_time.h"
 #include "baselines/baseline_store.h"
 #include "core/error.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "core/error.h"
 #include "core/nearest.h"
 #include "gate/comparability.h"

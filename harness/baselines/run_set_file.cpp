@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/sha256.h"
 #include "core/error.h"
 #include "core/json.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/status.h"
 
 namespace profgate::cli {

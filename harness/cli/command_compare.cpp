@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "commands.h"
 #include "compare_inputs.h"
 #include "installation.h"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "baselines/history.h"
 #include "commands.h"
 #include "run_set_source.h"

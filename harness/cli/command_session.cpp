@@ -4,7 +4,7 @@
 #include <map>
 
 #include "ab/baseline_build.h"
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/run_store.h"
 #include "artifacts/status.h"
 #include "commands.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "baselines/baseline_store.h"
 #include "baselines/run_set_file.h"
 #include "core/error.h"

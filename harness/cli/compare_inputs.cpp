@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/run_list.h"
 #include "baselines/run_set_file.h"
 #include "compare_baselines.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "ab/baseline_build.h"
-#include "artifacts/git_facts.h"
+#include "artifacts/provenance.h"
 #include "core/error.h"
 #include "installation.h"
 #include "machine.h"

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "ab/gate_config.h"
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/run_list.h"
 #include "artifacts/status.h"
 #include "bundle.h"

@@ -10,9 +10,7 @@
 #include "core/error.h"
 #include "installation.h"
 #include "nsys_agents.h"
-#include "profilers/cupti_location.h"
-#include "profilers/ncu_installation.h"
-#include "profilers/nsys_installation.h"
+#include "profilers/installations.h"
 #include "tool_runner.h"
 
 namespace profgate::cli {

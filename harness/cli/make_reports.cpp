@@ -2,7 +2,7 @@
 
 #include "analysis/bare_run.h"
 #include "analysis/profile.h"
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "gather_run.h"
 #include "render/render.h"
 

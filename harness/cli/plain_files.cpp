@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "core/error.h"
 
 namespace profgate::cli {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "core/error.h"
 
 namespace profgate::cli {

@@ -4,8 +4,7 @@
 
 #include <charconv>
 
-#include "artifacts/atomic_file.h"
-#include "artifacts/utc_time.h"
+#include "artifacts/files.h"
 #include "config/yaml_tree.h"
 #include "core/error.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "core/error.h"
 
 namespace profgate::cli {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "installation.h"
 #include "render/gate_views.h"
 

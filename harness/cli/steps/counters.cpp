@@ -5,10 +5,10 @@
 
 #include "analysis/counter_metrics.h"
 #include "analysis/findings.h"
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "core/escape.h"
 #include "gather_run.h"
-#include "profilers/ncu_installation.h"
+#include "profilers/installations.h"
 #include "steps/counter_plan.h"
 #include "steps/run_command.h"
 #include "steps/step.h"

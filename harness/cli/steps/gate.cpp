@@ -1,7 +1,7 @@
 #include <cstdlib>
 
 #include "ab/comparison.h"
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "comparison_request.h"
 #include "gate_stored.h"
 #include "parsers/workload_result.h"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/provenance.h"
 #include "artifacts/redact.h"
 #include "artifacts/sha256.h"

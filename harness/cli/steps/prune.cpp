@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "artifacts/atomic_file.h"
 #include "artifacts/clean.h"
+#include "artifacts/files.h"
 #include "artifacts/retention.h"
 #include "artifacts/run_list.h"
 #include "baselines/baseline_store.h"

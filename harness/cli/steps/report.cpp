@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/provenance.h"
 #include "bundle.h"
 #include "gather_run.h"

@@ -4,7 +4,7 @@
 
 #include "ab/child_ends.h"
 #include "analysis/bare_run.h"
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "gather_run.h"
 #include "parsers/workload_result.h"
 #include "process_samples.h"

@@ -1,5 +1,3 @@
-#include "artifacts/atomic_file.h"
-
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
@@ -7,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "artifacts/files.h"
 #include "artifacts/retention.h"
 #include "small_disk.h"
 #include "test_folder.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "artifacts/run_list.h"
 #include "artifacts/run_store.h"
 #include "artifacts/status.h"

@@ -1,7 +1,6 @@
-#include "artifacts/run_id.h"
-
 #include <gmock/gmock.h>
 
+#include "artifacts/run_list.h"
 #include "some_time.h"
 #include "test_folder.h"
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "baselines/baseline_store.h"
 #include "core/error.h"
 #include "made_runs.h"

@@ -5,9 +5,7 @@
 
 #include "../collector/temp_folder.h"
 #include "core/error.h"
-#include "profilers/cupti_location.h"
-#include "profilers/ncu_installation.h"
-#include "profilers/nsys_installation.h"
+#include "profilers/installations.h"
 
 namespace profgate::profilers {
 namespace {

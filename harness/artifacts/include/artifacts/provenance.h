@@ -1,16 +1,32 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "artifacts/git_facts.h"
 #include "artifacts/gpu_facts.h"
 #include "artifacts/host_facts.h"
 #include "artifacts/inputs.h"
 #include "core/measured.h"
 
 namespace profgate::artifacts {
+
+/// Runs a command and returns its standard output, or nothing where it cannot be run or fails.
+using command_runner = std::function<std::optional<std::string>(const std::vector<std::string>& argv)>;
+
+struct git_facts {
+  core::measured<std::string> commit;
+  core::measured<std::string> branch;
+  core::measured<bool> dirty;  ///< tracked files were changed, or untracked ones are there
+  core::measured<std::int64_t> changed_files_count;
+};
+
+/// What is checked out in `project_dir`.
+git_facts gather_git_facts(const std::filesystem::path& project_dir, const command_runner& run);
 
 /// How the harness and the workloads were built; CMake knows.
 struct build_facts {

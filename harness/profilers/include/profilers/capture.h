@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "profilers/installations.h"
 #include "profilers/nsys_commands.h"
-#include "profilers/nsys_installation.h"
 #include "profilers/tool_command.h"
 
 namespace profgate::profilers {

@@ -49,4 +49,25 @@ std::string parse_tool_version(const std::string& output);
 std::vector<std::string> parse_report_names(const std::string& help_reports);
 std::vector<std::string> parse_missing_libraries(const std::string& loader_output);
 
+/// PROFGATE_NCU, PATH, the CUDA toolkit, /opt/nvidia, Debian's folder.
+tool_location find_ncu(const tool_environment& environment);
+
+/// What `ncu --version` says; step_failure if it does not run.
+std::string ncu_version(const std::filesystem::path& executable, const command_runner& run);
+
+/// `ncu --list-sections`, the argument list.
+std::vector<std::string> ncu_list_sections_command(const std::filesystem::path& executable);
+
+/// Whether the driver keeps GPU counters to administrators (RmProfilingAdminOnly). Nothing: no driver says.
+std::optional<bool> are_counters_for_admins_only(const tool_environment& environment);
+
+/// Where the embedded collector will find CUPTI inside of a traced program, or why it will not. A library
+/// that the program itself brings along cannot be seen from outside.
+struct cupti_location {
+  std::optional<std::filesystem::path> library;
+  std::string reason;  ///< where there is none
+};
+
+cupti_location find_cupti(const tool_environment& environment);
+
 }  // namespace profgate::profilers
