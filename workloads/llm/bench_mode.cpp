@@ -11,7 +11,7 @@ namespace {
 
 /// Google Benchmark takes its report's path only from a command line.
 void initialize_reporting(const std::string& json_path) {
-  std::string program = "profgate-llm";
+  static std::string program = "profgate-llm";  // its report names it, and it keeps no copy
   std::string out = "--benchmark_out=" + json_path;
   std::string format = "--benchmark_out_format=json";
   char* arguments[] = {program.data(), out.data(), format.data(), nullptr};
