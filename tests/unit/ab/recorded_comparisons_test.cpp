@@ -6,7 +6,7 @@
 #include <set>
 
 #include "ab/next_step.h"
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "baselines/run_set_file.h"
 #include "gate/comparability.h"
 #include "gate/judge.h"

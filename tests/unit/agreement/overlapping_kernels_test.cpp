@@ -10,7 +10,7 @@
 
 #include "analysis/exclusive_time.h"
 #include "analysis/stage_operations.h"
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "parsers/timeline.h"
 
 namespace profgate::analysis {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "artifacts/atomic_file.h"
+#include "artifacts/files.h"
 #include "core/error.h"
 #include "made_runs.h"
 
