@@ -3,6 +3,8 @@
 #include "artifacts/files.h"
 #include "baselines/history.h"
 #include "commands.h"
+#include "installation.h"
+#include "render/trend_views.h"
 #include "run_set_source.h"
 
 namespace profgate::cli {
@@ -36,7 +38,8 @@ core::exit_code history_show(const history_show_options& options) {
                           "end the file's name in .svg or .md");
   }
   artifacts::write_file_atomically(
-      *options.out, extension == ".svg" ? baselines::trends_svg(trends) : baselines::trends_markdown(trends));
+      *options.out, extension == ".svg" ? render::trends_svg(trends, find_installation().templates_dir)
+                                        : baselines::trends_markdown(trends));
   const std::vector<std::string> changes = baselines::change_sentences(trends);
   for (const std::string& change : changes) fmt::print("{}\n", change);
   if (changes.empty()) fmt::print("no change of level was found\n");

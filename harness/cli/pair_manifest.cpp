@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "artifacts/files.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/nearest.h"
 #include "installation.h"
 
@@ -21,44 +21,37 @@ fs::path pairs_dir(const fs::path& build_dir) {
   return build_dir / "profgate" / "pairs";
 }
 
-std::optional<std::string> text_or_nothing(const nlohmann::json& value) {
-  if (value.is_null()) return std::nullopt;
-  return value.get<std::string>();
-}
-
-pair_manifest from_json(const nlohmann::json& json) {
-  pair_manifest manifest;
-  manifest.pair = json.at("pair");
-  manifest.model = json.at("model");
-  manifest.config = json.at("config");
-  manifest.device = json.at("device");
-  manifest.engine = text_or_nothing(json.at("engine"));
-  manifest.model_choice = text_or_nothing(json.at("model_choice"));
-  manifest.workload_choice = json.at("workload_choice");
-  manifest.command = json.at("command").get<std::vector<std::string>>();
-  manifest.command_has_placeholders = json.at("command_has_placeholders");
-  manifest.working_directory = json.at("working_directory").get<std::string>();
-  manifest.project_dir = json.at("project_dir").get<std::string>();
-  for (const std::string dir : json.at("conf_dirs")) manifest.conf_dirs.emplace_back(dir);
-  manifest.overrides = json.at("overrides").get<std::vector<std::string>>();
-  const nlohmann::json& build = json.at("build");
-  const auto said = [&](const char* key) { return text_or_nothing(build.at(key)).value_or("unknown"); };
-  manifest.build = {said("type"), said("compiler"), said("compiler_version"), said("flags")};
-  return manifest;
+std::optional<std::string> text_or_nothing(const core::json_cursor& object, const char* key) {
+  const auto value = object.find(key);
+  return value ? std::optional(value->text()) : std::nullopt;
 }
 
 }  // namespace
 
 pair_manifest read_pair_manifest(const fs::path& file) {
-  const std::string text = artifacts::read_file(file, max_manifest_bytes);
-  try {
-    pair_manifest manifest = from_json(nlohmann::json::parse(text));
-    manifest.file = fs::absolute(file);
-    return manifest;
-  } catch (const nlohmann::json::exception& failed) {
-    throw core::bad_input(file.string(), 0, fmt::format("not a pair's manifest: {}", failed.what()),
-                          "configure the project again: cmake <build folder>");
-  }
+  const core::json_document document(artifacts::read_file(file, max_manifest_bytes), file.string(),
+                                     "configure the project again: cmake <build folder>");
+  const core::json_cursor root = document.root();
+  const auto text = [&](const char* key) { return root.require(key).text(); };
+  pair_manifest manifest;
+  manifest.pair = text("pair");
+  manifest.model = text("model");
+  manifest.config = text("config");
+  manifest.device = text("device");
+  manifest.engine = text_or_nothing(root, "engine");
+  manifest.model_choice = text_or_nothing(root, "model_choice");
+  manifest.workload_choice = text("workload_choice");
+  manifest.command = root.require("command").texts();
+  manifest.command_has_placeholders = root.require("command_has_placeholders").boolean();
+  manifest.working_directory = text("working_directory");
+  manifest.project_dir = text("project_dir");
+  for (const std::string& dir : root.require("conf_dirs").texts()) manifest.conf_dirs.emplace_back(dir);
+  manifest.overrides = root.require("overrides").texts();
+  const core::json_cursor build = root.require("build");
+  const auto said = [&](const char* key) { return text_or_nothing(build, key).value_or("unknown"); };
+  manifest.build = {said("type"), said("compiler"), said("compiler_version"), said("flags")};
+  manifest.file = fs::absolute(file);
+  return manifest;
 }
 
 fs::path find_build_dir(const std::optional<fs::path>& given) {

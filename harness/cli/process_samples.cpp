@@ -1,11 +1,9 @@
 #include "process_samples.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "artifacts/files.h"
-#include "core/error.h"
+#include "core/json.h"
 
 namespace profgate::cli {
 
@@ -16,11 +14,11 @@ void write_process_samples(const std::filesystem::path& file, const std::vector<
 
 std::vector<std::int64_t> read_process_samples(const std::filesystem::path& file) {
   if (!artifacts::file_exists(file)) return {};
-  try {
-    return nlohmann::json::parse(artifacts::read_file(file)).at("wall_ns").get<std::vector<std::int64_t>>();
-  } catch (const nlohmann::json::exception& damaged) {
-    throw core::bad_input(file.string(), 0, damaged.what(), "run the pair again");
-  }
+  const core::json_document document(artifacts::read_file(file), file.string(), "run the pair again");
+  std::vector<std::int64_t> wall_ns;
+  for (const core::json_cursor& value : document.root().require("wall_ns").items())
+    wall_ns.push_back(value.integer());
+  return wall_ns;
 }
 
 }  // namespace profgate::cli

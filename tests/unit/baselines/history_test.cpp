@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <fstream>
+#include <regex>
 
 #include "artifacts/files.h"
 #include "core/error.h"
 #include "made_runs.h"
+#include "render/trend_views.h"
 
 namespace profgate::baselines {
 namespace {
@@ -130,7 +133,7 @@ TEST_F(history, what_people_see_is_escaped) {
   hostile.runs.identity.device_name = "<script>|`x`";
   hostile.runs.identity.commit = "</text><script>";
   append_history(m_file, hostile, history_kind::nightly);
-  const std::string svg = trends_svg(trends());
+  const std::string svg = render::trends_svg(trends(), PROFGATE_TEMPLATES_DIR);
   EXPECT_THAT(svg, AllOf(HasSubstr("<svg "), HasSubstr("</svg>"), Not(HasSubstr("<script"))));
   EXPECT_THAT(trends_markdown(trends()),
               AllOf(HasSubstr("| anchor |"), Not(HasSubstr("<script")), Not(HasSubstr("|`x"))));
@@ -140,8 +143,22 @@ TEST_F(history, views_show_the_change) {
   fill();
   EXPECT_THAT(trends_markdown(trends()),
               AllOf(HasSubstr("- decode"), HasSubstr("level changed by +4.0 %"), HasSubstr("1.0")));
-  EXPECT_THAT(trends_svg(trends()), AllOf(HasSubstr("class=\"slower\""), HasSubstr("+4.0 % with 1000011eee"),
-                                          Not(HasSubstr("nan"))));
+  EXPECT_THAT(
+      render::trends_svg(trends(), PROFGATE_TEMPLATES_DIR),
+      AllOf(HasSubstr("class=\"slower\""), HasSubstr("+4.0 % with 1000011eee"), Not(HasSubstr("nan"))));
+}
+
+TEST_F(history, the_line_goes_through_its_points) {
+  fill();
+  const std::string svg = render::trends_svg(trends(), PROFGATE_TEMPLATES_DIR);
+  std::string points;
+  const std::regex circle("<circle cx=\"([0-9.]+)\" cy=\"([0-9.]+)\"");
+  const std::string first_panel = svg.substr(0, svg.find("</g>"));
+  for (std::sregex_iterator it(first_panel.begin(), first_panel.end(), circle), end; it != end; ++it)
+    points += (points.empty() ? "" : " ") + (*it)[1].str() + "," + (*it)[2].str();
+  EXPECT_EQ(std::count(points.begin(), points.end(), ','),
+            static_cast<std::ptrdiff_t>(trends().front().points.size()));
+  EXPECT_THAT(first_panel, HasSubstr("<polyline points=\"" + points + "\""));
 }
 
 TEST_F(history, a_file_that_is_no_history_stays_as_it_is) {

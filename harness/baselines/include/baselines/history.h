@@ -9,7 +9,7 @@
 #include "baselines/run_set_file.h"
 #include "gate/change_points.h"
 
-/// What became of a pair over the commits: an SQLite file to which run sets are appended, and the trend drawn
+/// What became of a pair over the commits: an SQLite file to which run sets are appended, and the trend made
 /// of it.
 namespace profgate::baselines {
 
@@ -69,10 +69,15 @@ struct trend_request {
 std::vector<trend> make_trends(const std::string& pair, const std::vector<history_entry>& entries,
                                const trend_request& request);
 
-std::string trends_markdown(const std::vector<trend>& trends);
+/// "1a2b3c4d5e", perhaps with what makes it less than a commit.
+std::string commit_of(const history_entry& entry);
+/// What a series is of: pair, stage, device and settings.
+std::string title_of(const trend& series);
+/// "+3.1 %".
+std::string shift_text(double ratio);
 
-/// One panel a trend, one below the other; needs nothing from elsewhere.
-std::string trends_svg(const std::vector<trend>& trends);
+/// A table a trend; render/trend_views.h draws them.
+std::string trends_markdown(const std::vector<trend>& trends);
 
 /// One sentence a change point: "decode_all on …: +3.1 % with 1a2b3c4 (2026-11-15T…), somewhere in
 /// 0f1e2d3..1a2b3c4".
