@@ -93,11 +93,11 @@ std::map<std::string, gate::stage_structure> traced_arm::structure(
   return by_stage;
 }
 
-std::vector<std::map<std::string, gate::traced_stage>> traced_arm::sums(
+std::vector<std::map<std::string, analysis::stage_operations>> traced_arm::sums(
     const std::vector<std::string>& stages) {
-  std::vector<std::map<std::string, gate::traced_stage>> all;
+  std::vector<std::map<std::string, analysis::stage_operations>> all;
   for (traced_process& process : m_processes) {
-    std::map<std::string, gate::traced_stage> by_stage;
+    std::map<std::string, analysis::stage_operations> by_stage;
     for (const std::string& stage : stages) {
       const std::vector<analysis::stage_trace>& traces = traces_of(process, stage);
       if (!traces.empty()) by_stage[stage] = analysis::sum_up(traces);

@@ -34,7 +34,7 @@ class traced_arm {
   std::map<std::string, gate::stage_structure> structure(const std::vector<std::string>& stages) const;
 
   /// By process, by stage.
-  std::vector<std::map<std::string, gate::traced_stage>> sums(const std::vector<std::string>& stages);
+  std::vector<std::map<std::string, analysis::stage_operations>> sums(const std::vector<std::string>& stages);
 
  private:
   struct traced_process {

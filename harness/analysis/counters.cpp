@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "analysis/counter_metrics.h"
-#include "analysis/kernel_names.h"
 #include "analysis/timeline_analysis.h"
+#include "core/kernel_names.h"
 #include "core/units.h"
 #include "wording.h"
 
@@ -105,7 +105,7 @@ class group_finder {
     core::kernel_group unknown{launch.kernel_name, op, launch.device, launch.grid, launch.block, 0, 0};
     const auto names = m_names.find({launch.grid, launch.block});
     if (names == m_names.end()) return unknown;
-    const std::string* const name = matching_kernel_name(launch.kernel_name, names->second);
+    const std::string* const name = core::matching_kernel_name(launch.kernel_name, names->second);
     if (name == nullptr) return unknown;
     const core::kernel_group* without_op = nullptr;
     for (const core::kernel_group& group : m_groups) {

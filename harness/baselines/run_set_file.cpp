@@ -98,37 +98,37 @@ std::int64_t traced_number(const json_cursor& value) {
 }
 
 /// What schema 1.0 did not have yet is 0.
-gate::operation_sum read_operation(const json_cursor& object) {
+analysis::operation_sum read_operation(const json_cursor& object) {
   const auto number = [&](const char* key) {
     const std::optional<json_cursor> value = object.find(key);
     return value ? traced_number(*value) : 0;
   };
-  gate::operation_sum sum;
+  analysis::operation_sum sum;
   sum.name = object.require("name").text();
   sum.operator_path = object.require("operator_path").text();
   if (const auto category = object.find("category")) sum.category = category->text();
   sum.launches = traced_number(object.require("launches"));
   sum.total_ns = traced_number(object.require("total_ns"));
-  sum.exclusive_units = number("shared_ns") * gate::units_per_ns;
+  sum.exclusive_units = number("shared_ns") * analysis::units_per_ns;
   sum.first_at_ns = number("first_at_ns");
   return sum;
 }
 
-gate::stage_idle read_idle(const json_cursor& object) {
-  gate::stage_idle times;
+analysis::stage_times read_idle(const json_cursor& object) {
+  analysis::stage_times times;
   times.occurrences = traced_number(object.require("occurrences"));
   times.time_ns = traced_number(object.require("time_ns"));
   const json_cursor idle = object.require("idle_ns");
-  for (std::size_t i = 0; i < gate::idle_cause_count; ++i) {
-    const std::string cause = gate::to_text(static_cast<gate::idle_cause>(i));
+  for (std::size_t i = 0; i < analysis::idle_cause_count; ++i) {
+    const std::string cause = analysis::to_text(static_cast<analysis::idle_cause>(i));
     times.idle.by_cause_ns[i] = traced_number(idle.require(cause));
   }
   return times;
 }
 
 /// "kernels" and, since schema 1.1, "traced_stages": both by process and stage.
-std::vector<std::map<std::string, gate::traced_stage>> read_traces(const json_cursor& root) {
-  std::vector<std::map<std::string, gate::traced_stage>> traces;
+std::vector<std::map<std::string, analysis::stage_operations>> read_traces(const json_cursor& root) {
+  std::vector<std::map<std::string, analysis::stage_operations>> traces;
   for (const json_cursor& traced : root.require("kernels").items()) {
     auto& stages = traces.emplace_back();
     for (const auto& [stage, kernels] : traced.members()) {

@@ -99,7 +99,7 @@ json structure_json(const gate::stage_structure& structure) {
   return object;
 }
 
-json operation_json(const gate::operation_sum& sum, bool has_shares) {
+json operation_json(const analysis::operation_sum& sum, bool has_shares) {
   json object = {{"launches", sum.launches},
                  {"name", text_json(sum.name)},
                  {"operator_path", text_json(sum.operator_path)},
@@ -112,13 +112,13 @@ json operation_json(const gate::operation_sum& sum, bool has_shares) {
   return object;
 }
 
-using traced_process = std::map<std::string, gate::traced_stage>;
+using traced_process = std::map<std::string, analysis::stage_operations>;
 
 json operations_json(const traced_process& stages) {
   json object = json::object();
   for (const auto& [stage, traced] : stages) {
     json& rows = object[core::to_valid_utf8(stage)] = json::array();
-    for (const gate::operation_sum& sum : traced.operations)
+    for (const analysis::operation_sum& sum : traced.operations)
       rows.push_back(operation_json(sum, traced.times.has_value()));
   }
   return object;
@@ -129,8 +129,8 @@ json times_json(const traced_process& stages) {
   for (const auto& [stage, traced] : stages) {
     if (!traced.times) continue;
     json idle = json::object();
-    for (std::size_t i = 0; i < gate::idle_cause_count; ++i)
-      idle[gate::to_text(static_cast<gate::idle_cause>(i))] = traced.times->idle.by_cause_ns[i];
+    for (std::size_t i = 0; i < analysis::idle_cause_count; ++i)
+      idle[analysis::to_text(static_cast<analysis::idle_cause>(i))] = traced.times->idle.by_cause_ns[i];
     object[core::to_valid_utf8(stage)] = {{"idle_ns", std::move(idle)},
                                           {"occurrences", traced.times->occurrences},
                                           {"time_ns", traced.times->time_ns}};

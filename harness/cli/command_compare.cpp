@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 core::exit_code compare(const compare_options& options) {
   compare_place place{options.runs_dir, options.pair, options.baselines_dir};
   if (!place.pair) place.pair = common_pair(options.a, options.b, options.runs_dir);
-  const gate::profile_comparison comparison =
-      gate::compare_sides(find_side(options.a, place), find_side(options.b, place));
+  const compare::profile_comparison comparison =
+      compare::compare_sides(find_side(options.a, place), find_side(options.b, place));
   const fs::path templates_dir = find_installation().templates_dir;
   const std::string markdown = render::compare_markdown(comparison, templates_dir);
   if (!options.out) {

@@ -36,26 +36,26 @@ std::vector<std::string> baselines_at(const std::string& commit, const compare_p
 
 }  // namespace
 
-std::optional<gate::compared_side> side_of_baseline(const std::string& pair, const compare_place& place) {
+std::optional<compare::compared_side> side_of_baseline(const std::string& pair, const compare_place& place) {
   std::vector<std::string> names;
   for (const fs::path& name : baselines::list_baselines(place.baselines_dir))
     if (name.string().starts_with(baselines::folder_of_pair(pair))) names.push_back(name.string());
   if (names.empty()) return std::nullopt;
   if (names.size() > 1) tell_which(pair, names);
   const fs::path file = place.baselines_dir / names.front();
-  return gate::side_of_run_set(baselines::read_run_set(file).runs, fmt::format("baseline of {}", pair));
+  return compare::side_of_run_set(baselines::read_run_set(file).runs, fmt::format("baseline of {}", pair));
 }
 
-std::optional<gate::compared_side> side_of_baseline_at(const std::string& commit, const std::string& name,
-                                                       const compare_place& place) {
+std::optional<compare::compared_side> side_of_baseline_at(const std::string& commit, const std::string& name,
+                                                          const compare_place& place) {
   const std::vector<std::string> files = baselines_at(commit, place);
   if (files.empty()) return std::nullopt;
   if (files.size() > 1) tell_which(name, files);
   const std::string object = fmt::format("{}:./{}", commit, files.front());
   const std::optional<std::string> text = output_of({"git", "show", object});
   if (!text) throw core::step_failure(fmt::format("git show {} failed", object), "look at the repository");
-  return gate::side_of_run_set(baselines::parse_run_set(*text, object).runs,
-                               fmt::format("baseline at {}", name));
+  return compare::side_of_run_set(baselines::parse_run_set(*text, object).runs,
+                                  fmt::format("baseline at {}", name));
 }
 
 }  // namespace profgate::cli

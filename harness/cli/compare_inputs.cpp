@@ -47,7 +47,7 @@ std::string text_of(const config::resolved& config, const config::schema_row& ro
   return config.text(row.key);
 }
 
-void add_settings(const fs::path& run_dir, gate::compared_side& side) {
+void add_settings(const fs::path& run_dir, compare::compared_side& side) {
   const fs::path file = run_dir / "config.yaml";
   if (!artifacts::file_exists(file)) return;
   try {
@@ -61,27 +61,27 @@ void add_settings(const fs::path& run_dir, gate::compared_side& side) {
   }
 }
 
-gate::compared_side side_of_run(const fs::path& run_dir, const std::string& name) {
+compare::compared_side side_of_run(const fs::path& run_dir, const std::string& name) {
   const fs::path file = run_dir / "profile.json";
   const fs::path arm = run_dir / baselines::candidate_runs_name;  // of a comparison's folder
   if (!artifacts::file_exists(file) && artifacts::file_exists(arm))
-    return gate::side_of_run_set(baselines::read_run_set(arm).runs, name);
+    return compare::side_of_run_set(baselines::read_run_set(arm).runs, name);
   if (!artifacts::file_exists(file)) {
     throw core::bad_input(fmt::format("{} has no profile.json", run_dir.string()),
                           "`profgate analyze <run>` makes it where the run got as far as stage1");
   }
-  gate::compared_side side = gate::side_of_profile(artifacts::read_file(file), file.string(), name);
+  compare::compared_side side = compare::side_of_profile(artifacts::read_file(file), file.string(), name);
   add_settings(run_dir, side);
   return side;
 }
 
-gate::compared_side side_of_file(const fs::path& file, const std::string& name) {
+compare::compared_side side_of_file(const fs::path& file, const std::string& name) {
   const std::string text = artifacts::read_file(file);
   const json document = json::parse(text, nullptr, false);
   if (!document.is_object()) throw core::bad_input(file.string(), 0, "is not a JSON object", what_it_may_be);
   const bool is_run_set = document.contains("content_sha256") && document.contains("processes");
-  if (is_run_set) return gate::side_of_run_set(baselines::parse_run_set(text, file.string()).runs, name);
-  return gate::side_of_profile(text, file.string(), name);
+  if (is_run_set) return compare::side_of_run_set(baselines::parse_run_set(text, file.string()).runs, name);
+  return compare::side_of_profile(text, file.string(), name);
 }
 
 /// The commit that env.json of the run names; empty: none.
@@ -124,7 +124,7 @@ std::set<std::string> pairs_of(const std::vector<artifacts::run_info>& runs) {
   return pairs;
 }
 
-std::optional<gate::compared_side> side_of_commit(const std::string& name, const compare_place& place) {
+std::optional<compare::compared_side> side_of_commit(const std::string& name, const compare_place& place) {
   const std::optional<std::string> commit = commit_named(name);
   if (!commit) return std::nullopt;
   const std::vector<artifacts::run_info> runs = runs_of_commit(*commit, place.runs_dir, place.pair);
@@ -145,7 +145,7 @@ std::optional<gate::compared_side> side_of_commit(const std::string& name, const
 
 }  // namespace
 
-gate::compared_side find_side(const std::string& name, const compare_place& place) {
+compare::compared_side find_side(const std::string& name, const compare_place& place) {
   if (fs::is_directory(name)) {
     // "runs/x/" is called x, "." by the folder it is
     return side_of_run(name, fs::canonical(name).filename().string());

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "gate/profile_comparison.h"
+#include "compare/profile_comparison.h"
 
 /// What a person may name on the command line of `profgate compare`, and where it is found.
 namespace profgate::cli {
@@ -19,7 +19,7 @@ struct compare_place {
 /// set (JSON); a run id in runs_dir; a pair (its newest run, else its baseline); a commit or git ref (its
 /// newest run, else the baseline that git has in it). bad_input where it is none of them, or where a commit
 /// has several pairs and none was named.
-gate::compared_side find_side(const std::string& name, const compare_place& place);
+compare::compared_side find_side(const std::string& name, const compare_place& place);
 
 /// The pair of the newest runs of both commits that both have, where there is exactly one.
 std::optional<std::string> common_pair(const std::string& a, const std::string& b,

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "matching.h"
+#include "gate/matching.h"
 
 namespace profgate::gate {
 namespace {
@@ -19,26 +19,28 @@ struct arm_sums {
   double occurrences = 0;
   std::int64_t total_ns = 0;
   std::int64_t busy_ns = 0;
-  idle_times idle{};
+  analysis::idle_times idle{};
   std::size_t operations = 0;
   std::vector<operation_group> groups{};
 
   double mean(std::int64_t sum) const { return static_cast<double>(sum) / occurrences; }
-  double mean_ns(std::int64_t units) const { return mean(units) / static_cast<double>(units_per_ns); }
+  double mean_ns(std::int64_t units) const {
+    return mean(units) / static_cast<double>(analysis::units_per_ns);
+  }
 };
 
-void add_times(const stage_idle& times, arm_sums& sums) {
+void add_times(const analysis::stage_times& times, arm_sums& sums) {
   sums.occurrences += static_cast<double>(times.occurrences);
   sums.total_ns += times.time_ns;
   sums.busy_ns += times.time_ns;
-  for (std::size_t cause = 0; cause < idle_cause_count; ++cause) {
+  for (std::size_t cause = 0; cause < analysis::idle_cause_count; ++cause) {
     sums.idle.by_cause_ns[cause] += times.idle.by_cause_ns[cause];
     sums.busy_ns -= times.idle.by_cause_ns[cause];
   }
 }
 
 /// The parts of a trace's time are that time, but for rounding. It also keeps the sums from overflowing.
-void check(const traced_stage& process, std::int64_t before_ns) {
+void check(const analysis::stage_operations& process, std::int64_t before_ns) {
   constexpr std::int64_t longest_ns = 10'000'000'000'000;  // some 2.8 hours of all processes: 7.2e18 units
   if (!process.times) {
     throw core::bad_input("a trace holds no idle times, so nothing can be attributed",
@@ -47,8 +49,8 @@ void check(const traced_stage& process, std::int64_t before_ns) {
   std::int64_t parts_ns = 0;
   double operations = 1;
   for (const std::int64_t idle_ns : process.times->idle.by_cause_ns) parts_ns += idle_ns;
-  for (const operation_sum& one : process.operations) {
-    parts_ns += one.exclusive_units / units_per_ns;
+  for (const analysis::operation_sum& one : process.operations) {
+    parts_ns += one.exclusive_units / analysis::units_per_ns;
     operations += static_cast<double>(one.launches);
   }
   const bool adds_up =
@@ -60,13 +62,13 @@ void check(const traced_stage& process, std::int64_t before_ns) {
   }
 }
 
-arm_sums sums_of(const std::vector<traced_stage>& processes) {
+arm_sums sums_of(const std::vector<analysis::stage_operations>& processes) {
   arm_sums sums;
   std::map<std::pair<std::string_view, std::string_view>, operation_group> groups;
-  for (const traced_stage& process : processes) {
+  for (const analysis::stage_operations& process : processes) {
     check(process, sums.total_ns);
     add_times(*process.times, sums);
-    for (const operation_sum& one : process.operations) {
+    for (const analysis::operation_sum& one : process.operations) {
       const auto [found, is_new] = groups.try_emplace({one.name, one.operator_path});
       operation_group& group = found->second;
       if (is_new) group = {one.name, one.operator_path, one.category, 0, 0, one.first_at_ns};
@@ -156,10 +158,10 @@ void add_single(cause_kind kind, const operation_group& group, const arm_sums& a
 }
 
 void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<cause>& causes) {
-  for (std::size_t i = 0; i < idle_cause_count; ++i) {
+  for (std::size_t i = 0; i < analysis::idle_cause_count; ++i) {
     cause part;
     part.kind = cause_kind::idle;
-    part.name = to_text(static_cast<idle_cause>(i));
+    part.name = to_text(static_cast<analysis::idle_cause>(i));
     part.baseline_idle_ns = baseline.mean(baseline.idle.by_cause_ns[i]);
     part.candidate_idle_ns = candidate.mean(candidate.idle.by_cause_ns[i]);
     part.delta_ns = part.candidate_idle_ns - part.baseline_idle_ns;
@@ -169,12 +171,14 @@ void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<c
 
 }  // namespace
 
-attribution attribute(const std::vector<stage_trace>& baseline, const std::vector<stage_trace>& candidate,
+attribution attribute(const std::vector<analysis::stage_trace>& baseline,
+                      const std::vector<analysis::stage_trace>& candidate,
                       std::optional<double> bare_difference_ns) {
   return attribute({analysis::sum_up(baseline)}, {analysis::sum_up(candidate)}, bare_difference_ns);
 }
 
-attribution attribute(const std::vector<traced_stage>& baseline, const std::vector<traced_stage>& candidate,
+attribution attribute(const std::vector<analysis::stage_operations>& baseline,
+                      const std::vector<analysis::stage_operations>& candidate,
                       std::optional<double> bare_difference_ns) {
   const arm_sums before = sums_of(baseline);
   const arm_sums after = sums_of(candidate);

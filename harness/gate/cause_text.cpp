@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/escape.h"
+#include "core/kernel_names.h"
 #include "gate/attribution.h"
-#include "gate/kernel_names.h"
 
 namespace profgate::gate {
 namespace {
@@ -23,7 +23,7 @@ std::string counted_launches(double launches) {
 constexpr std::size_t longest_name_bytes = 100;
 
 std::string shown(const std::string& name) {
-  return core::shorten_middle(readable_kernel_name(name), longest_name_bytes);
+  return core::shorten_middle(core::readable_kernel_name(name), longest_name_bytes);
 }
 
 /// "+12.3 µs", "+3.21 ms".

@@ -69,14 +69,14 @@ void explain_exact_failure(stage_judgement& stage) {
 
 /// Of the traced processes that have the stage. Shares are rounded as a file keeps them, so that runs are
 /// judged alike before and after they were written.
-std::vector<traced_stage> traced_stages(const run_set& runs, const std::string& stage) {
-  std::vector<traced_stage> traces;
+std::vector<analysis::stage_operations> traced_stages(const run_set& runs, const std::string& stage) {
+  std::vector<analysis::stage_operations> traces;
   for (const auto& process : runs.traces) {
     const auto found = process.find(stage);
     if (found == process.end()) continue;
     traces.push_back(found->second);
-    for (operation_sum& sum : traces.back().operations)
-      sum.exclusive_units = analysis::whole_ns(sum.exclusive_units) * units_per_ns;
+    for (analysis::operation_sum& sum : traces.back().operations)
+      sum.exclusive_units = analysis::whole_ns(sum.exclusive_units) * analysis::units_per_ns;
   }
   return traces;
 }
@@ -97,8 +97,8 @@ void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_j
         "the program is timed as a whole: without {mode} in its command it is not known how to trace a stage";
     return;
   }
-  const std::vector<traced_stage> before = traced_stages(baseline, judged.stage);
-  const std::vector<traced_stage> now = traced_stages(candidate, judged.stage);
+  const std::vector<analysis::stage_operations> before = traced_stages(baseline, judged.stage);
+  const std::vector<analysis::stage_operations> now = traced_stages(candidate, judged.stage);
   if (before.empty() || now.empty()) {
     judged.attribution_reason =
         before.empty() ? why_untraced(baseline, "baseline") : why_untraced(candidate, "candidate");

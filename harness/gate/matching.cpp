@@ -1,9 +1,9 @@
-#include "matching.h"
+#include "gate/matching.h"
 
 #include <algorithm>
 #include <functional>
 
-#include "gate/kernel_names.h"
+#include "core/kernel_names.h"
 
 namespace profgate::gate {
 namespace {
@@ -87,7 +87,7 @@ class matcher {
 
   const std::string& cached_normalised(const std::string& name) {
     const auto [found, is_new] = m_normalised.try_emplace(name);
-    if (is_new) found->second = normalise_kernel_name(name);
+    if (is_new) found->second = core::normalise_kernel_name(name);
     return found->second;
   }
 

@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* only_one_side = "only the other side has it";
 
-ordered_json side_json(const gate::compared_side& side) {
+ordered_json side_json(const compare::compared_side& side) {
   json_object object;
   object.put("name", side.name);
   object.put("source", side.source);
@@ -26,19 +26,19 @@ ordered_json side_json(const gate::compared_side& side) {
   return object.take();
 }
 
-const char* text_of(gate::better which) {
+const char* text_of(compare::better which) {
   switch (which) {
-    case gate::better::lower:
+    case compare::better::lower:
       return "lower";
-    case gate::better::higher:
+    case compare::better::higher:
       return "higher";
-    case gate::better::neither:
+    case compare::better::neither:
       return "neither";
   }
   return "neither";
 }
 
-ordered_json figure_json(const gate::compared_figure& figure) {
+ordered_json figure_json(const compare::compared_figure& figure) {
   json_object object;
   object.put("key", figure.what.key);
   object.put("label", figure.what.label);
@@ -57,13 +57,13 @@ ordered_json figure_json(const gate::compared_figure& figure) {
   return object.take();
 }
 
-ordered_json figures_json(const std::vector<gate::compared_figure>& figures) {
+ordered_json figures_json(const std::vector<compare::compared_figure>& figures) {
   ordered_json list = ordered_json::array();
-  for (const gate::compared_figure& figure : figures) list.push_back(figure_json(figure));
+  for (const compare::compared_figure& figure : figures) list.push_back(figure_json(figure));
   return list;
 }
 
-ordered_json kernel_json(const gate::compared_kernel& kernel) {
+ordered_json kernel_json(const compare::compared_kernel& kernel) {
   json_object object;
   object.put_text("a_name", kernel.a_name, only_one_side);
   object.put_text("b_name", kernel.b_name, only_one_side);
@@ -78,11 +78,11 @@ ordered_json kernel_json(const gate::compared_kernel& kernel) {
   return object.take();
 }
 
-ordered_json kernels_json(const gate::compared_stage& stage) {
+ordered_json kernels_json(const compare::compared_stage& stage) {
   double a_ns = 0;
   double b_ns = 0;
   ordered_json rows = ordered_json::array();
-  for (const gate::compared_kernel& kernel : stage.kernels) {
+  for (const compare::compared_kernel& kernel : stage.kernels) {
     a_ns += kernel.a_ns;
     b_ns += kernel.b_ns;
     rows.push_back(kernel_json(kernel));
@@ -97,26 +97,27 @@ ordered_json kernels_json(const gate::compared_stage& stage) {
   return object.take();
 }
 
-ordered_json operators_json(const gate::compared_stage& stage) {
+ordered_json operators_json(const compare::compared_stage& stage) {
   ordered_json rows = ordered_json::array();
-  for (const gate::compared_operator& row : stage.operators) {
-    const auto put = [&](json_object& object, const char* key, const std::optional<gate::side_operator>& side,
-                         double gate::side_operator::*member) {
+  for (const compare::compared_operator& row : stage.operators) {
+    const auto put = [&](json_object& object, const char* key,
+                         const std::optional<compare::side_operator>& side,
+                         double compare::side_operator::*member) {
       object.put(key, side ? measured<double>((*side).*member) : measured<double>::absent(only_one_side));
     };
     json_object object;
     object.put("op_name", row.name);
-    put(object, "a_calls_count", row.a, &gate::side_operator::calls);
-    put(object, "b_calls_count", row.b, &gate::side_operator::calls);
-    put(object, "a_ns", row.a, &gate::side_operator::time_ns);
-    put(object, "b_ns", row.b, &gate::side_operator::time_ns);
+    put(object, "a_calls_count", row.a, &compare::side_operator::calls);
+    put(object, "b_calls_count", row.b, &compare::side_operator::calls);
+    put(object, "a_ns", row.a, &compare::side_operator::time_ns);
+    put(object, "b_ns", row.b, &compare::side_operator::time_ns);
     object.put("difference_ns", (row.b ? row.b->time_ns : 0) - (row.a ? row.a->time_ns : 0));
     rows.push_back(object.take());
   }
   return rows;
 }
 
-ordered_json stage_json(const gate::compared_stage& stage) {
+ordered_json stage_json(const compare::compared_stage& stage) {
   json_object object;
   object.put("name", stage.name);
   object.put("in_a", stage.in_a);
@@ -135,9 +136,9 @@ ordered_json stage_json(const gate::compared_stage& stage) {
   return object.take();
 }
 
-ordered_json differs_json(const std::vector<gate::differing_fact>& facts) {
+ordered_json differs_json(const std::vector<compare::differing_fact>& facts) {
   ordered_json list = ordered_json::array();
-  for (const gate::differing_fact& fact : facts) {
+  for (const compare::differing_fact& fact : facts) {
     const auto value = [](const std::optional<std::string>& text) {
       return text ? measured<std::string>(*text) : measured<std::string>::absent("not recorded");
     };
@@ -152,7 +153,7 @@ ordered_json differs_json(const std::vector<gate::differing_fact>& facts) {
 
 }  // namespace
 
-std::string compare_json(const gate::profile_comparison& comparison) {
+std::string compare_json(const compare::profile_comparison& comparison) {
   json_object object;
   object.put("schema_version", std::string(compare_schema_version));
   object.put("a", side_json(comparison.a));
@@ -164,7 +165,7 @@ std::string compare_json(const gate::profile_comparison& comparison) {
   object.put("labels", std::move(labels));
   object.put("figures", figures_json(comparison.figures));
   ordered_json stages = ordered_json::array();
-  for (const gate::compared_stage& stage : comparison.stages) stages.push_back(stage_json(stage));
+  for (const compare::compared_stage& stage : comparison.stages) stages.push_back(stage_json(stage));
   object.put("stages", std::move(stages));
   object.put("differs", differs_json(comparison.differs));
   ordered_json same = ordered_json::object();

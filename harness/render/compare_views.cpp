@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/escape.h"
+#include "core/kernel_names.h"
 #include "core/units.h"
 #include "drawing.h"
-#include "gate/kernel_names.h"
 #include "gate_words.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
@@ -43,9 +43,9 @@ std::string change_text(double a, double b) {
 }
 
 /// "better", "worse" or "plain".
-const char* tone_of(gate::better which, double change) {
-  if (which == gate::better::neither || std::abs(change) < coloured_from_ratio) return "plain";
-  return (change > 0) == (which == gate::better::higher) ? "better" : "worse";
+const char* tone_of(compare::better which, double change) {
+  if (which == compare::better::neither || std::abs(change) < coloured_from_ratio) return "plain";
+  return (change > 0) == (which == compare::better::higher) ? "better" : "worse";
 }
 
 /// A bar from the middle of its column: {side, width in percent of the column}.
@@ -57,7 +57,7 @@ void put_bar(json& row, double change, const char* tone) {
 }
 
 /// Absolute where a person can make something of it.
-std::string difference_of(const gate::compared_figure& figure) {
+std::string difference_of(const compare::compared_figure& figure) {
   const double difference = *figure.b - *figure.a;
   const std::string format = figure.what.format;
   if (format == "duration") return signed_duration(difference);
@@ -68,7 +68,7 @@ std::string difference_of(const gate::compared_figure& figure) {
   return (difference > 0 ? "+" : "−") + formatted(std::abs(difference), format);
 }
 
-json figure_view(const gate::compared_figure& figure, bool other_work) {
+json figure_view(const compare::compared_figure& figure, bool other_work) {
   json row{{"label", figure.what.label},
            {"a", shown(figure.a, figure.what.format)},
            {"b", shown(figure.b, figure.what.format)},
@@ -108,11 +108,11 @@ class empty_cells {
 };
 
 /// Rows that differ, those that are the same, and why the others are empty.
-json figures_view(const std::vector<gate::compared_figure>& figures, bool other_work) {
+json figures_view(const std::vector<compare::compared_figure>& figures, bool other_work) {
   json rows = json::array();
   json same = json::array();
   empty_cells absent;
-  for (const gate::compared_figure& figure : figures) {
+  for (const compare::compared_figure& figure : figures) {
     const std::string reason_a = valid(figure.a.reason());
     const std::string reason_b = valid(figure.b.reason());
     if (!figure.a && !figure.b) {
@@ -130,14 +130,14 @@ json figures_view(const std::vector<gate::compared_figure>& figures, bool other_
 }
 
 std::string readable_and_short(const std::string& name) {
-  return core::shorten_middle(gate::readable_kernel_name(valid(name)), 120);
+  return core::shorten_middle(core::readable_kernel_name(valid(name)), 120);
 }
 
 std::string each(double total_ns, double launches) {
   return launches > 0 ? precise_duration(total_ns / launches) : std::string(empty_cell);
 }
 
-json kernel_view(const gate::compared_kernel& kernel, double largest_ns) {
+json kernel_view(const compare::compared_kernel& kernel, double largest_ns) {
   const bool in_a = !kernel.a_name.empty();
   const bool in_b = !kernel.b_name.empty();
   const double difference_ns = kernel.b_ns - kernel.a_ns;
@@ -163,7 +163,7 @@ json kernel_view(const gate::compared_kernel& kernel, double largest_ns) {
           {"difference", signed_duration(difference_ns)},
           {"change",
            in_a && in_b && kernel.a_ns > 0 ? change_text(kernel.a_ns, kernel.b_ns) : std::string(empty_cell)},
-          {"tone", kernel.a_ns > 0 && in_b ? tone_of(gate::better::lower, kernel.b_ns / kernel.a_ns - 1)
+          {"tone", kernel.a_ns > 0 && in_b ? tone_of(compare::better::lower, kernel.b_ns / kernel.a_ns - 1)
                    : in_b                  ? "worse"
                                            : "better"}};
 }
@@ -172,7 +172,7 @@ std::string launches(double count) {
   return fmt::format("{:.6g} launch{}", count, count == 1 ? "" : "es");
 }
 
-std::string bar_detail(const gate::compared_kernel& kernel) {
+std::string bar_detail(const compare::compared_kernel& kernel) {
   const std::string path = kernel.path.empty() ? "" : core::shorten_middle(kernel.path, 24) + ": ";
   if (kernel.a_name.empty()) return path + fmt::format("only in B, {}", launches(kernel.b_launches));
   if (kernel.b_name.empty()) return path + fmt::format("only in A, {}", launches(kernel.a_launches));
@@ -183,11 +183,11 @@ std::string bar_detail(const gate::compared_kernel& kernel) {
   return path + fmt::format("{}, {:.6g} → {}", times, kernel.a_launches, launches(kernel.b_launches));
 }
 
-waterfall fall_of(const gate::compared_stage& stage) {
+waterfall fall_of(const compare::compared_stage& stage) {
   waterfall fall{fmt::format("Kernel time of {}", stage.name), "A", 0, "B", 0, {}};
   waterfall_bar rest{"everything else", "", 0};
   std::size_t rest_count = 0;
-  for (const gate::compared_kernel& kernel : stage.kernels) {
+  for (const compare::compared_kernel& kernel : stage.kernels) {
     fall.from_ns += kernel.a_ns;
     fall.to_ns += kernel.b_ns;
     if (fall.bars.size() < drawn_kernels) {
@@ -203,13 +203,13 @@ waterfall fall_of(const gate::compared_stage& stage) {
   return fall;
 }
 
-json operators_view(const gate::compared_stage& stage) {
+json operators_view(const compare::compared_stage& stage) {
   double largest_ns = 0;
-  for (const gate::compared_operator& row : stage.operators)
+  for (const compare::compared_operator& row : stage.operators)
     largest_ns = std::max({largest_ns, row.a ? row.a->time_ns : 0, row.b ? row.b->time_ns : 0});
   json rows = json::array();
-  for (const gate::compared_operator& row : stage.operators) {
-    gate::compared_kernel as_kernel;
+  for (const compare::compared_operator& row : stage.operators) {
+    compare::compared_kernel as_kernel;
     as_kernel.a_name = row.a ? row.name : "";
     as_kernel.b_name = row.b ? row.name : "";
     if (row.a) {
@@ -226,7 +226,7 @@ json operators_view(const gate::compared_stage& stage) {
   return rows;
 }
 
-std::string kernel_note(const gate::compared_stage& stage, const waterfall& fall) {
+std::string kernel_note(const compare::compared_stage& stage, const waterfall& fall) {
   return fmt::format("{} {}: {} → {}, {}, which the rows add up to.",
                      stage.by_category ? "By category, since the models differ."
                                        : "Matched by name, operator and kind of work.",
@@ -236,12 +236,12 @@ std::string kernel_note(const gate::compared_stage& stage, const waterfall& fall
                      signed_duration(fall.to_ns - fall.from_ns));
 }
 
-json stage_view(const gate::compared_stage& stage, const std::filesystem::path& templates_dir) {
+json stage_view(const compare::compared_stage& stage, const std::filesystem::path& templates_dir) {
   double largest_ns = 0;
-  for (const gate::compared_kernel& kernel : stage.kernels)
+  for (const compare::compared_kernel& kernel : stage.kernels)
     largest_ns = std::max({largest_ns, kernel.a_ns, kernel.b_ns});
   json kernels = json::array();
-  for (const gate::compared_kernel& kernel : stage.kernels) {
+  for (const compare::compared_kernel& kernel : stage.kernels) {
     kernels.push_back(kernel_view(kernel, largest_ns));
     // in a table of categories it goes without saying
     if (stage.by_category && kernel.match == gate::matched_by::category) kernels.back()["matched_by"] = "";
@@ -269,7 +269,7 @@ json stage_view(const gate::compared_stage& stage, const std::filesystem::path& 
   return view;
 }
 
-json side_view(const gate::compared_side& side) {
+json side_view(const compare::compared_side& side) {
   const auto or_dash = [](const std::string& text) {
     return text.empty() ? std::string(empty_cell) : valid(text);
   };
@@ -283,11 +283,11 @@ json side_view(const gate::compared_side& side) {
           {"created", or_dash(side.created_utc)}};
 }
 
-json view_of(const gate::profile_comparison& comparison, const std::filesystem::path& templates_dir) {
+json view_of(const compare::profile_comparison& comparison, const std::filesystem::path& templates_dir) {
   json labels = json::array();
   for (const std::string& label : comparison.labels) labels.push_back(valid(label));
   json differs = json::array();
-  for (const gate::differing_fact& fact : comparison.differs) {
+  for (const compare::differing_fact& fact : comparison.differs) {
     differs.push_back({{"name", valid(fact.name)},
                        {"a", valid(fact.a.value_or("not recorded"))},
                        {"b", valid(fact.b.value_or("not recorded"))}});
@@ -296,7 +296,7 @@ json view_of(const gate::profile_comparison& comparison, const std::filesystem::
   for (const auto& [name, value] : comparison.same)
     same.push_back({{"name", valid(name)}, {"value", valid(value)}});
   json stages = json::array();
-  for (const gate::compared_stage& stage : comparison.stages)
+  for (const compare::compared_stage& stage : comparison.stages)
     stages.push_back(stage_view(stage, templates_dir));
   return {{"a", side_view(comparison.a)},
           {"b", side_view(comparison.b)},
@@ -311,13 +311,13 @@ json view_of(const gate::profile_comparison& comparison, const std::filesystem::
 
 }  // namespace
 
-std::string compare_markdown(const gate::profile_comparison& comparison,
+std::string compare_markdown(const compare::profile_comparison& comparison,
                              const std::filesystem::path& templates_dir) {
   return tidy_markdown(
       fill_template_file(view_of(comparison, templates_dir), templates_dir / "compare.md.inja"));
 }
 
-std::string compare_html(const gate::profile_comparison& comparison,
+std::string compare_html(const compare::profile_comparison& comparison,
                          const std::filesystem::path& templates_dir) {
   return fill_template_file(view_of(comparison, templates_dir), templates_dir / "compare.html.inja");
 }

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/escape.h"
+#include "core/kernel_names.h"
 #include "core/units.h"
-#include "gate/kernel_names.h"
 
 namespace profgate::render {
 namespace {
@@ -277,7 +277,7 @@ std::vector<waterfall_bar> bars_of(const std::vector<gate::cause>& causes, std::
   for (const gate::cause& cause : sorted) {
     if (bars.size() < count) {
       const bool is_idle = cause.kind == gate::cause_kind::idle;
-      std::string label = is_idle ? group_of(cause) : gate::readable_kernel_name(cause.name);
+      std::string label = is_idle ? group_of(cause) : core::readable_kernel_name(cause.name);
       const std::string path = core::shorten_middle(cause.path, path_chars);
       std::string detail = (is_idle || path.empty() ? "" : path + ": ") + detail_of(cause);
       bars.push_back({std::move(label), std::move(detail), cause.delta_ns});

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/escape.h"
+#include "core/kernel_names.h"
 #include "drawing.h"
-#include "gate/kernel_names.h"
 #include "render/verdict_json.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
@@ -43,7 +43,7 @@ json groups_of(const gate::attribution& attributed) {
 }
 
 std::string readable(const std::string& name) {
-  return gate::readable_kernel_name(core::to_valid_utf8(name));
+  return core::readable_kernel_name(core::to_valid_utf8(name));
 }
 
 /// The causes one by one with the running total, the last row being all that is left.

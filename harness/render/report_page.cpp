@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/kernel_names.h"
 #include "core/units.h"
-#include "gate/kernel_names.h"
 #include "roofline.h"
 #include "values.h"
 
@@ -61,7 +61,7 @@ json pareto_of(const json& stage) {
   for (const json& group : stage.value("kernel_groups", json::array())) {
     const double ns = number(group, "own_ns").value_or(number(group, "total_ns").value_or(0));
     const std::string op = group["op_name"].is_string() ? group["op_name"].get<std::string>() : "";
-    rows.push_back({gate::readable_kernel_name(group["kernel_name"].get<std::string>()),
+    rows.push_back({core::readable_kernel_name(group["kernel_name"].get<std::string>()),
                     fmt::format("{}{}× {}", op.empty() ? "" : op + ", ",
                                 group["calls_count"].get<std::int64_t>(), group["device"].get<std::string>()),
                     ns});

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/kernel_names.h"
 #include "drawing.h"
-#include "gate/kernel_names.h"
 #include "label_places.h"
 #include "values.h"
 
@@ -82,7 +82,7 @@ std::vector<point> points_of(const json& profile) {
       if (!is_positive(kernel, "intensity_flops_per_byte") || !is_positive(kernel, "achieved_flops_per_s"))
         continue;
       const std::string op = kernel["op"].is_string() ? kernel["op"].get<std::string>() : "";
-      const std::string name = gate::readable_kernel_name(kernel["kernel_name"].get<std::string>());
+      const std::string name = core::readable_kernel_name(kernel["kernel_name"].get<std::string>());
       points.push_back(
           {kernel["intensity_flops_per_byte"].get<double>(), kernel["achieved_flops_per_s"].get<double>(),
            is_positive(kernel, "share_ratio") ? kernel["share_ratio"].get<double>() : 0, at,

@@ -86,7 +86,8 @@ two_arms live_arms(const two_arms& recorded, const comparison_settings& settings
     for (auto& process : to.traces) {
       for (auto& [stage, traced] : process) {
         // A live share of an instant is no whole number of nanoseconds, as the file's is.
-        for (gate::operation_sum& sum : traced.operations) sum.exclusive_units += gate::units_per_ns / 3;
+        for (analysis::operation_sum& sum : traced.operations)
+          sum.exclusive_units += analysis::units_per_ns / 3;
       }
     }
   };

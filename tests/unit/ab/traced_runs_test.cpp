@@ -90,10 +90,10 @@ TEST_F(traced_runs_test, sums_hold_all_launches_and_all_time) {
   const auto sums = traced.sums({"decode_all", "no such stage"});
   ASSERT_EQ(sums.size(), 1U);
   EXPECT_EQ(sums[0].size(), 1U);
-  const gate::traced_stage& decode = sums[0].at("decode_all");
+  const analysis::stage_operations& decode = sums[0].at("decode_all");
   std::int64_t summed = 0;
   std::int64_t exclusive_units = 0;
-  for (const gate::operation_sum& sum : decode.operations) {
+  for (const analysis::operation_sum& sum : decode.operations) {
     EXPECT_FALSE(sum.name.empty());
     EXPECT_GT(sum.total_ns, 0);
     if (sum.category != "copy") summed += sum.launches;

@@ -5,8 +5,8 @@
 
 #include "analysis/counter_metrics.h"
 #include "analysis/findings.h"
-#include "analysis/kernel_names.h"
 #include "analysis/profile.h"
+#include "core/kernel_names.h"
 #include "run_builder.h"
 #include "timeline_builder.h"
 
@@ -317,23 +317,23 @@ TEST(counters, become_takeaways_without_a_timeline) {
 TEST(kernel_names, lose_what_ncu_leaves_out) {
   // As nsys and as ncu wrote the same kernels.
   EXPECT_EQ(
-      bare_kernel_name(
+      core::bare_kernel_name(
           "void profgate::llm::cuda::vector_products::gemv<__nv_bfloat16, "
           "(profgate::llm::cuda::product_end)0, (profgate::llm::cuda::vector_products::weight_layout)0, "
           "(int)2, (int)4>(profgate::llm::cuda::vector_products::gemv_arguments<T1>)"),
-      bare_kernel_name(
+      core::bare_kernel_name(
           "void vector_products::gemv<__nv_bfloat16, 0, 0, 2, 4>(vector_products::gemv_arguments<T1>)"));
-  EXPECT_EQ(bare_kernel_name("f(int)"), "f(int)") << "parameters are no casts";
-  EXPECT_EQ(bare_kernel_name("::f((x)-1)"), "f(-1)");
-  EXPECT_EQ(bare_kernel_name("("), "(");
+  EXPECT_EQ(core::bare_kernel_name("f(int)"), "f(int)") << "parameters are no casts";
+  EXPECT_EQ(core::bare_kernel_name("::f((x)-1)"), "f(-1)");
+  EXPECT_EQ(core::bare_kernel_name("("), "(");
 }
 
 TEST(kernel_names, match_exactly_or_as_the_only_one) {
   const std::vector<std::string> known = {"a::f<(int)1>(int)", "b::f<(int)1>(int)", "c::g(int)"};
-  EXPECT_EQ(*matching_kernel_name("b::f<(int)1>(int)", known), known[1]);
-  EXPECT_EQ(*matching_kernel_name("g(int)", known), known[2]);
-  EXPECT_EQ(matching_kernel_name("f<1>(int)", known), nullptr) << "it could be either";
-  EXPECT_EQ(matching_kernel_name("h", known), nullptr);
+  EXPECT_EQ(*core::matching_kernel_name("b::f<(int)1>(int)", known), known[1]);
+  EXPECT_EQ(*core::matching_kernel_name("g(int)", known), known[2]);
+  EXPECT_EQ(core::matching_kernel_name("f<1>(int)", known), nullptr) << "it could be either";
+  EXPECT_EQ(core::matching_kernel_name("h", known), nullptr);
 }
 
 TEST(counters, every_metric_they_read_is_imported) {

@@ -24,9 +24,9 @@ stored_run_set everything() {
       1980.123456789, 41.0 / 3, 1e-7, {"software_power_cap"}, {"4711 python"}};
   stored.runs.structure["decode_all"] = {{{"a<int, 3>(b\"\\\n)", "gemv|x`", "\xff\xfe"}}, 37, 16, 227};
   stored.runs.structure["prefill"] = {};
-  gate::traced_stage traced;
+  analysis::stage_operations traced;
   traced.times = {{1, 15000, {{1000, 900, 755, 0}}}};
-  traced.operations = {{"k", "attn.qkv", "gemv", 28, 12345, 12345 * gate::units_per_ns, 1000}};
+  traced.operations = {{"k", "attn.qkv", "gemv", 28, 12345, 12345 * analysis::units_per_ns, 1000}};
   stored.runs.traces = {{{"decode_all", traced}}, {}};
   stored.accepted = {
       {"2026-11-15T10:00:00Z", "Ada <ada@example.org>", "faster: “graphs”", std::string(40, 'a'), ""}};
@@ -59,9 +59,9 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_EQ(read.runs.structure.at("decode_all").launches, 37);
   EXPECT_EQ(read.runs.structure.at("decode_all").kernels->size(), 3U);
   EXPECT_FALSE(read.runs.structure.at("prefill").kernels);
-  const gate::traced_stage& traced = read.runs.traces.at(0).at("decode_all");
+  const analysis::stage_operations& traced = read.runs.traces.at(0).at("decode_all");
   EXPECT_EQ(traced.operations.at(0).total_ns, 12345);
-  EXPECT_EQ(traced.operations.at(0).exclusive_units, 12345 * gate::units_per_ns);
+  EXPECT_EQ(traced.operations.at(0).exclusive_units, 12345 * analysis::units_per_ns);
   ASSERT_TRUE(traced.times);
   EXPECT_EQ(traced.times->time_ns, 15000);
   EXPECT_EQ(traced.times->idle.by_cause_ns, (std::array<std::int64_t, 4>{1000, 900, 755, 0}));

@@ -58,13 +58,13 @@ class stage_builder {
     m_trace.waits.push_back({start_ns, end_ns});
     return *this;
   }
-  stage_trace end(std::int64_t tail_ns = 500) {
+  analysis::stage_trace end(std::int64_t tail_ns = 500) {
     m_trace.end_ns = m_now_ns + tail_ns;
     return m_trace;
   }
 
  private:
-  stage_trace m_trace;
+  analysis::stage_trace m_trace;
   std::int64_t m_now_ns = 0;
 };
 
@@ -88,7 +88,7 @@ void expect_exact(const attribution& result, double difference_ns) {
 }
 
 TEST(attribute, finds_nothing_between_equals) {
-  const stage_trace stage = stage_builder().kernel("a", "x", 5000).kernel("b", "y", 700).end();
+  const analysis::stage_trace stage = stage_builder().kernel("a", "x", 5000).kernel("b", "y", 700).end();
   const attribution result = attribute({stage, stage}, {stage});
   expect_exact(result, 0);
   EXPECT_TRUE(result.causes.empty());
@@ -229,9 +229,9 @@ TEST(attribute, splits_idle_time_by_what_comes_next) {
 }
 
 TEST(attribute, a_stage_without_a_device_is_the_hosts) {
-  stage_trace before;
+  analysis::stage_trace before;
   before.end_ns = 1000;
-  stage_trace after;
+  analysis::stage_trace after;
   after.end_ns = 1300;
   const attribution result = attribute({before}, {after}, 290.0);
   expect_exact(result, 300);
@@ -263,7 +263,7 @@ TEST(attribute, adds_up_on_any_mixture_of_streams_and_names) {
   const std::vector<std::string> paths{"p", "q", "r/s"};
   const auto draw = [&](std::uint64_t most) { return static_cast<std::int64_t>(random() % most); };
   const auto make = [&](std::size_t count, std::int64_t longest_ns) {
-    stage_trace trace;
+    analysis::stage_trace trace;
     trace.start_ns = draw(1000);
     trace.end_ns = trace.start_ns + 1'000'000;
     for (std::size_t i = 0; i < count; ++i) {
@@ -290,14 +290,14 @@ TEST(attribute, adds_up_on_any_mixture_of_streams_and_names) {
 }
 
 TEST(attribute, says_the_same_of_sums_as_of_the_traces) {
-  const stage_trace before =
+  const analysis::stage_trace before =
       stage_builder().kernel("gemv", "x", 5000).copy(300, 200).kernel("norm", "y", 900).end();
-  const stage_trace after = stage_builder()
-                                .kernel("gemv", "x", 6000)
-                                .copy(300, 700)
-                                .kernel("norm", "y", 900)
-                                .kernel("new", "y", 50)
-                                .end();
+  const analysis::stage_trace after = stage_builder()
+                                          .kernel("gemv", "x", 6000)
+                                          .copy(300, 700)
+                                          .kernel("norm", "y", 900)
+                                          .kernel("new", "y", 50)
+                                          .end();
   const attribution of_traces = attribute({before, before}, {after, before}, 700.0);
   const attribution of_sums =
       attribute({sum_up({before, before})}, {sum_up({after}), sum_up({before})}, 700.0);
@@ -310,26 +310,26 @@ TEST(attribute, says_the_same_of_sums_as_of_the_traces) {
 }
 
 TEST(attribute, refuses_sums_that_cannot_be) {
-  const traced_stage good = sum_up({stage_builder().kernel("a", "x", 5000).end()});
-  traced_stage durations_alone = good;
+  const analysis::stage_operations good = sum_up({stage_builder().kernel("a", "x", 5000).end()});
+  analysis::stage_operations durations_alone = good;
   durations_alone.times.reset();
   EXPECT_THROW(attribute({good}, {durations_alone}), core::bad_input);
-  traced_stage lacking = good;
+  analysis::stage_operations lacking = good;
   lacking.operations.clear();
   EXPECT_THROW(attribute({lacking}, {good}), core::bad_input);
-  traced_stage endless = good;
+  analysis::stage_operations endless = good;
   endless.times->time_ns += 20'000'000'000'000;
   endless.times->idle.by_cause_ns[0] += 20'000'000'000'000;
   EXPECT_THROW(attribute({good}, {endless}), core::bad_input);
 }
 
 TEST(attribute, refuses_traces_that_cannot_be) {
-  const stage_trace good = stage_builder().kernel("a", "x", 5000).end();
-  stage_trace backwards = good;
+  const analysis::stage_trace good = stage_builder().kernel("a", "x", 5000).end();
+  analysis::stage_trace backwards = good;
   backwards.operations[0].end_ns = 0;
   EXPECT_THROW(attribute({good}, {backwards}), core::bad_input);
   EXPECT_THROW(attribute({good}, {}), core::bad_input);
-  stage_trace inverted = good;
+  analysis::stage_trace inverted = good;
   inverted.end_ns = -5;
   EXPECT_THROW(attribute({inverted}, {good}), core::bad_input);
 }

@@ -35,7 +35,7 @@ core::timeline one_step(std::int64_t longer_ns = 0) {
 
 TEST(host_operations, the_innermost_ranges_fill_the_stage) {
   const labelled_traces labelled = label_operations(one_step(), "decode_all", {"LLM"});
-  const std::vector<stage_trace>& traces = labelled.occurrences;
+  const std::vector<analysis::stage_trace>& traces = labelled.occurrences;
   ASSERT_EQ(traces.size(), 1U);
   std::vector<std::string> seen;
   std::int64_t at_ns = 0;
@@ -66,7 +66,7 @@ TEST(host_operations, a_stage_without_operators_is_one_stretch) {
   core::timeline timeline;
   timeline.ranges = {host_range("prefill", 5, 30)};
   const labelled_traces labelled = label_operations(timeline, "prefill", {"LLM"});
-  const std::vector<stage_trace>& traces = labelled.occurrences;
+  const std::vector<analysis::stage_trace>& traces = labelled.occurrences;
   ASSERT_EQ(traces.size(), 1U);
   ASSERT_EQ(traces[0].operations.size(), 1U);
   EXPECT_EQ(traces[0].operations[0].end_ns, 30);

@@ -42,10 +42,11 @@ TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {
 }
 
 /// A stage of one kernel and 200 ns of idle time.
-std::map<std::string, traced_stage> traced(const std::string& kernel, std::int64_t kernel_ns) {
-  traced_stage stage;
+std::map<std::string, analysis::stage_operations> traced(const std::string& kernel, std::int64_t kernel_ns) {
+  analysis::stage_operations stage;
   stage.times = {{1, kernel_ns + 200, {{200, 0, 0, 0}}}};
-  stage.operations = {{kernel, "mlp.gate_up", "gemv", 16, kernel_ns, kernel_ns * units_per_ns, 100}};
+  stage.operations = {
+      {kernel, "mlp.gate_up", "gemv", 16, kernel_ns, kernel_ns * analysis::units_per_ns, 100}};
   return {{"decode_all", stage}};
 }
 

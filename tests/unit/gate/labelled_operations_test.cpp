@@ -70,10 +70,10 @@ core::timeline two_stages() {
 TEST(label_operations, takes_the_stages_own_operations_with_their_paths) {
   const core::timeline timeline = two_stages();
   const labelled_traces labelled = label_operations(timeline, "decode_all", {"LLM"});
-  const std::vector<stage_trace>& traces = labelled.occurrences;
+  const std::vector<analysis::stage_trace>& traces = labelled.occurrences;
   ASSERT_EQ(traces.size(), 2U);  // of two processes; the other ran nothing on the device
   EXPECT_TRUE(traces[0].operations.empty());
-  const stage_trace& trace = traces[1];
+  const analysis::stage_trace& trace = traces[1];
   std::vector<std::string> found;
   for (const operation& one : trace.operations)
     found.push_back(std::string(one.name) + " @ " + std::string(one.path));

@@ -21,7 +21,7 @@ core::timeline recorded_timeline(const std::string& name) {
                                    name + ".sqlite");
 }
 
-stage_trace only_trace(core::timeline& timeline, const std::string& stage) {
+analysis::stage_trace only_trace(core::timeline& timeline, const std::string& stage) {
   analysis::labelled_traces labelled = analysis::label_operations(timeline, stage, {"LLM"});
   if (labelled.occurrences.size() != 1) throw std::runtime_error("the recording should hold one " + stage);
   timeline.texts.adopt(labelled.texts);  // the paths
@@ -29,7 +29,7 @@ stage_trace only_trace(core::timeline& timeline, const std::string& stage) {
 }
 
 /// Time in which any operation ran, by painting over, without the sweep under test.
-std::int64_t painted_busy_ns(const stage_trace& trace) {
+std::int64_t painted_busy_ns(const analysis::stage_trace& trace) {
   std::vector<std::pair<std::int64_t, std::int64_t>> intervals;
   for (const operation& one : trace.operations) intervals.emplace_back(one.start_ns, one.end_ns);
   std::sort(intervals.begin(), intervals.end());
@@ -44,7 +44,7 @@ std::int64_t painted_busy_ns(const stage_trace& trace) {
 }
 
 /// Everything from `at_ns` on happens later; an operation that ends there ends later.
-void insert_time(stage_trace& trace, std::int64_t at_ns, std::int64_t more_ns) {
+void insert_time(analysis::stage_trace& trace, std::int64_t at_ns, std::int64_t more_ns) {
   const auto move = [&](std::int64_t& time_ns) { time_ns += time_ns >= at_ns ? more_ns : 0; };
   for (operation& one : trace.operations) {
     move(one.start_ns);
@@ -57,9 +57,9 @@ void insert_time(stage_trace& trace, std::int64_t at_ns, std::int64_t more_ns) {
   move(trace.end_ns);
 }
 
-attribution expect_additive(const stage_trace& before, const stage_trace& after) {
+attribution expect_additive(const analysis::stage_trace& before, const analysis::stage_trace& after) {
   const attribution result = attribute({before}, {after});
-  const auto length_ns = [](const stage_trace& trace) { return trace.end_ns - trace.start_ns; };
+  const auto length_ns = [](const analysis::stage_trace& trace) { return trace.end_ns - trace.start_ns; };
   EXPECT_EQ(result.difference_ns, static_cast<double>(length_ns(after) - length_ns(before)));
   EXPECT_EQ(result.busy_difference_ns, static_cast<double>(painted_busy_ns(after) - painted_busy_ns(before)));
   const double sum_ns = std::accumulate(result.causes.begin(), result.causes.end(), 0.0,
@@ -72,8 +72,8 @@ attribution expect_additive(const stage_trace& before, const stage_trace& after)
 class recorded_attribution : public testing::Test {
  protected:
   core::timeline m_timeline = recorded_timeline("eager");
-  stage_trace m_before = only_trace(m_timeline, "decode_all");
-  stage_trace m_after = m_before;
+  analysis::stage_trace m_before = only_trace(m_timeline, "decode_all");
+  analysis::stage_trace m_after = m_before;
   std::deque<std::string> m_names;  ///< that the changed operations point to
 
   std::string_view keep(std::string name) { return m_names.emplace_back(std::move(name)); }

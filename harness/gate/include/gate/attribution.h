@@ -13,16 +13,6 @@
 /// differences of the parts add up to the difference of the whole: to the nanosecond, or it throws.
 namespace profgate::gate {
 
-using analysis::idle_cause;
-using analysis::idle_cause_count;
-using analysis::idle_times;
-using analysis::operation_sum;
-using analysis::stage_trace;
-using analysis::to_text;
-using analysis::units_per_ns;
-using stage_idle = analysis::stage_times;
-using traced_stage = analysis::stage_operations;
-
 enum class cause_kind { duration, launches, new_operation, gone_operation, idle };
 
 /// Which rule said that an operation of one arm is that of the other.
@@ -59,12 +49,14 @@ struct attribution {
 
 /// Each arm: at least one traced process. Means, not medians: medians do not add up. Processes that were
 /// disturbed are left out by the caller as a whole.
-attribution attribute(const std::vector<stage_trace>& baseline, const std::vector<stage_trace>& candidate,
+attribution attribute(const std::vector<analysis::stage_trace>& baseline,
+                      const std::vector<analysis::stage_trace>& candidate,
                       std::optional<double> bare_difference_ns = std::nullopt);
 
 /// From the sums alone; less than a nanosecond an operation apart from the above where they went through a
 /// file. Throws core::bad_input where an arm is empty or its times are not known.
-attribution attribute(const std::vector<traced_stage>& baseline, const std::vector<traced_stage>& candidate,
+attribution attribute(const std::vector<analysis::stage_operations>& baseline,
+                      const std::vector<analysis::stage_operations>& candidate,
                       std::optional<double> bare_difference_ns = std::nullopt);
 
 /// The largest parts that point the same way as the difference, at most `count`.

@@ -4,20 +4,20 @@
 #include <string>
 #include <string_view>
 
-#include "gate/profile_comparison.h"
+#include "compare/profile_comparison.h"
 
 /// Two profiles side by side, for people and for programs. COMPARE.md lists the fields of compare.json.
 namespace profgate::render {
 
 inline constexpr std::string_view compare_schema_version = "1.0";
 
-std::string compare_json(const gate::profile_comparison& comparison);
+std::string compare_json(const compare::profile_comparison& comparison);
 
-std::string compare_markdown(const gate::profile_comparison& comparison,
+std::string compare_markdown(const compare::profile_comparison& comparison,
                              const std::filesystem::path& templates_dir);
 
 /// One self-contained file: no scripts, nothing from elsewhere.
-std::string compare_html(const gate::profile_comparison& comparison,
+std::string compare_html(const compare::profile_comparison& comparison,
                          const std::filesystem::path& templates_dir);
 
 }  // namespace profgate::render

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "gate/kernel_names.h"
+#include "compare/profile_comparison.h"
+#include "core/kernel_names.h"
 #include "gate/process_runs.h"
-#include "gate/profile_comparison.h"
 #include "gate/rank_statistics.h"
 
-namespace profgate::gate {
+namespace profgate::compare {
 namespace {
 
 using analysis::measured;
 
 /// Means over the traced processes. Copies are no kernels, nor are the ranges that stand for them on a CPU.
-std::vector<side_kernel> kernels_of(const run_set& runs, const std::string& stage) {
+std::vector<side_kernel> kernels_of(const gate::run_set& runs, const std::string& stage) {
   std::map<std::pair<std::string, std::string>, side_kernel> sums;
   double processes = 0;
   bool has_shares = true;
@@ -21,7 +21,7 @@ std::vector<side_kernel> kernels_of(const run_set& runs, const std::string& stag
     const auto found = traced.find(stage);
     if (found == traced.end()) continue;
     ++processes;
-    for (const operation_sum& aggregate : found->second.operations) {
+    for (const analysis::operation_sum& aggregate : found->second.operations) {
       if (aggregate.category == "copy" || aggregate.category == "host") continue;
       side_kernel& sum = sums[{aggregate.name, aggregate.operator_path}];
       sum.name = aggregate.name;
@@ -31,8 +31,8 @@ std::vector<side_kernel> kernels_of(const run_set& runs, const std::string& stag
       sum.launches += static_cast<double>(aggregate.launches);
       sum.total_ns += static_cast<double>(aggregate.total_ns);
       has_shares = has_shares && found->second.times.has_value();
-      sum.own_ns = sum.own_ns.value_or(0) +
-                   static_cast<double>(aggregate.exclusive_units) / static_cast<double>(units_per_ns);
+      sum.own_ns = sum.own_ns.value_or(0) + static_cast<double>(aggregate.exclusive_units) /
+                                                static_cast<double>(analysis::units_per_ns);
     }
   }
   std::vector<side_kernel> kernels;
@@ -61,28 +61,28 @@ std::vector<side_kernel> by_category(const std::vector<side_kernel>& kernels) {
 }
 
 /// By whole processes, so they are facts of the side and no figures of a stage.
-void add_conditions(const run_set& runs, compared_side& side) {
-  const auto add = [&](const char* name, std::optional<double> run_conditions::*value, int decimals) {
+void add_conditions(const gate::run_set& runs, compared_side& side) {
+  const auto add = [&](const char* name, std::optional<double> gate::run_conditions::*value, int decimals) {
     std::vector<double> values;
-    for (const process_record* process : counted_processes(runs))
+    for (const gate::process_record* process : gate::counted_processes(runs))
       if (process->conditions.*value) values.push_back(*(process->conditions.*value));
-    if (!values.empty()) side.facts[name] = fmt::format("{:.{}f}", median_of(values), decimals);
+    if (!values.empty()) side.facts[name] = fmt::format("{:.{}f}", gate::median_of(values), decimals);
   };
-  add("processes.sm_clock_median_mhz", &run_conditions::sm_clock_mhz, 0);
-  add("processes.temperature_median_c", &run_conditions::temperature_c, 0);
-  add("processes.power_median_w", &run_conditions::power_w, 0);
+  add("processes.sm_clock_median_mhz", &gate::run_conditions::sm_clock_mhz, 0);
+  add("processes.temperature_median_c", &gate::run_conditions::temperature_c, 0);
+  add("processes.power_median_w", &gate::run_conditions::power_w, 0);
 }
 
-side_stage stage_of(const run_set& runs, const std::string& name) {
+side_stage stage_of(const gate::run_set& runs, const std::string& name) {
   side_stage stage;
   stage.name = name;
   for (const figure_description& row : stage_figure_rows())
     stage.figures[row.key] = measured<double>::absent("a baseline does not keep it");
-  const std::vector<double> medians = stage_medians_ns(runs, name, reduction_for(runs));
+  const std::vector<double> medians = gate::stage_medians_ns(runs, name, gate::reduction_for(runs));
   if (medians.empty()) {
     stage.figures["/bare/median_ns"] = measured<double>::absent("no process of the baseline is left");
   } else {
-    stage.figures["/bare/median_ns"] = median_of(medians);
+    stage.figures["/bare/median_ns"] = gate::median_of(medians);
     stage.min_ns = *std::min_element(medians.begin(), medians.end());
     stage.max_ns = *std::max_element(medians.begin(), medians.end());
     stage.figures["/bare/min_ns"] = *stage.min_ns;
@@ -105,8 +105,8 @@ side_stage stage_of(const run_set& runs, const std::string& name) {
 
 }  // namespace
 
-compared_side side_of_run_set(const run_set& runs, const std::string& name) {
-  const build_identity& identity = runs.identity;
+compared_side side_of_run_set(const gate::run_set& runs, const std::string& name) {
+  const gate::build_identity& identity = runs.identity;
   compared_side side;
   side.name = name;
   side.source = "baseline";
@@ -126,7 +126,7 @@ compared_side side_of_run_set(const run_set& runs, const std::string& name) {
   for (const auto& [what, version] : identity.versions) side.facts["version." + what] = version;
   add_conditions(runs, side);
   std::map<std::string, bool> stages;
-  for (const process_record& process : runs.processes)
+  for (const gate::process_record& process : runs.processes)
     for (const auto& [stage, samples] : process.samples_ns) stages[stage] = true;
   // prefill comes before decode, in the order of time and not of the alphabet
   std::vector<std::string> order;
@@ -140,4 +140,4 @@ compared_side side_of_run_set(const run_set& runs, const std::string& name) {
   return side;
 }
 
-}  // namespace profgate::gate
+}  // namespace profgate::compare

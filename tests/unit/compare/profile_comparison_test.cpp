@@ -1,4 +1,4 @@
-#include "gate/profile_comparison.h"
+#include "compare/profile_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace profgate::gate {
+namespace profgate::compare {
 namespace {
 
 using ::testing::Contains;
@@ -63,7 +63,7 @@ TEST(compare_sides, matches_the_kernels_of_one_pair_by_name_and_adds_up) {
   double a_ns = 0;
   double b_ns = 0;
   for (const compared_kernel& kernel : decode.kernels) {
-    EXPECT_NE(kernel.match, matched_by::nothing) << kernel.a_name << " " << kernel.b_name;
+    EXPECT_NE(kernel.match, gate::matched_by::nothing) << kernel.a_name << " " << kernel.b_name;
     EXPECT_EQ(kernel.a_launches, kernel.b_launches);
     a_ns += kernel.a_ns;
     b_ns += kernel.b_ns;
@@ -130,7 +130,7 @@ TEST(compare_sides, tells_a_new_and_a_gone_kernel_from_a_changed_one) {
           {{"void f<2>(int)", "attn", "other", 12, 1300, 1200}, {"copy_kernel", "y", "copy", 3, 30, 30}}));
   const compared_stage& only = both.stages.front();
   ASSERT_EQ(only.kernels.size(), 3U);
-  EXPECT_EQ(only.kernels[0].match, matched_by::normalised_name);
+  EXPECT_EQ(only.kernels[0].match, gate::matched_by::normalised_name);
   EXPECT_EQ(only.kernels[0].b_ns - only.kernels[0].a_ns, 300);
   EXPECT_EQ(only.kernels[1].a_name, "old_norm");
   EXPECT_EQ(only.kernels[1].b_name, "");
@@ -162,12 +162,12 @@ TEST(side_of_profile, refuses_what_is_no_profile) {
 }
 
 TEST(side_of_run_set, has_the_medians_of_its_processes_and_the_means_of_its_traces) {
-  run_set runs;
+  gate::run_set runs;
   runs.identity.pair = "llama.decode-b1";
   runs.identity.model = "llama";
   runs.identity.device_name = "NVIDIA H200";
   for (const std::int64_t level : {999, 100, 110, 120}) {  // the first process does not count
-    process_record process;
+    gate::process_record process;
     process.samples_ns["decode_all"] = {900, 900, 900, level, level, level, level, level};
     process.samples_ns["prefill"] = process.samples_ns["decode_all"];
     runs.processes.push_back(process);
@@ -176,7 +176,7 @@ TEST(side_of_run_set, has_the_medians_of_its_processes_and_the_means_of_its_trac
   runs.structure["decode_all"].launches = 32;
   runs.structure["decode_all"].tokens = 16;
   for (const std::int64_t total_ns : {1000, 1200}) {
-    traced_stage traced;
+    analysis::stage_operations traced;
     traced.operations = {{"f", "decode_step/attn.qkv", "gemv", 10, total_ns},
                          {"copy host to device", "sample", "copy", 1, 50},
                          {"attn.qkv", "decode_step", "host", 10, 2000}};
@@ -197,10 +197,10 @@ TEST(side_of_run_set, has_the_medians_of_its_processes_and_the_means_of_its_trac
 }
 
 TEST(side_of_run_set, of_a_program_that_does_not_time_itself_has_times_too) {
-  run_set runs;
+  gate::run_set runs;
   runs.identity.pair = "server.smoke";
   for (const std::int64_t whole_ns : {999, 100, 110, 120}) {
-    process_record process;
+    gate::process_record process;
     process.samples_ns["process"] = {whole_ns};
     runs.processes.push_back(process);
   }
@@ -210,4 +210,4 @@ TEST(side_of_run_set, of_a_program_that_does_not_time_itself_has_times_too) {
 }
 
 }  // namespace
-}  // namespace profgate::gate
+}  // namespace profgate::compare

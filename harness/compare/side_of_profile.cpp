@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/profile.h"
+#include "compare/profile_comparison.h"
 #include "core/error.h"
-#include "gate/kernel_names.h"
-#include "gate/profile_comparison.h"
+#include "core/kernel_names.h"
 
-namespace profgate::gate {
+namespace profgate::compare {
 namespace {
 
 using analysis::measured;
@@ -206,4 +206,4 @@ compared_side side_of_profile(std::string_view profile_json, const std::string& 
   return side;
 }
 
-}  // namespace profgate::gate
+}  // namespace profgate::compare

@@ -12,7 +12,7 @@
 
 /// Two profiles (or run sets) side by side. It shows differences and judges none: single runs cannot tell a
 /// change from noise.
-namespace profgate::gate {
+namespace profgate::compare {
 
 /// A kernel under an operator in one stage, or all kernels of a category.
 struct side_kernel {
@@ -62,7 +62,7 @@ struct compared_side {
 /// `file` is the name that errors carry. Throws core::bad_input where it is no valid profile.json.
 compared_side side_of_profile(std::string_view profile_json, const std::string& file,
                               const std::string& name);
-compared_side side_of_run_set(const run_set& runs, const std::string& name);
+compared_side side_of_run_set(const gate::run_set& runs, const std::string& name);
 
 enum class better { lower, higher, neither };
 
@@ -88,7 +88,7 @@ struct compared_kernel {
   std::string b_name{};
   std::string path{};
   std::string category{};
-  matched_by match = matched_by::nothing;
+  gate::matched_by match = gate::matched_by::nothing;
   double a_launches = 0;
   double b_launches = 0;
   double a_ns = 0;
@@ -136,4 +136,4 @@ struct profile_comparison {
 
 profile_comparison compare_sides(const compared_side& a, const compared_side& b);
 
-}  // namespace profgate::gate
+}  // namespace profgate::compare

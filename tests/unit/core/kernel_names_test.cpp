@@ -1,8 +1,8 @@
-#include "gate/kernel_names.h"
+#include "core/kernel_names.h"
 
 #include <gtest/gtest.h>
 
-namespace profgate::gate {
+namespace profgate::core {
 namespace {
 
 TEST(normalise_kernel_name, keeps_of_library_products_what_they_compute) {
@@ -87,4 +87,4 @@ TEST(readable_kernel_name, is_what_a_person_calls_the_kernel) {
 }
 
 }  // namespace
-}  // namespace profgate::gate
+}  // namespace profgate::core

@@ -1,6 +1,6 @@
-#include "gate/profile_comparison.h"
+#include "compare/profile_comparison.h"
 
-namespace profgate::gate {
+namespace profgate::compare {
 
 // Keys are JSON pointers into profile.json, for stages into stages[].
 
@@ -60,4 +60,4 @@ const std::vector<figure_description>& stage_figure_rows() {
   return rows;
 }
 
-}  // namespace profgate::gate
+}  // namespace profgate::compare

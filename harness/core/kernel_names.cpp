@@ -1,12 +1,9 @@
-#include "gate/kernel_names.h"
+#include "core/kernel_names.h"
 
 #include <algorithm>
 #include <cctype>
-#include <vector>
 
-#include "analysis/kernel_names.h"
-
-namespace profgate::gate {
+namespace profgate::core {
 namespace {
 
 bool is_digit(char c) {
@@ -208,7 +205,48 @@ std::string_view plain_identifier(std::string_view function) {
   return std::all_of(function.begin(), function.end(), is_word) ? function : std::string_view();
 }
 
+/// The length of a cast at the start of `text`: "(int)" before a digit or a minus; else 0.
+std::size_t cast_length(std::string_view text) {
+  if (!text.starts_with('(')) return 0;
+  std::size_t end = 1;
+  while (end < text.size() && (is_word(text[end]) || text[end] == ':' || text[end] == ' ')) ++end;
+  const bool is_closed = end + 1 < text.size() && text[end] == ')';
+  if (!is_closed || end == 1) return 0;
+  const char next = text[end + 1];
+  return next == '-' || (next >= '0' && next <= '9') ? end + 1 : 0;
+}
+
 }  // namespace
+
+std::string bare_kernel_name(std::string_view name) {
+  std::string bare;
+  for (std::size_t at = 0; at < name.size();) {
+    if (const std::size_t cast = cast_length(name.substr(at)); cast > 0) {
+      at += cast;
+      continue;
+    }
+    if (name.substr(at).starts_with("::")) {
+      while (!bare.empty() && is_word(bare.back())) bare.pop_back();
+      at += 2;
+      continue;
+    }
+    bare += name[at++];
+  }
+  return bare;
+}
+
+const std::string* matching_kernel_name(std::string_view name, const std::vector<std::string>& known) {
+  const auto same = std::find(known.begin(), known.end(), name);
+  if (same != known.end()) return &*same;
+  const std::string wanted = bare_kernel_name(name);
+  const std::string* found = nullptr;
+  for (const std::string& candidate : known) {
+    if (bare_kernel_name(candidate) != wanted) continue;
+    if (found != nullptr && *found != candidate) return nullptr;
+    found = &candidate;
+  }
+  return found;
+}
 
 std::string normalise_kernel_name(std::string_view demangled) {
   const std::string_view function = function_of(demangled);
@@ -227,7 +265,7 @@ std::string readable_kernel_name(std::string_view demangled) {
   const std::string_view name = demangled.substr(0, demangled.size() - rest.size());
   const bool has_parameters = name.ends_with(')') || has(name, ") [clone");
   const std::string_view function = has_parameters ? function_of(name) : name;
-  return analysis::bare_kernel_name(function) + std::string(rest);
+  return bare_kernel_name(function) + std::string(rest);
 }
 
-}  // namespace profgate::gate
+}  // namespace profgate::core

@@ -1,13 +1,13 @@
-#include "gate/profile_comparison.h"
+#include "compare/profile_comparison.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "matching.h"
+#include "gate/matching.h"
 
-namespace profgate::gate {
+namespace profgate::compare {
 namespace {
 
 using figures_by_key = std::map<std::string, analysis::measured<double>>;
@@ -57,47 +57,48 @@ bool all_have_own_time(const std::vector<side_kernel>& kernels) {
 }
 
 /// Times in whole nanoseconds, which is what the groups of the attribution's matching hold as units.
-std::vector<operation_group> groups_of(const std::vector<side_kernel>& kernels, bool own) {
-  std::map<std::pair<std::string, std::string>, operation_group> groups;  // one a name and path
+std::vector<gate::operation_group> groups_of(const std::vector<side_kernel>& kernels, bool own) {
+  std::map<std::pair<std::string, std::string>, gate::operation_group> groups;  // one a name and path
   std::int64_t order = 0;
   for (const side_kernel& kernel : kernels) {
-    operation_group& group = groups[{kernel.name, kernel.path}];
+    gate::operation_group& group = groups[{kernel.name, kernel.path}];
     if (group.name.empty()) group = {kernel.name, kernel.path, kernel.category, 0, 0, order++};
     group.launches += std::llround(kernel.launches);
     group.units += std::llround(own ? *kernel.own_ns : kernel.total_ns);
   }
-  std::vector<operation_group> list;
+  std::vector<gate::operation_group> list;
   for (auto& [key, group] : groups) list.push_back(std::move(group));
   return list;
 }
 
-std::string name_of(const std::vector<operation_group>& groups) {
+std::string name_of(const std::vector<gate::operation_group>& groups) {
   if (groups.empty()) return "";
   return groups.size() == 1 ? groups[0].name
                             : fmt::format("{} and {} more", groups[0].name, groups.size() - 1);
 }
 
-std::string path_of(const std::vector<operation_group>& a, const std::vector<operation_group>& b) {
+std::string path_of(const std::vector<gate::operation_group>& a,
+                    const std::vector<gate::operation_group>& b) {
   std::string path = (b.empty() ? a : b).front().path;
   for (const auto* side : {&a, &b})
-    for (const operation_group& group : *side)
+    for (const gate::operation_group& group : *side)
       if (group.path != path) path.clear();
   return path;
 }
 
-compared_kernel row_of(matched_by rule, const std::vector<operation_group>& a,
-                       const std::vector<operation_group>& b) {
+compared_kernel row_of(gate::matched_by rule, const std::vector<gate::operation_group>& a,
+                       const std::vector<gate::operation_group>& b) {
   compared_kernel row;
   row.a_name = name_of(a);
   row.b_name = name_of(b);
   row.path = path_of(a, b);
   row.category = (b.empty() ? a : b).front().category;
   row.match = rule;
-  for (const operation_group& group : a) {
+  for (const gate::operation_group& group : a) {
     row.a_launches += static_cast<double>(group.launches);
     row.a_ns += static_cast<double>(group.units);
   }
-  for (const operation_group& group : b) {
+  for (const gate::operation_group& group : b) {
     row.b_launches += static_cast<double>(group.launches);
     row.b_ns += static_cast<double>(group.units);
   }
@@ -107,11 +108,13 @@ compared_kernel row_of(matched_by rule, const std::vector<operation_group>& a,
 std::vector<compared_kernel> match_by_name(const std::vector<side_kernel>& a,
                                            const std::vector<side_kernel>& b, bool own) {
   std::vector<compared_kernel> rows;
-  const group_matches matches = match_groups(groups_of(a, own), groups_of(b, own));
-  for (const group_match& match : matches.matched)
+  const gate::group_matches matches = gate::match_groups(groups_of(a, own), groups_of(b, own));
+  for (const gate::group_match& match : matches.matched)
     rows.push_back(row_of(match.rule, match.baseline, match.candidate));
-  for (const operation_group& group : matches.gone) rows.push_back(row_of(matched_by::nothing, {group}, {}));
-  for (const operation_group& group : matches.added) rows.push_back(row_of(matched_by::nothing, {}, {group}));
+  for (const gate::operation_group& group : matches.gone)
+    rows.push_back(row_of(gate::matched_by::nothing, {group}, {}));
+  for (const gate::operation_group& group : matches.added)
+    rows.push_back(row_of(gate::matched_by::nothing, {}, {group}));
   return rows;
 }
 
@@ -133,7 +136,8 @@ std::vector<compared_kernel> match_by_category(const std::vector<side_kernel>& a
   }
   std::vector<compared_kernel> list;
   for (auto& [name, row] : rows) {
-    row.match = row.a_name.empty() || row.b_name.empty() ? matched_by::nothing : matched_by::category;
+    row.match =
+        row.a_name.empty() || row.b_name.empty() ? gate::matched_by::nothing : gate::matched_by::category;
     list.push_back(std::move(row));
   }
   return list;
@@ -258,4 +262,4 @@ profile_comparison compare_sides(const compared_side& a, const compared_side& b)
   return result;
 }
 
-}  // namespace profgate::gate
+}  // namespace profgate::compare
