@@ -92,16 +92,6 @@ gate::reduction_rules reduction_rules_of(bool times_itself) {
   return times_itself ? gate::reduction_rules{} : gate::whole_process_rules();
 }
 
-analysis::category_rules category_rules_of(const config::resolved& config) {
-  const auto parsed = [&](const std::string& key) {
-    std::vector<analysis::category_rule> rules;
-    for (const std::string& text : config.list(key))
-      rules.push_back(analysis::parse_category_rule(text, fmt::format("{} ({})", key, config.origin(key))));
-    return rules;
-  };
-  return {parsed("categories.kernels"), parsed("categories.operators")};
-}
-
 comparison_settings settings_of(const arm_build& candidate) {
   const config::resolved& config = candidate.config;
   const bool times_itself = candidate.command_has_placeholders;

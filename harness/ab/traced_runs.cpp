@@ -11,6 +11,7 @@
 #include "parsers/timeline.h"
 #include "parsers/workload_result.h"
 #include "run_folder.h"
+#include "runs/run_reader.h"
 
 namespace profgate::ab {
 namespace fs = std::filesystem;
@@ -62,7 +63,7 @@ const std::vector<analysis::stage_trace>& traced_arm::traces_of(traced_process& 
                                                                 const std::string& stage) {
   const auto [found, is_new] = process.labelled.try_emplace(stage);
   if (!is_new) return found->second.occurrences;
-  const analysis::category_rules categories = category_rules_of(m_build.config);
+  const analysis::category_rules categories = runs::category_rules_of(m_build.config);
   found->second = analysis::label_operations(
       process.timeline, stage,
       {m_build.config.text("workload.nvtx_domain"), &process.result.graph_maps, &categories});

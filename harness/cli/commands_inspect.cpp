@@ -5,7 +5,6 @@
 #include "baselines/baseline_store.h"
 #include "commands.h"
 #include "core/units.h"
-#include "gather_run.h"
 #include "installation.h"
 #include "machine.h"
 #include "make_reports.h"
@@ -32,14 +31,15 @@ core::exit_code list(const list_options& options) {
 }
 
 core::exit_code analyze(const fs::path& run) {
-  make_profile(run);
+  runs::run_reader reader(run);
+  make_profile(reader);
   make_reports(run, find_installation().templates_dir);
   fmt::print("{}\n", (run / "report.md").string());
   return core::exit_code::good;
 }
 
 core::exit_code render(const fs::path& run, const std::optional<fs::path>& templates_dir) {
-  require_run(run);
+  const runs::run_reader is_a_run(run);
   make_reports(run, templates_dir ? *templates_dir : find_installation().templates_dir);
   fmt::print("{}\n", (run / "report.md").string());
   return core::exit_code::good;

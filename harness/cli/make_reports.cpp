@@ -3,14 +3,14 @@
 #include "analysis/bare_run.h"
 #include "analysis/profile.h"
 #include "artifacts/files.h"
-#include "gather_run.h"
 #include "render/render.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
 
-void make_profile(const fs::path& run_dir) {
-  const analysis::run_facts facts = gather_run(run_dir);
+void make_profile(runs::run_reader& run) {
+  const analysis::run_facts facts = run.facts();
+  const fs::path& run_dir = run.path();
   if (facts.bare.bench || !facts.bare.process_wall_ns.empty()) {
     artifacts::write_file_atomically(run_dir / "stage1" / "metrics.json",
                                      analysis::stage1_metrics_json(facts.bare));

@@ -2,10 +2,12 @@
 
 #include <filesystem>
 
+#include "runs/run_reader.h"
+
 namespace profgate::cli {
 
 /// Analyses a run directory into its stage1/metrics.json (where stage 1 ran) and profile.json.
-void make_profile(const std::filesystem::path& run_dir);
+void make_profile(runs::run_reader& run);
 
 /// Renders every report from the run's profile.json.
 void make_reports(const std::filesystem::path& run_dir, const std::filesystem::path& templates_dir);

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/units.h"
+#include "runs/run_reader.h"
 #include "steps/step.h"
 
 namespace profgate::cli {
@@ -116,7 +117,7 @@ counter_plan plan_counters(const config::resolved& config, const analysis::run_f
                            const analysis::run_figures& figures) {
   require_filters_of_stages(config);
   counter_plan plan;
-  const std::vector<std::string> stages = stages_gate_first(config);
+  const std::vector<std::string> stages = runs::stages_gate_first(config);
   analysis::plan_limits limits;
   limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");
   limits.windows = config.integer("ncu.windows");

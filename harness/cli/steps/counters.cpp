@@ -7,8 +7,8 @@
 #include "analysis/findings.h"
 #include "artifacts/files.h"
 #include "core/escape.h"
-#include "gather_run.h"
 #include "profilers/installations.h"
+#include "runs/run_reader.h"
 #include "steps/counter_plan.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -93,7 +93,8 @@ void run_counters(step_context& context) {
   const fs::path folder = context.run_dir / "ncu";
   std::vector<std::string>& notes = context.status.notes;
 
-  analysis::run_facts facts = gather_run(context.run_dir);
+  runs::run_reader run(context.run_dir, context.config);
+  analysis::run_facts facts = run.facts();
   const counter_plan plan = plan_counters(context.config, facts, analysis::analyze_run(facts));
   const memory_plan memory = plan_memory(context.config, facts.bare.bench, gpu_memory_bytes(facts.env_json));
   notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
@@ -117,7 +118,7 @@ void run_counters(step_context& context) {
   const profilers::counters_result result = profilers::capture_counters(request, step_tool_runner(context));
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
 
-  facts.counters = gather_counters(context.run_dir, context.config, facts.captures);
+  facts.counters = run.counters(facts.captures);
   note_agreement(analysis::analyze_run(facts), notes);
 }
 

@@ -16,10 +16,10 @@ namespace {
 
 /// A failed step keeps the report step from running; what was measured until then is still worth reading.
 void report_what_is_there(step_context& context) {
-  const std::optional<artifacts::step_status> report = artifacts::read_status(context.run_dir, "report");
-  if (report && report->state == core::step_state::ok) return;
   try {
-    make_profile(context.run_dir);
+    runs::run_reader run(context.run_dir);
+    if (run.status("report") && run.status("report")->state == core::step_state::ok) return;
+    make_profile(run);
     make_reports(context.run_dir, context.parts.templates_dir);
   } catch (const core::error& impossible) {
     context.status.notes.push_back(fmt::format("no report of what is there: {}", impossible.what()));

@@ -5,9 +5,8 @@
 #include "ab/child_ends.h"
 #include "analysis/bare_run.h"
 #include "artifacts/files.h"
-#include "gather_run.h"
 #include "parsers/workload_result.h"
-#include "process_samples.h"
+#include "runs/run_reader.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 
@@ -55,7 +54,7 @@ void measure_whole_process(step_context& context, const fs::path& folder) {
     ab::require_good_end(outcome, log_file);
     if (i >= warmup) wall_ns.push_back(outcome.wall_ns);
   }
-  write_process_samples(folder / "process_samples.json", wall_ns);
+  runs::write_process_samples(folder / "process_samples.json", wall_ns);
 }
 
 }  // namespace
@@ -69,7 +68,8 @@ void run_stage1(step_context& context) {
     measure_whole_process(context, folder);
   }
   artifacts::write_file_atomically(
-      folder / "metrics.json", analysis::stage1_metrics_json(gather_bare(context.run_dir, context.config)));
+      folder / "metrics.json",
+      analysis::stage1_metrics_json(runs::run_reader(context.run_dir, context.config).bare()));
 }
 
 }  // namespace profgate::cli

@@ -119,14 +119,6 @@ config::resolved compose_for(const pair_manifest& manifest,
   return config::compose(wanted);
 }
 
-std::vector<std::string> stages_gate_first(const config::resolved& config) {
-  std::vector<std::string> stages = config.list("workload.stages");
-  const std::string gate = config.text("nsys.gate_range");
-  std::stable_partition(stages.begin(), stages.end(),
-                        [&](const std::string& stage) { return stage == gate; });
-  return stages;
-}
-
 fs::path stage2_dir_of(const pair_manifest& manifest, const config::resolved& config) {
   return (manifest.project_dir / config.text("artifacts.stage2_dir")).lexically_normal();
 }

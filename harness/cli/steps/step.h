@@ -56,10 +56,6 @@ core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
 config::resolved compose_for(const pair_manifest& manifest,
                              const std::vector<std::string>& command_line_overrides);
 
-/// The stages in the order in which tools are run on them: the configured gate's first, whose files get the
-/// plain names.
-std::vector<std::string> stages_gate_first(const config::resolved& config);
-
 /// Where the runs of the pair are: artifacts.stage2_dir, relative to the project that registers the pair.
 std::filesystem::path stage2_dir_of(const pair_manifest& manifest, const config::resolved& config);
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "profilers/capture.h"
+#include "runs/run_reader.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 #include "tool_runner.h"
@@ -12,7 +13,7 @@ namespace {
 
 std::vector<profilers::range_name> ranges_of(const config::resolved& config) {
   std::vector<profilers::range_name> ranges;
-  for (const std::string& stage : stages_gate_first(config))
+  for (const std::string& stage : runs::stages_gate_first(config))
     ranges.push_back({stage, config.text("workload.nvtx_domain")});
   return ranges;
 }

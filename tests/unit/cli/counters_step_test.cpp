@@ -11,8 +11,8 @@
 #include "analysis/profile.h"
 #include "artifacts/owner.h"
 #include "artifacts/run_store.h"
-#include "gather_run.h"
 #include "recordings.h"
+#include "runs/run_reader.h"
 #include "steps/step.h"
 
 /// The counters step on a run that has its timeline, with a script for ncu that leaves what the real one was
@@ -135,7 +135,7 @@ TEST_F(counters_step, shortens_the_prompt_under_ncu_where_memory_is_short) {
 TEST_F(counters_step, reaches_profile_json) {
   install_ncu("echo report > \"$report\"");
   run();
-  const std::string profile = analysis::profile_json(gather_run(m_run_dir));
+  const std::string profile = analysis::profile_json(runs::run_reader(m_run_dir).facts());
   analysis::validate_profile(profile, "profile.json");
   const nlohmann::json decode = nlohmann::json::parse(profile)["stages"][1]["counters"];
   EXPECT_EQ(decode["unmatched_launches_count"], 0);

@@ -31,9 +31,6 @@ gate::stored_rules stored_rules_of(const config::resolved& config);
 gate::exact_rules exact_rules_of(const config::resolved& config);
 gate::reduction_rules reduction_rules_of(bool times_itself);
 
-/// categories.kernels and categories.operators.
-analysis::category_rules category_rules_of(const config::resolved& config);
-
 comparison_settings settings_of(const arm_build& candidate);
 
 }  // namespace profgate::ab

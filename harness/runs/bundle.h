@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,7 +9,7 @@
 #include "analysis/facts.h"
 
 /// Which files make up a run's bundle: their names, what they are, which of them must be there.
-namespace profgate::cli {
+namespace profgate::runs {
 
 /// The timeline of one traced run of the workload.
 struct timeline_file {
@@ -32,7 +33,24 @@ std::vector<std::filesystem::path> counter_files(const std::filesystem::path& ru
 /// them.
 std::vector<analysis::artifact_facts> list_artifacts(const std::filesystem::path& run_dir);
 
-/// Files that the steps which ended well should have left and did not.
-std::vector<std::string> missing_artifacts(const std::filesystem::path& run_dir);
+/// Files that the steps which ended well should have left and did not. `ended_well`: asked by a step's name.
+std::vector<std::string> missing_artifacts(const std::filesystem::path& run_dir,
+                                           const std::function<bool(const std::string&)>& ended_well);
 
-}  // namespace profgate::cli
+/// Retention compresses the files of old runs; who reads a timeline wants plain ones. Those that are
+/// compressed are unpacked into a folder that goes with this object.
+class plain_files {
+ public:
+  explicit plain_files(const std::vector<std::filesystem::path>& paths);
+  ~plain_files();
+  plain_files(const plain_files&) = delete;
+  plain_files& operator=(const plain_files&) = delete;
+
+  const std::vector<std::filesystem::path>& paths() const { return m_paths; }
+
+ private:
+  std::vector<std::filesystem::path> m_paths;
+  std::filesystem::path m_folder;  ///< empty: nothing had to be unpacked
+};
+
+}  // namespace profgate::runs

@@ -4,11 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 #include "artifacts/files.h"
-#include "artifacts/status.h"
+#include "core/error.h"
 
-namespace profgate::cli {
+namespace profgate::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -80,13 +83,19 @@ std::uint64_t stored_bytes(const fs::path& path) {
   return compressed ? fs::file_size(path.string() + ".gz") : bytes;
 }
 
-bool ended_well(const fs::path& run_dir, std::string_view step) {
-  const std::optional<artifacts::step_status> status = artifacts::read_status(run_dir, step);
-  return status && status->state == core::step_state::ok;
-}
-
 bool any_exists(const fs::path& run_dir, std::string_view pattern) {
   return !find_all(run_dir, pattern).empty();
+}
+
+constexpr std::uint64_t max_unpacked_bytes = std::uint64_t{4} << 30;
+
+fs::path make_temporary_folder() {
+  std::string name = (fs::temp_directory_path() / "profgate-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    throw core::step_failure("cannot make a temporary folder " + name + ": " + std::strerror(errno),
+                             "free some room there, or set TMPDIR");
+  }
+  return name;
 }
 
 }  // namespace
@@ -128,17 +137,36 @@ std::vector<analysis::artifact_facts> list_artifacts(const fs::path& run_dir) {
   return list;
 }
 
-std::vector<std::string> missing_artifacts(const fs::path& run_dir) {
+std::vector<std::string> missing_artifacts(const fs::path& run_dir,
+                                           const std::function<bool(const std::string&)>& ended_well) {
   std::vector<std::string> missing;
   for (const bundle_row& row : bundle) {
     // While the report step asks, its own status is "running": its files are due now.
-    const bool due = row.made_by == "report" || (!row.made_by.empty() && ended_well(run_dir, row.made_by));
+    const bool due =
+        row.made_by == "report" || (!row.made_by.empty() && ended_well(std::string(row.made_by)));
     if (due && !any_exists(run_dir, row.path)) missing.emplace_back(row.path);
   }
   const bool has_timeline =
       any_exists(run_dir, "nsys/run*.sqlite") || any_exists(run_dir, "nsys/embedded*.timeline");
-  if (ended_well(run_dir, "timeline") && !has_timeline) missing.emplace_back("a timeline in nsys/");
+  if (ended_well("timeline") && !has_timeline) missing.emplace_back("a timeline in nsys/");
   return missing;
 }
 
-}  // namespace profgate::cli
+plain_files::plain_files(const std::vector<fs::path>& paths) {
+  for (const fs::path& path : paths) {
+    if (fs::exists(path)) {
+      m_paths.push_back(path);
+      continue;
+    }
+    if (m_folder.empty()) m_folder = make_temporary_folder();
+    m_paths.push_back(m_folder / path.filename());
+    artifacts::write_file_atomically(m_paths.back(), artifacts::read_file(path, max_unpacked_bytes));
+  }
+}
+
+plain_files::~plain_files() {
+  std::error_code ignored;
+  if (!m_folder.empty()) fs::remove_all(m_folder, ignored);
+}
+
+}  // namespace profgate::runs

@@ -6,7 +6,7 @@
 
 #include "../collector/temp_folder.h"
 
-namespace profgate::cli {
+namespace profgate::runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -49,4 +49,4 @@ TEST_F(bundle_of_a_run, says_that_a_timeline_without_a_gate_is_whole) {
 }
 
 }  // namespace
-}  // namespace profgate::cli
+}  // namespace profgate::runs

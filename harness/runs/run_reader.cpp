@@ -1,0 +1,231 @@
+#include "runs/run_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "artifacts/files.h"
+#include "bundle.h"
+#include "core/demangle.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "parsers/ncu.h"
+#include "parsers/timeline.h"
+#include "parsers/workload_result.h"
+
+namespace profgate::runs {
+namespace fs = std::filesystem;
+namespace {
+
+/// Whose ends the reports tell; gate and prune come after them.
+constexpr const char* reported_steps[] = {"prepare", "stage1", "timeline", "counters", "report"};
+
+std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config) {
+  if (config.is_null("hardware.name")) return std::nullopt;
+  analysis::hardware_peaks peaks;
+  peaks.name = config.text("hardware.name");
+  for (const std::string dtype : {"float32", "bfloat16"}) {
+    const std::string key = "hardware.peak_tflops." + dtype;
+    if (!config.is_null(key)) peaks.peak_tflops[dtype] = config.number(key);
+  }
+  if (!config.is_null("hardware.memory_bandwidth_gbs")) {
+    peaks.memory_bandwidth_bytes_per_s = config.number("hardware.memory_bandwidth_gbs") * 1e9;
+  }
+  if (!config.is_null("hardware.source")) peaks.source = config.text("hardware.source");
+  if (peaks.peak_tflops.empty() && !peaks.memory_bandwidth_bytes_per_s) return std::nullopt;
+  return peaks;
+}
+
+std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
+  std::vector<analysis::named_value> inputs;
+  for (const std::string key : {"weights", "checkpoint"}) {
+    const std::string path = "model." + key;
+    if (!config.is_null(path)) inputs.push_back({key, config.text(path)});
+  }
+  for (const std::string key : {"prompt_tokens", "decode_tokens", "batch"}) {
+    const std::string path = "workload." + key;
+    if (!config.is_null(path)) inputs.push_back({key, std::to_string(config.integer(path))});
+  }
+  return inputs;
+}
+
+/// Empty where the file does not exist.
+std::vector<std::int64_t> read_process_samples(const fs::path& file) {
+  if (!artifacts::file_exists(file)) return {};
+  const core::json_document document(artifacts::read_file(file), file.string(), "run the pair again");
+  std::vector<std::int64_t> wall_ns;
+  for (const core::json_cursor& value : document.root().require("wall_ns").items())
+    wall_ns.push_back(value.integer());
+  return wall_ns;
+}
+
+artifacts::run_info require_run(const fs::path& run_dir) {
+  const std::optional<artifacts::run_info> run = artifacts::read_run(run_dir);
+  if (run) return *run;
+  throw core::bad_input(fmt::format("{} is not a run directory of profgate", run_dir.string()),
+                        "name one of the folders in tmp/stage2 (or artifacts.stage2_dir)");
+}
+
+}  // namespace
+
+run_reader::run_reader(const fs::path& run_dir) : m_run(require_run(run_dir)) {
+  m_run.path = run_dir;
+}
+
+run_reader::run_reader(const fs::path& run_dir, config::resolved config) : run_reader(run_dir) {
+  m_config = std::move(config);
+}
+
+const config::resolved& run_reader::config() {
+  const fs::path file = path() / "config.yaml";
+  if (!m_config) m_config = config::parse_resolved(artifacts::read_file(file), file.string());
+  return *m_config;
+}
+
+const std::optional<artifacts::step_status>& run_reader::status(const std::string& step) {
+  const auto [found, is_new] = m_statuses.try_emplace(step);
+  if (is_new) found->second = artifacts::read_status(path(), step);
+  return found->second;
+}
+
+/// Why a step left nothing, in its own words.
+std::string run_reader::reason_of(const std::string& step) {
+  const std::optional<artifacts::step_status>& found = status(step);
+  if (!found) return fmt::format("step {} did not run", step);
+  if (!found->state) return fmt::format("step {} is still running", step);
+  return found->reason.empty() ? fmt::format("step {} left nothing", step) : found->reason;
+}
+
+analysis::step_facts run_reader::step_facts_of(const std::string& step) {
+  const std::optional<artifacts::step_status>& found = status(step);
+  if (!found) return {step, core::step_state::skipped, "has not run", "", std::nullopt, "", "", {}};
+  // The report step is the one that asks; its own end is not known yet.
+  const core::step_state state = found->state.value_or(core::step_state::ok);
+  return {step,           state,       found->reason,       found->remedy,
+          found->seconds, found->tool, found->tool_version, found->notes};
+}
+
+const analysis::bare_facts& run_reader::bare() {
+  if (m_bare) return *m_bare;
+  analysis::bare_facts& bare = m_bare.emplace();
+  bare.stages = config().list("workload.stages");
+  bare.peaks = peaks_of(config());
+  const fs::path result = path() / "stage1" / "result.json";
+  if (artifacts::file_exists(result)) {
+    bare.bench = parsers::parse_workload_result(artifacts::read_file(result), result.string());
+    return bare;
+  }
+  bare.process_wall_ns = read_process_samples(path() / "stage1" / "process_samples.json");
+  bare.bench_absent_reason = bare.process_wall_ns.empty()
+                                 ? reason_of("stage1")
+                                 : "the program writes no result JSON; only the whole process was timed";
+  if (status("stage1")) bare.peak_rss_bytes = status("stage1")->peak_rss_bytes;
+  return bare;
+}
+
+void run_reader::read_captures(analysis::run_facts& facts) {
+  // Without gating each file holds the whole run.
+  const std::vector<std::string> gates =
+      config().boolean("nsys.gating_nvtx") ? stages_gate_first(config()) : std::vector<std::string>{};
+  for (const timeline_file& file : timeline_files(path(), gates)) {
+    analysis::capture capture{file.name, file.gate, parsers::read_timelines(plain_files(file.paths).paths())};
+    if (facts.device == "cpu" && capture.timeline.kernels.empty()) {
+      capture.timeline.kernels_absent_reason = "the pair runs on the CPU: there are no kernels";
+    }
+    facts.captures.push_back(std::move(capture));
+  }
+  if (facts.captures.empty()) facts.captures_absent_reason = reason_of("timeline");
+  for (const fs::path& result : profiled_results(path()))
+    facts.profiled.push_back(parsers::parse_workload_result(artifacts::read_file(result), result.string()));
+}
+
+analysis::counter_facts run_reader::counters(const std::vector<analysis::capture>& captures) {
+  analysis::counter_facts facts;
+  const plain_files files(counter_files(path()));
+  for (const fs::path& file : files.paths()) {
+    const auto launches = parsers::read_ncu_counters(file, config().text("workload.nvtx_domain"));
+    facts.launches.insert(facts.launches.end(), launches.begin(), launches.end());
+  }
+  if (facts.launches.empty()) {
+    facts.absent_reason = reason_of("counters");
+    return facts;
+  }
+  std::unordered_map<std::string_view, std::string_view> names;  // demangled by mangled
+  for (const analysis::capture& capture : captures) {
+    for (const core::kernel_execution& kernel : capture.timeline.kernels) {
+      const core::kernel_shape& shape = *kernel.shape;
+      if (!shape.mangled_name.empty()) names.try_emplace(shape.mangled_name, shape.name);
+    }
+  }
+  for (core::kernel_counters& launch : facts.launches) {
+    const auto known = names.find(launch.kernel_name);
+    launch.kernel_name =
+        known == names.end() ? core::demangle(launch.kernel_name) : std::string(known->second);
+  }
+  facts.cache_control = config().text("ncu.cache_control");
+  facts.clock_control = config().text("ncu.clock_control");
+  facts.replay_mode = config().text("ncu.replay_mode");
+  return facts;
+}
+
+analysis::run_facts run_reader::facts() {
+  analysis::run_facts facts;
+  facts.run_id = m_run.run_id;
+  facts.created_utc = m_run.created_utc;
+  facts.pair = m_run.pair;
+  facts.model = m_run.pair.substr(0, m_run.pair.rfind('.'));
+  facts.config = m_run.pair.substr(m_run.pair.rfind('.') + 1);
+  facts.device = config().text("workload.device");
+  facts.mode = config().text("run.mode");
+  facts.config_hash = config().hash();
+  facts.nvtx_domain = config().text("workload.nvtx_domain");
+  facts.top_n_kernels = static_cast<std::size_t>(config().integer("run.top_n_kernels"));
+  facts.kernel_categories = category_rules_of(config());
+  facts.region_kernels = {config().list("regions.include_kernels"), config().list("regions.exclude_kernels")};
+  facts.bare = bare();
+  read_captures(facts);
+  facts.counters = counters(facts.captures);
+  for (const char* step : reported_steps) facts.steps.push_back(step_facts_of(step));
+  facts.artifacts = artifacts();
+  facts.inputs = inputs_of(config());
+  facts.env_json = artifacts::read_file(path() / "env.json");
+  return facts;
+}
+
+std::vector<analysis::artifact_facts> run_reader::artifacts() const {
+  return list_artifacts(path());
+}
+
+std::vector<std::string> run_reader::missing_artifacts() {
+  return runs::missing_artifacts(path(), [this](const std::string& step) {
+    const std::optional<artifacts::step_status>& found = status(step);
+    return found && found->state == core::step_state::ok;
+  });
+}
+
+void write_process_samples(const std::filesystem::path& file, const std::vector<std::int64_t>& wall_ns) {
+  const nlohmann::ordered_json json = {{"schema_version", 1}, {"wall_ns", wall_ns}};
+  artifacts::write_file_atomically(file, json.dump(2) + "\n");
+}
+
+std::vector<std::string> stages_gate_first(const config::resolved& config) {
+  std::vector<std::string> stages = config.list("workload.stages");
+  const std::string gate = config.text("nsys.gate_range");
+  std::stable_partition(stages.begin(), stages.end(),
+                        [&](const std::string& stage) { return stage == gate; });
+  return stages;
+}
+
+analysis::category_rules category_rules_of(const config::resolved& config) {
+  const auto parsed = [&](const std::string& key) {
+    std::vector<analysis::category_rule> rules;
+    for (const std::string& text : config.list(key))
+      rules.push_back(analysis::parse_category_rule(text, fmt::format("{} ({})", key, config.origin(key))));
+    return rules;
+  };
+  return {parsed("categories.kernels"), parsed("categories.operators")};
+}
+
+}  // namespace profgate::runs
