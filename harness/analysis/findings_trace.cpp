@@ -31,15 +31,15 @@ const measured<double>& share_of(const traced_stage& stage, const operator_figur
 }
 
 /// What the device waited for most, and what helps against it.
-struct idle_cause {
+struct idle_part {
   double ns;
   std::string_view words;
   std::string_view remedy;
 };
 
-idle_cause largest_cause(const idle_figures& idle) {
+idle_part largest_cause(const idle_figures& idle) {
   const bool is_bound = idle.launch_ns >= bound_by_launches_ratio * (idle.busy_ns + idle.idle_ns);
-  const std::array<idle_cause, 4> causes{{
+  const std::array<idle_part, 4> causes{{
       {idle.launch_ns,
        is_bound ? "It is bound by launches: the device waits for the host."
                 : "Its device idles, most of it while it waits for launches.",
@@ -53,13 +53,13 @@ idle_cause largest_cause(const idle_figures& idle) {
        "them."},
   }};
   return *std::max_element(causes.begin(), causes.end(),
-                           [](const idle_cause& a, const idle_cause& b) { return a.ns < b.ns; });
+                           [](const idle_part& a, const idle_part& b) { return a.ns < b.ns; });
 }
 
 void judge_idle(const run_figures& figures, const stage_figures& stage, findings& result) {
   if (!stage.idle || stage.idle->idle_ratio < large_idle_ratio) return;
   const idle_figures& idle = *stage.idle;
-  const idle_cause cause = largest_cause(idle);
+  const idle_part cause = largest_cause(idle);
   const auto share = [&](double part_ns) { return percent(idle.idle_ns > 0 ? part_ns / idle.idle_ns : 0.0); };
   std::string evidence = fmt::format(
       "no kernel runs during {} of the bare stage (launches {}, synchronisation {}, copies {}, other {} of "
