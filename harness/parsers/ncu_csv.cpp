@@ -121,7 +121,7 @@ std::vector<std::string> parse_ncu_ranges(std::string_view cell, const std::stri
   return ranges;
 }
 
-constexpr const char* made_by = "'ncu --import <report> --csv'";
+constexpr const char* ncu_csv_origin = "'ncu --import <report> --csv'";
 constexpr const char* import_again =
     "import the report again: LC_ALL=C ncu --import <report> --csv --page raw --print-units base";
 
@@ -248,7 +248,7 @@ std::vector<core::kernel_counters> parse_ncu_csv(std::string_view text, const st
 
 std::vector<core::kernel_counters> read_ncu_counters(const std::filesystem::path& file,
                                                      const std::string& nvtx_domain) {
-  return parse_ncu_csv(read_whole_file(file, max_csv_bytes, made_by), file.string(), nvtx_domain);
+  return parse_ncu_csv(read_whole_file(file, max_csv_bytes, ncu_csv_origin), file.string(), nvtx_domain);
 }
 
 }  // namespace profgate::parsers
