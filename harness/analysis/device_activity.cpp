@@ -146,14 +146,16 @@ std::vector<device_activity> find_activity(const core::timeline& timeline,
   std::vector<device_activity> activities(windows.size());
   surroundings around(timeline);
   std::map<std::pair<std::uint32_t, int>, device_walk> walks;  // by window and device
-  for_each_by_start(kernels, [&](std::size_t k) {
-    if (kernel_windows[k] == 0) return;
+  const start_order order(kernels);
+  for (std::size_t nth = 0; nth < kernels.size(); ++nth) {
+    const std::uint32_t k = order[nth];
+    if (kernel_windows[k] == 0) continue;
     const std::uint32_t w = kernel_windows[k] - 1;
     const auto [walk, is_new] =
         walks.try_emplace({w, kernels[k].device}, around, windows[w], kernels[k].device);
     if (is_new) activities[w].devices += 1;
     walk->second.add(kernels[k], activities[w]);
-  });
+  }
   for (auto& [key, walk] : walks) walk.finish(activities[key.first]);
   return activities;
 }

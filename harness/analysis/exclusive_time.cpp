@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+
+#include "start_order.h"
 
 namespace profgate::analysis {
 namespace {
@@ -17,20 +18,12 @@ std::uint32_t stream_of(const record& work) {
   return work.stream;
 }
 
-/// A list of a timeline's operations, to be taken in the order of their starts. Parsers leave them in that
-/// order; where several files were joined they are put in it.
+/// A list of a timeline's operations, to be taken in the order of their starts.
 template <typename record>
 class by_start {
  public:
   by_start(const std::vector<record>& records, std::uint32_t first_index)
-      : m_records(records), m_first_index(first_index) {
-    const auto earlier = [](const record& a, const record& b) { return a.start_ns < b.start_ns; };
-    if (std::is_sorted(records.begin(), records.end(), earlier)) return;
-    m_order.resize(records.size());
-    std::iota(m_order.begin(), m_order.end(), 0U);
-    std::stable_sort(m_order.begin(), m_order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return earlier(records[a], records[b]); });
-  }
+      : m_records(records), m_first_index(first_index), m_order(records) {}
 
   std::int64_t next_start_ns() const {
     return m_next < m_records.size() ? m_records[at()].start_ns : std::numeric_limits<std::int64_t>::max();
@@ -44,11 +37,11 @@ class by_start {
   }
 
  private:
-  std::uint32_t at() const { return m_order.empty() ? static_cast<std::uint32_t>(m_next) : m_order[m_next]; }
+  std::uint32_t at() const { return m_order[m_next]; }
 
   const std::vector<record>& m_records;
   std::uint32_t m_first_index;
-  std::vector<std::uint32_t> m_order;
+  start_order<record> m_order;
   std::size_t m_next = 0;
 };
 
