@@ -134,7 +134,7 @@ std::string selection_json(const std::vector<planned_stage>& stages, const std::
   document.put("wanted_share_ratio", wanted_share_ratio);
   document.put("stages", std::move(list));
   document.put("notes", std::move(words));
-  return to_text(document.take());
+  return core::json_text(document.take());
 }
 
 }  // namespace profgate::analysis

@@ -2,6 +2,7 @@
 
 #include "analysis/profile.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "counters_json.h"
 #include "profile_parts.h"
@@ -109,7 +110,7 @@ json inputs_json(const std::vector<named_value>& inputs) {
 }
 
 json environment_json(const std::string& text) {
-  json environment = json::parse(text, nullptr, false);
+  json environment = core::parse_ordered_json(text);
   if (!environment.is_object()) {
     throw core::bad_input("env.json", 0, "is not a JSON object",
                           "run the pair again: prepare writes env.json");
@@ -200,7 +201,7 @@ std::string profile_json(const run_facts& facts) {
   document.put("artifacts", list_of(facts.artifacts, artifact_json));
   document.put("inputs", inputs_json(facts.inputs));
   document.put("environment", environment_json(facts.env_json));
-  return to_text(document.take());
+  return core::json_text(document.take());
 }
 
 }  // namespace profgate::analysis

@@ -195,7 +195,7 @@ std::string stage1_metrics_json(const bare_facts& facts) {
   put_telemetry(figures, document);
   put_correctness(facts, document);
   document.put("samples_ms", samples_ms(figures));
-  return to_text(document.take());
+  return core::json_text(document.take());
 }
 
 }  // namespace profgate::analysis

@@ -5,6 +5,7 @@
 #include "analysis/json_object.h"
 #include "analysis/profile.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace profgate::analysis {
 namespace {
@@ -56,15 +57,7 @@ const char* const remedy = "make it again from the run directory with `profgate 
   throw core::bad_input(file, 0, fmt::format("{}: {}", pointer.empty() ? "/" : pointer, what), remedy);
 }
 
-json parse(std::string_view text, const std::string& file) {
-  try {
-    return json::parse(text);
-  } catch (const json::parse_error& error) {
-    throw core::bad_input(file, 0, fmt::format("is not JSON (byte {})", error.byte), remedy);
-  }
-}
-
-void check_version(const json& document, const std::string& file) {
+void check_version(const nlohmann::json& document, const std::string& file) {
   const auto version = document.find("schema_version");
   if (version == document.end() || !version->is_string()) {
     reject(file, "/schema_version", "is missing, so this is no profile.json");
@@ -90,10 +83,10 @@ std::string pointer_step(const std::string& key) {
   return step;
 }
 
-void check_nulls(const json& value, const std::string& pointer, const std::string& file) {
+void check_nulls(const nlohmann::json& value, const std::string& pointer, const std::string& file) {
   if (value.is_array()) {
     std::size_t index = 0;
-    for (const json& element : value) {
+    for (const nlohmann::json& element : value) {
       const std::string here = fmt::format("{}/{}", pointer, index++);
       if (element.is_null()) reject(file, here, "is null inside a list, where no reason can stand");
       check_nulls(element, here, file);
@@ -117,12 +110,12 @@ void check_nulls(const json& value, const std::string& pointer, const std::strin
   }
 }
 
-void check_figures(const json& document, const std::string& file) {
+void check_figures(const nlohmann::json& document, const std::string& file) {
   for (const char* key : required_throughput) {
     if (!document["throughput"].contains(key)) reject(file, fmt::format("/throughput/{}", key), "is missing");
   }
   std::size_t index = 0;
-  for (const json& stage : document["stages"]) {
+  for (const nlohmann::json& stage : document["stages"]) {
     const std::string here = fmt::format("/stages/{}", index++);
     if (!stage.is_object()) reject(file, here, fmt::format("is {} instead of object", stage.type_name()));
     if (!stage.contains("counters")) reject(file, here + "/counters", "is missing");
@@ -137,7 +130,8 @@ void check_figures(const json& document, const std::string& file) {
 }  // namespace
 
 void validate_profile(std::string_view text, const std::string& file) {
-  const json document = parse(text, file);
+  const core::json_document whole(text, file, remedy);
+  const nlohmann::json& document = whole.value();
   if (!document.is_object()) reject(file, "", "is not an object");
   check_version(document, file);
   for (const required_field& field : required_fields) {

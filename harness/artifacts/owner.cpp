@@ -94,14 +94,11 @@ nlohmann::ordered_json owner_to_json(const process_owner& owner) {
   return object;
 }
 
-process_owner owner_from_json(const nlohmann::json& object) {
-  process_owner owner;
-  object.at("pid").get_to(owner.pid);
-  object.at("start_ticks").get_to(owner.start_ticks);
-  object.at("boot_id").get_to(owner.boot_id);
-  object.at("pid_namespace").get_to(owner.pid_namespace);
-  object.at("host").get_to(owner.host);
-  return owner;
+process_owner owner_from_json(const core::json_cursor& object) {
+  return {object.require("pid").integer(),
+          static_cast<std::uint64_t>(object.require("start_ticks").integer()),
+          object.require("boot_id").text(), object.require("pid_namespace").text(),
+          object.require("host").text()};
 }
 
 }  // namespace profgate::artifacts

@@ -7,6 +7,7 @@
 
 #include "artifacts/redact.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace profgate::artifacts {
 
@@ -173,11 +174,6 @@ void append_argv(ordered_json& list, const std::vector<std::vector<std::string>>
   for (const std::vector<std::string>& command : commands) list.push_back(redact_argv(command));
 }
 
-/// Facts come from other programs and may hold any bytes; the document is UTF-8 all the same.
-std::string to_text(const ordered_json& document) {
-  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
 std::string env_json(const provenance& facts) {
@@ -197,11 +193,11 @@ std::string env_json(const provenance& facts) {
   document["argv"] = ordered_json::array();
   append_argv(document["argv"], facts.argv);
   document["environment"] = facts.environment;
-  return to_text(document);
+  return core::json_text(document);
 }
 
 std::string with_late_facts(const std::string& env_json_text, const late_facts& late) {
-  ordered_json document = ordered_json::parse(env_json_text, nullptr, false);
+  ordered_json document = core::parse_ordered_json(env_json_text);
   if (!document.is_object() || !document.contains("gpu_at_start") || !document["argv"].is_array()) {
     throw core::bad_input("env.json", 0, "is not the document that the prepare step writes",
                           "run the pair again from its start");
@@ -214,7 +210,7 @@ std::string with_late_facts(const std::string& env_json_text, const late_facts& 
   append_argv(document["argv"], late.argv);
   for (const auto& [library, version] : late.library_versions)
     document["library_versions"][library] = version;
-  return to_text(document);
+  return core::json_text(document);
 }
 
 }  // namespace profgate::artifacts

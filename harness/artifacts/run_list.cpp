@@ -9,6 +9,7 @@
 
 #include "artifacts/files.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace profgate::artifacts {
 namespace {
@@ -89,7 +90,7 @@ void write_run_marker(const fs::path& run_directory, std::string_view pair, cons
   marker["run_id"] = run_directory.filename().string();
   marker["pair"] = pair;
   marker["created_utc"] = created_utc;
-  write_file_atomically(run_directory / run_marker_name, marker.dump(2) + "\n");
+  write_file_atomically(run_directory / run_marker_name, core::json_text(marker));
 }
 
 std::optional<run_info> read_run(const fs::path& run_directory) {
@@ -100,8 +101,7 @@ std::optional<run_info> read_run(const fs::path& run_directory) {
     return std::nullopt;
   }
   if (!file_exists(run_directory / run_marker_name)) return std::nullopt;
-  const nlohmann::json marker =
-      nlohmann::json::parse(read_file(run_directory / run_marker_name, 1 << 20), nullptr, false);
+  const nlohmann::json marker = core::parse_json(read_file(run_directory / run_marker_name, 1 << 20));
   if (!marker.is_object()) return std::nullopt;
   const auto text = [&](const char* key) {
     const auto found = marker.find(key);

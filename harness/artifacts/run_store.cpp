@@ -11,6 +11,7 @@
 #include "artifacts/run_list.h"
 #include "core/error.h"
 #include "core/file_lock.h"
+#include "core/json.h"
 #include "owner_json.h"
 
 namespace profgate::artifacts {
@@ -122,23 +123,20 @@ void run_store::write_record(const std::string& pair, const current_run& run) co
   record["owner"] = owner_to_json(run.owner);
   record["claimed_utc"] = run.claimed_utc;
   record["released"] = run.released;
-  write_file_atomically(record_path(pair), record.dump(2) + "\n");
+  write_file_atomically(record_path(pair), core::json_text(record));
 }
 
 std::optional<current_run> run_store::current(const std::string& pair) const {
   const fs::path path = record_path(pair);
   if (!file_exists(path)) return std::nullopt;
-  try {
-    const auto record = nlohmann::json::parse(read_file(path, 1 << 20));
-    // The name alone, so that the whole folder may be moved.
-    const fs::path run_id = record.at("run_id").get<std::string>();
-    return current_run{m_stage2_dir / run_id.filename(), owner_from_json(record.at("owner")),
-                       record.at("claimed_utc").get<std::string>(), record.at("released").get<bool>()};
-  } catch (const nlohmann::json::exception& damage) {
-    throw core::bad_input(
-        path.string(), 0, fmt::format("is damaged: {}", damage.what()),
-        fmt::format("make sure that no run of {} is in progress, then remove the file", pair));
-  }
+  const core::json_document document(
+      read_file(path, 1 << 20), path.string(),
+      fmt::format("make sure that no run of {} is in progress, then remove the file", pair));
+  const core::json_cursor record = document.root();
+  // The name alone, so that the whole folder may be moved.
+  const fs::path run_id = record.require("run_id").text();
+  return current_run{m_stage2_dir / run_id.filename(), owner_from_json(record.require("owner")),
+                     record.require("claimed_utc").text(), record.require("released").boolean()};
 }
 
 }  // namespace profgate::artifacts

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "artifacts/redact.h"
 #include "artifacts/utc_time.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "owner_json.h"
 
 namespace profgate::artifacts {
@@ -50,28 +53,37 @@ void put_if_given(ordered_json& object, const char* key, const std::optional<T>&
   if (value) object[key] = *value;
 }
 
-template <class T>
-void take_if_given(const nlohmann::json& object, const char* key, T& into) {
-  if (const auto found = object.find(key); found != object.end()) found->get_to(into);
+void take_if_given(const core::json_cursor& object, const char* key, std::string& into) {
+  if (const auto found = object.find(key)) into = found->text();
 }
 
-template <class T>
-void take_if_given(const nlohmann::json& object, const char* key, std::optional<T>& into) {
-  if (const auto found = object.find(key); found != object.end()) into = found->get<T>();
+void take_if_given(const core::json_cursor& object, const char* key, std::vector<std::string>& into) {
+  if (const auto found = object.find(key)) into = found->texts();
 }
 
-std::optional<core::step_state> state_from_name(const std::string& name, const fs::path& path) {
+void take_if_given(const core::json_cursor& object, const char* key, std::optional<double>& into) {
+  if (const auto found = object.find(key)) into = found->number();
+}
+
+template <std::integral T>
+void take_if_given(const core::json_cursor& object, const char* key, std::optional<T>& into) {
+  using limits = std::numeric_limits<T>;
+  if (const auto found = object.find(key))
+    into = static_cast<T>(found->integer(limits::min(), limits::max()));
+}
+
+std::optional<core::step_state> state_from_json(const core::json_cursor& state_text) {
+  const std::string name = state_text.text();
   if (name == state_name(std::nullopt)) return std::nullopt;
   for (const core::step_state state : finished_states) {
     if (name == state_name(state)) return state;
   }
-  throw core::bad_input(path.string(), 0, fmt::format("'{}' is not a state of a step", name),
-                        "run the step again");
+  state_text.fail(fmt::format("is '{}', which is not a state of a step", name));
 }
 
-command_status command_from_json(const nlohmann::json& object) {
+command_status command_from_json(const core::json_cursor& object) {
   command_status command;
-  object.at("argv").get_to(command.argv);
+  command.argv = object.require("argv").texts();
   take_if_given(object, "seconds", command.seconds);
   take_if_given(object, "exit_code", command.exit_code);
   take_if_given(object, "signal", command.signal);
@@ -79,13 +91,13 @@ command_status command_from_json(const nlohmann::json& object) {
 }
 
 /// Schema 1.0 held only a list of argument lists.
-std::vector<command_status> commands_from_json(const nlohmann::json& status) {
+std::vector<command_status> commands_from_json(const core::json_cursor& status) {
   std::vector<command_status> commands;
-  for (const nlohmann::json& command : status.value("commands", nlohmann::json::array())) {
-    commands.push_back(command_from_json(command));
+  if (const auto list = status.find("commands")) {
+    for (const core::json_cursor& command : list->items()) commands.push_back(command_from_json(command));
   }
-  for (const nlohmann::json& argv : status.value("argv", nlohmann::json::array())) {
-    commands.push_back({argv.get<std::vector<std::string>>()});
+  if (const auto list = status.find("argv")) {
+    for (const core::json_cursor& argv : list->items()) commands.push_back({argv.texts()});
   }
   return commands;
 }
@@ -99,10 +111,10 @@ ordered_json to_json(const command_status& command) {
   return object;
 }
 
-step_status from_json(const nlohmann::json& object, const fs::path& path) {
+step_status from_json(const core::json_cursor& object) {
   step_status status;
-  object.at("step").get_to(status.step);
-  status.state = state_from_name(object.at("state").get<std::string>(), path);
+  status.step = object.require("step").text();
+  status.state = state_from_json(object.require("state"));
   take_if_given(object, "reason", status.reason);
   take_if_given(object, "remedy", status.remedy);
   status.commands = commands_from_json(object);
@@ -115,7 +127,7 @@ step_status from_json(const nlohmann::json& object, const fs::path& path) {
   take_if_given(object, "finished_utc", status.finished_utc);
   take_if_given(object, "notes", status.notes);
   take_if_given(object, "peak_rss_bytes", status.peak_rss_bytes);
-  if (object.contains("process")) status.process = owner_from_json(object.at("process"));
+  if (const auto process = object.find("process")) status.process = owner_from_json(*process);
   return status;
 }
 
@@ -177,19 +189,15 @@ void write_status(const fs::path& run_directory, const step_status& status) {
   std::error_code failure;
   fs::create_directories(path.parent_path(), failure);
   if (failure) throw_io_error("create the folder", path.parent_path(), failure.value());
-  write_file_atomically(path, object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  write_file_atomically(path, core::json_text(object));
 }
 
 std::optional<step_status> read_status(const fs::path& run_directory, std::string_view step) {
   const fs::path path = status_path(run_directory, step);
   if (!file_exists(path)) return std::nullopt;
-  step_status status;
-  try {
-    status = from_json(nlohmann::json::parse(read_file(path, 16 << 20)), path);
-  } catch (const nlohmann::json::exception& damage) {
-    throw core::bad_input(path.string(), 0, fmt::format("is damaged: {}", damage.what()),
-                          "run the step again, or remove the run");
-  }
+  const core::json_document document(read_file(path, 16 << 20), path.string(),
+                                     "run the step again, or remove the run");
+  step_status status = from_json(document.root());
   if (!status.state && !(status.process && is_alive(*status.process))) {
     status.state = core::step_state::failed;
     const std::string who = status.process ? fmt::format("process {}", status.process->pid) : "its process";

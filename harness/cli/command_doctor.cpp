@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "config/schema.h"
+#include "core/json.h"
 #include "machine.h"
 
 namespace profgate::cli {
@@ -15,7 +16,7 @@ void print_json(const std::vector<check>& checks) {
     list.push_back(
         {{"check", c.id}, {"state", to_text(c.state)}, {"finding", c.finding}, {"remedy", c.remedy}});
   }
-  fmt::print("{}\n", nlohmann::ordered_json{{"schema_version", 1}, {"checks", list}}.dump(2));
+  fmt::print("{}", core::json_text(nlohmann::ordered_json{{"schema_version", 1}, {"checks", list}}));
 }
 
 void print_table(const std::vector<check>& checks) {

@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "config/schema.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "steps/run_command.h"
 
 namespace profgate::cli {
@@ -77,7 +78,7 @@ compare::compared_side side_of_run(const fs::path& run_dir, const std::string& n
 
 compare::compared_side side_of_file(const fs::path& file, const std::string& name) {
   const std::string text = artifacts::read_file(file);
-  const json document = json::parse(text, nullptr, false);
+  const json document = core::parse_json(text);
   if (!document.is_object()) throw core::bad_input(file.string(), 0, "is not a JSON object", what_it_may_be);
   const bool is_run_set = document.contains("content_sha256") && document.contains("processes");
   if (is_run_set) return compare::side_of_run_set(baselines::parse_run_set(text, file.string()).runs, name);
@@ -88,7 +89,7 @@ compare::compared_side side_of_file(const fs::path& file, const std::string& nam
 std::string commit_of(const fs::path& run_dir) {
   const fs::path file = run_dir / "env.json";
   if (!artifacts::file_exists(file)) return "";
-  const json env = json::parse(artifacts::read_file(file), nullptr, false);
+  const json env = core::parse_json(artifacts::read_file(file));
   const json::json_pointer commit("/git/commit");
   return env.is_object() && env.contains(commit) && env[commit].is_string() ? env[commit].get<std::string>()
                                                                             : "";

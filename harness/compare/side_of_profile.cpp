@@ -7,6 +7,7 @@
 #include "analysis/profile.h"
 #include "compare/profile_comparison.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/kernel_names.h"
 
 namespace profgate::compare {
@@ -183,7 +184,7 @@ side_stage stage_of(const json& profile, const json& from) {
 compared_side side_of_profile(std::string_view profile_json, const std::string& file,
                               const std::string& name) {
   analysis::validate_profile(profile_json, file);
-  const json profile = json::parse(profile_json);
+  const json profile = core::parse_json(profile_json);
   compared_side side;
   side.name = name;
   side.source = "run";

@@ -128,7 +128,54 @@ class tree_builder : public json::json_sax_t {
   std::vector<level> m_open;
 };
 
+/// How deep a text nests, without building the tree. Quotes hide brackets.
+bool is_too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') is_quoted = false;
+    } else if (c == '"') {
+      is_quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > max_depth) return true;
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+template <class Tree>
+Tree parse_tree(std::string_view text) {
+  if (is_too_deep(text)) return Tree(Tree::value_t::discarded);
+  return Tree::parse(text, nullptr, false);
+}
+
+template <class Tree>
+std::string indented(const Tree& document) {
+  return document.dump(2, ' ', false, Tree::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
+
+json parse_json(std::string_view text) {
+  return parse_tree<json>(text);
+}
+
+nlohmann::ordered_json parse_ordered_json(std::string_view text) {
+  return parse_tree<nlohmann::ordered_json>(text);
+}
+
+std::string json_text(const json& document) {
+  return indented(document);
+}
+
+std::string json_text(const nlohmann::ordered_json& document) {
+  return indented(document);
+}
 
 json_document::json_document(std::string_view text, std::string file, std::string remedy, json_rules rules)
     : m_file(std::move(file)), m_remedy(std::move(remedy)) {

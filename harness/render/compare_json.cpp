@@ -172,7 +172,7 @@ std::string compare_json(const compare::profile_comparison& comparison) {
   for (const auto& [name, value] : comparison.same)
     same[core::to_valid_utf8(name)] = core::to_valid_utf8(value);
   object.put("same", std::move(same));
-  return analysis::to_text(object.take());
+  return core::json_text(object.take());
 }
 
 }  // namespace profgate::render

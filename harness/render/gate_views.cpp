@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/escape.h"
+#include "core/json.h"
 #include "core/kernel_names.h"
 #include "drawing.h"
 #include "render/verdict_json.h"
@@ -88,7 +89,7 @@ bool far_apart(const gate::attribution& attributed) {
 }
 
 json markdown_data(const gate::judgement& whole) {
-  json document = json::parse(verdict_json(whole));
+  json document = core::parse_json(verdict_json(whole));
   document["word"] = verdict_word(whole);
   document["sentence"] = core::to_valid_utf8(verdict_sentence(whole));
   document["has_numbers"] = false;

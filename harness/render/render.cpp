@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/profile.h"
+#include "core/json.h"
 #include "report_page.h"
 #include "short_names.h"
 #include "template_engine.h"
@@ -23,7 +24,7 @@ const std::vector<report>& reports() {
 
 std::string render_text(std::string_view profile_json_text, std::string_view template_text,
                         const std::string& template_file) {
-  nlohmann::json profile = nlohmann::json::parse(profile_json_text);
+  nlohmann::json profile = core::parse_json(profile_json_text);
   tell_short_names_apart(profile);
   return tidy_markdown(fill_template(profile, template_text, template_file));
 }
@@ -41,18 +42,16 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
     written.push_back(output_dir / entry.output_file);
     writer(written.back(), text);
   }
-  nlohmann::json page = nlohmann::json::parse(profile_json_text);
+  nlohmann::json page = core::parse_json(profile_json_text);
   page["pictures"] = report_pictures(page);
   written.push_back(output_dir / "report.html");
   writer(written.back(), fill_template_file(page, templates_dir / "report.html.inja"));
   // The regions once more for programs: they may be long, and not everyone wants the rest.
-  const auto profile = nlohmann::ordered_json::parse(profile_json_text);
+  const auto profile = core::parse_ordered_json(profile_json_text);
   written.push_back(output_dir / "ncu" / "regions" / "report.json");
-  writer(written.back(), nlohmann::ordered_json{{"schema_version", profile["schema_version"]},
-                                                {"run", profile["run"]},
-                                                {"regions", profile["regions"]}}
-                                 .dump(2) +
-                             "\n");
+  writer(written.back(), core::json_text(nlohmann::ordered_json{{"schema_version", profile["schema_version"]},
+                                                                {"run", profile["run"]},
+                                                                {"regions", profile["regions"]}}));
   return written;
 }
 

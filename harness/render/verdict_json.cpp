@@ -151,7 +151,7 @@ std::string verdict_json(const gate::judgement& whole) {
   ordered_json stages = ordered_json::array();
   for (const gate::stage_judgement& stage : whole.stages) stages.push_back(stage_json(stage));
   object.put("stages", std::move(stages));
-  return analysis::to_text(object.take());
+  return core::json_text(object.take());
 }
 
 }  // namespace profgate::render

@@ -207,7 +207,7 @@ std::vector<std::string> run_reader::missing_artifacts() {
 
 void write_process_samples(const std::filesystem::path& file, const std::vector<std::int64_t>& wall_ns) {
   const nlohmann::ordered_json json = {{"schema_version", 1}, {"wall_ns", wall_ns}};
-  artifacts::write_file_atomically(file, json.dump(2) + "\n");
+  artifacts::write_file_atomically(file, core::json_text(json));
 }
 
 std::vector<std::string> stages_gate_first(const config::resolved& config) {

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "runs/run_reader.h"
 #include "steps/step.h"
@@ -205,7 +206,7 @@ memory_plan plan_memory(const config::resolved& config, const std::optional<core
 }
 
 std::optional<std::int64_t> gpu_memory_bytes(const std::string& env_json) {
-  const nlohmann::json environment = nlohmann::json::parse(env_json, nullptr, false);
+  const nlohmann::json environment = core::parse_json(env_json);
   const nlohmann::json::json_pointer place("/gpu_at_start/devices/0/memory_total_bytes");
   if (!environment.is_object() || !environment.contains(place)) return std::nullopt;
   const nlohmann::json& bytes = environment[place];

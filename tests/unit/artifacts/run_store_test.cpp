@@ -113,7 +113,7 @@ TEST_F(run_store_test, refuses_a_damaged_record) {
   for (const char* text : {"", "{", "[]", R"({"run_id": 3})", R"({"run_id": "x", "owner": {}})"}) {
     put(folder() / "stage2" / ".current" / (claimed_pair + ".json"), text);
     EXPECT_THAT(error_of([&] { store().claim(claimed_pair, this_process()); }),
-                AllOf(StartsWith("2: "), HasSubstr(".json: is damaged"), HasSubstr("remove the file")))
+                AllOf(StartsWith("2: "), HasSubstr(claimed_pair + ".json:"), HasSubstr("remove the file")))
         << text;
   }
 }

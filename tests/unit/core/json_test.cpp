@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.h"
 
 namespace profgate::core {
@@ -67,6 +69,19 @@ TEST(json, a_hostile_depth_is_refused) {
   EXPECT_EQ(fault_of(std::string(64, '[') + std::string(64, ']')), "");
   EXPECT_THAT(fault_of(std::string(65, '[') + std::string(65, ']')), HasSubstr("64 levels deep"));
   EXPECT_THAT(fault_of(std::string(1000000, '[')), HasSubstr("64 levels deep"));
+}
+
+TEST(json, a_tree_without_errors_is_discarded_where_it_is_broken_or_too_deep) {
+  EXPECT_EQ(parse_json(R"({"a": [1]})")["a"][0], 1);
+  EXPECT_EQ(json_text(parse_ordered_json(R"({"b": 1, "a": 2})")), "{\n  \"b\": 1,\n  \"a\": 2\n}\n");
+  for (const std::string& text :
+       {std::string("{"), std::string(), std::string(65, '[') + std::string(65, ']')}) {
+    EXPECT_TRUE(parse_json(text).is_discarded()) << text;
+    EXPECT_TRUE(parse_ordered_json(text).is_discarded()) << text;
+  }
+  // Brackets within a text are none, whatever quotes it holds.
+  EXPECT_FALSE(
+      parse_json("[\"" + std::string(100, '[') + "\\\"" + std::string(100, '{') + "\"]").is_discarded());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "analysis/measured.h"
 #include "analysis/statistics.h"
 #include "core/escape.h"
+#include "core/json.h"
 
 /// How every document of the analysis is written: keys in the order they are put, and each null explained in
 /// the object's own "not_measured".
@@ -57,10 +58,5 @@ class json_object {
   json m_object = json::object();
   json m_reasons = json::object();
 };
-
-/// Two spaces of indent and a closing newline; never throws on odd bytes.
-inline std::string to_text(const json& document) {
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-}
 
 }  // namespace profgate::analysis

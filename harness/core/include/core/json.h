@@ -9,9 +9,19 @@
 #include <utility>
 #include <vector>
 
-/// How JSON files are read: what is wrong with one is a bad_input with the file, the line of broken syntax or
-/// the path of a wrong value, and the remedy.
+/// How JSON is read and written. Files are read as a json_document: what is wrong with one is a bad_input
+/// with the file, the line of broken syntax or the path of a wrong value, and the remedy.
 namespace profgate::core {
+
+/// Of a document that is ours or was checked before, or of which only a part is looked at: a discarded value
+/// where the text is no JSON, or nested more than 64 levels deep.
+nlohmann::json parse_json(std::string_view text);
+nlohmann::ordered_json parse_ordered_json(std::string_view text);
+
+/// Two spaces of indent and a closing newline. Bytes that are no UTF-8 are replaced: texts come from other
+/// programs.
+std::string json_text(const nlohmann::json& document);
+std::string json_text(const nlohmann::ordered_json& document);
 
 class json_document;
 
