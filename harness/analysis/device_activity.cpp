@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "interval_set.h"
 #include "start_order.h"
 
 namespace profgate::analysis {
@@ -12,45 +13,6 @@ namespace {
 
 /// From the return of a launch to the kernel's start, where nothing else holds it up.
 constexpr std::int64_t longest_latency_ns = 20'000;
-
-struct interval {
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-};
-
-/// Intervals, sorted and joined: neither their starts nor their ends ever decrease.
-class interval_set {
- public:
-  void add(interval more) { m_intervals.push_back(more); }
-
-  void join() {
-    std::sort(m_intervals.begin(), m_intervals.end(),
-              [](const interval& a, const interval& b) { return a.start_ns < b.start_ns; });
-    std::vector<interval> joined;
-    for (const interval& next : m_intervals) {
-      if (!joined.empty() && next.start_ns <= joined.back().end_ns) {
-        joined.back().end_ns = std::max(joined.back().end_ns, next.end_ns);
-      } else {
-        joined.push_back(next);
-      }
-    }
-    m_intervals = std::move(joined);
-  }
-
-  /// How much of `part` they cover.
-  std::int64_t covered_ns(interval part) const {
-    auto next = std::partition_point(m_intervals.begin(), m_intervals.end(),
-                                     [&](const interval& one) { return one.end_ns <= part.start_ns; });
-    std::int64_t covered = 0;
-    for (; next != m_intervals.end() && next->start_ns < part.end_ns; ++next) {
-      covered += std::min(part.end_ns, next->end_ns) - std::max(part.start_ns, next->start_ns);
-    }
-    return covered;
-  }
-
- private:
-  std::vector<interval> m_intervals;
-};
 
 bool has(std::string_view name, std::string_view part) {
   return name.find(part) != std::string_view::npos;

@@ -9,6 +9,7 @@
 
 #include "analysis/exclusive_time.h"
 #include "core/error.h"
+#include "interval_set.h"
 
 namespace profgate::analysis {
 namespace {
@@ -28,49 +29,35 @@ void refuse_impossible(const stage_trace& trace) {
   }
 }
 
-/// Finds what a device was idle for; asked with gaps in the order of time.
+/// Finds what a device was idle for. By what comes next, where device_activity.h asks what went on meanwhile:
+/// the parts of two builds are subtracted, and a gap must not change its cause because a copy beside it
+/// moved.
 class idle_explainer {
  public:
-  explicit idle_explainer(const stage_trace& trace) : m_waits(trace.waits) {
-    std::sort(m_waits.begin(), m_waits.end(),
-              [](const host_wait& a, const host_wait& b) { return a.start_ns < b.start_ns; });
+  explicit idle_explainer(const stage_trace& trace) {
+    for (const host_wait& wait : trace.waits) m_waits.add({wait.start_ns, wait.end_ns});
+    m_waits.join();
   }
 
   /// `next` ends the gap; null: the stage does.
-  void explain(std::int64_t from_ns, std::int64_t to_ns, const operation* next, bool was_busy,
-               idle_times& idle) {
+  void explain(interval gap, const operation* next, bool was_busy, idle_times& idle) const {
     const auto add = [&](idle_cause cause, std::int64_t some_ns) {
       idle.by_cause_ns[static_cast<std::size_t>(cause)] += some_ns;
     };
+    const std::int64_t gap_ns = gap.end_ns - gap.start_ns;
     if (next == nullptr) {
-      add(was_busy ? idle_cause::synchronisation : idle_cause::host, to_ns - from_ns);
+      add(was_busy ? idle_cause::synchronisation : idle_cause::host, gap_ns);
     } else if (next->is_copy) {
-      add(idle_cause::copy, to_ns - from_ns);
+      add(idle_cause::copy, gap_ns);
     } else {
-      const std::int64_t waited_ns = waited(from_ns, to_ns);
+      const std::int64_t waited_ns = m_waits.covered_ns(gap);
       add(idle_cause::synchronisation, waited_ns);
-      add(idle_cause::launch, to_ns - from_ns - waited_ns);
+      add(idle_cause::launch, gap_ns - waited_ns);
     }
   }
 
  private:
-  /// How much of the gap the host stood in a wait.
-  std::int64_t waited(std::int64_t from_ns, std::int64_t to_ns) {
-    while (m_next_wait < m_waits.size() && m_waits[m_next_wait].end_ns <= from_ns) ++m_next_wait;
-    std::int64_t sum_ns = 0;
-    std::int64_t counted_to_ns = from_ns;
-    for (std::size_t i = m_next_wait; i < m_waits.size() && m_waits[i].start_ns < to_ns; ++i) {
-      const std::int64_t start_ns = std::max(m_waits[i].start_ns, counted_to_ns);
-      const std::int64_t end_ns = std::min(m_waits[i].end_ns, to_ns);
-      if (end_ns <= start_ns) continue;
-      sum_ns += end_ns - start_ns;
-      counted_to_ns = end_ns;
-    }
-    return sum_ns;
-  }
-
-  std::vector<host_wait> m_waits;
-  std::size_t m_next_wait = 0;
+  interval_set m_waits;
 };
 
 /// One occurrence: its operations in the order of their starts, cut to the window.
@@ -115,22 +102,22 @@ class occurrence_sums {
       by_device[m_trace.operations[i].device].push_back(&m_trace.operations[i]);
     }
     if (by_device.empty()) by_device[0];
+    const idle_explainer idle(m_trace);
     for (const auto& [device, operations] : by_device) {
       times.occurrences += 1;
       times.time_ns += m_trace.end_ns - m_trace.start_ns;
-      idle_explainer idle(m_trace);
       std::int64_t busy_until_ns = m_trace.start_ns;
       bool was_busy = false;
       for (const operation* one : operations) {
         const std::int64_t start_ns = cut(one->start_ns);
         const std::int64_t end_ns = cut(one->end_ns);
         if (start_ns == end_ns) continue;
-        if (start_ns > busy_until_ns) idle.explain(busy_until_ns, start_ns, one, was_busy, times.idle);
+        if (start_ns > busy_until_ns) idle.explain({busy_until_ns, start_ns}, one, was_busy, times.idle);
         busy_until_ns = std::max(busy_until_ns, end_ns);
         was_busy = true;
       }
       if (busy_until_ns < m_trace.end_ns) {
-        idle.explain(busy_until_ns, m_trace.end_ns, nullptr, was_busy, times.idle);
+        idle.explain({busy_until_ns, m_trace.end_ns}, nullptr, was_busy, times.idle);
       }
     }
   }
