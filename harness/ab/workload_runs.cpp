@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <thread>
 
 #include "ab/child_ends.h"
 #include "ab/gate_config.h"
 #include "artifacts/files.h"
 #include "artifacts/utc_time.h"
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "gpu_watch.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
@@ -46,7 +46,7 @@ std::optional<artifacts::gpu_device> look_at_gpu_after_end() {
   constexpr int most_looks = 5;
   std::optional<artifacts::gpu_device> gpu = look_at_gpu();
   for (int look = 1; look < most_looks && has_processes(gpu); ++look) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    core::sleep_unless_interrupted(std::chrono::milliseconds(100));
     gpu = look_at_gpu();
   }
   return gpu;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/interrupt.h"
 #include "interval_set.h"
 #include "start_order.h"
 
@@ -52,6 +53,7 @@ class device_walk {
         m_copying(around.copying[window.process_id]) {}
 
   void add(const core::kernel_execution& kernel, device_activity& sums) {
+    core::stop_if_interrupted();
     const std::int64_t start_ns = std::clamp(kernel.start_ns, m_window.start_ns, m_window.end_ns);
     const std::int64_t end_ns = std::clamp(kernel.end_ns, m_window.start_ns, m_window.end_ns);
     if (start_ns > m_busy_until_ns) explain({m_busy_until_ns, start_ns}, &kernel, sums.gaps);

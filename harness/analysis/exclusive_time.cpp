@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/interrupt.h"
 #include "start_order.h"
 
 namespace profgate::analysis {
@@ -49,6 +50,7 @@ class by_start {
 
 void exclusive_time_sweep::add(std::uint32_t index, const place& where, std::int64_t start_ns,
                                std::int64_t end_ns) {
+  core::stop_if_interrupted();
   if (end_ns <= start_ns) return;  // it has no time to own
   device_state& device = m_devices[{where.process_id, where.device}];
   while (!device.operations.empty() && device.operations.top().end_ns <= start_ns) end_first(device);

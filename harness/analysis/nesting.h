@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/interrupt.h"
 #include "core/records.h"
 
 /// The one place that knows how NVTX ranges nest, and what was launched inside which: a timeline is split by
@@ -59,6 +60,7 @@ class nesting_walk {
            const std::vector<operation_id>& operations, visitor& visit) {
     auto next = operations.begin();
     for (const std::uint32_t r : ranges) {
+      core::stop_if_interrupted();
       const core::range_record& range = timeline.ranges[r];
       for (; next != operations.end() && launched_ns(timeline, *next) < range.start_ns; ++next) {
         launch(timeline, *next, visit);
@@ -97,6 +99,7 @@ class nesting_walk {
 
   template <typename visitor>
   void launch(const core::timeline& timeline, operation_id one, visitor& visit) {
+    core::stop_if_interrupted();
     const std::int64_t at_ns = launched_ns(timeline, one);
     while (!m_open.empty() && m_open.back().end_ns() < at_ns) leave(visit);
     visit.launch(one, m_open);

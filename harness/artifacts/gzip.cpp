@@ -9,6 +9,7 @@
 
 #include "artifacts/files.h"
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "core/owned_fd.h"
 
 namespace profgate::artifacts {
@@ -30,6 +31,7 @@ core::owned_fd open_to_read(const std::filesystem::path& path) {
 /// Bytes read, 0 at the end; throws on a read error.
 std::size_t read_chunk(int fd, std::vector<char>& buffer, const std::filesystem::path& path) {
   for (;;) {
+    core::stop_if_interrupted();
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno != EINTR) throw_io_error("read", path, errno);
@@ -63,6 +65,7 @@ void read_gzip(const std::filesystem::path& path, const std::function<bool(std::
   if (file.get() == nullptr) throw_io_error("read", path, ENOMEM);
   std::vector<char> buffer(chunk_bytes);
   for (;;) {
+    core::stop_if_interrupted();
     const int count = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     // zlib passes a file without the gzip signature through as it is; here that is a damaged file.
     if (count < 0 || gzdirect(file.get()) == 1) throw_damaged(path, "is not a sound gzip file");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/interrupt.h"
+
 namespace profgate::artifacts {
 namespace {
 
@@ -57,6 +59,7 @@ void sha256::compress(const unsigned char* block) {
 void sha256::update(std::string_view bytes) {
   m_total_bytes += bytes.size();
   while (!bytes.empty()) {
+    core::stop_if_interrupted();
     const std::size_t taken = std::min(bytes.size(), m_block.size() - m_block_used);
     std::copy_n(bytes.begin(), taken, m_block.begin() + static_cast<std::ptrdiff_t>(m_block_used));
     m_block_used += taken;

@@ -8,8 +8,8 @@
 
 #include "add_baseline_commands.h"
 #include "commands.h"
+#include "core/interrupt.h"
 #include "pair_words.h"
-#include "process/interrupt.h"
 
 namespace {
 
@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
   cli::add_baseline_commands(app, chosen);
   try {
     app.parse(argc, argv);
-    const profgate::process::interrupt_guard guard;
+    const profgate::core::interrupt_guard guard;
     return static_cast<int>(chosen());
   } catch (const CLI::ParseError& wrong) {
     return app.exit(wrong) == 0 ? 0 : static_cast<int>(exit_code::bad_input);

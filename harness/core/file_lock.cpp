@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <chrono>
 #include <system_error>
-#include <thread>
 
 #include "core/error.h"
+#include "core/interrupt.h"
 
 namespace profgate::core {
 namespace fs = std::filesystem;
@@ -30,9 +30,16 @@ owned_fd open_to_lock(const fs::path& path, int flags) {
   return fd;
 }
 
+/// Whether it has the lock now; a signal to this process ends every wait for one.
+bool try_lock(const owned_fd& fd) {
+  stop_if_interrupted();
+  return ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
 void wait_for_lock(const owned_fd& fd, const fs::path& path) {
-  while (::flock(fd.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) throw_lock_error(path);
+  while (!try_lock(fd)) {
+    if (errno != EWOULDBLOCK && errno != EINTR) throw_lock_error(path);
+    sleep_unless_interrupted(lock_retry_interval);
   }
 }
 
@@ -74,7 +81,7 @@ file_lock file_lock::of_folder(const fs::path& folder) {
 
 std::optional<file_lock> file_lock::try_file(const fs::path& file) {
   owned_fd fd = open_to_lock(file, O_RDWR | O_CREAT);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return file_lock(std::move(fd));
+  if (try_lock(fd)) return file_lock(std::move(fd));
   if (errno != EWOULDBLOCK) throw_lock_error(file);
   return std::nullopt;
 }
@@ -88,7 +95,7 @@ file_lock file_lock::among_users(const fs::path& file, const lock_wait& wait) {
   }
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait.max_wait_ms);
   bool has_told = false;
-  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+  while (!try_lock(fd)) {
     const std::string holder = read_holder(fd);
     if (!has_told && wait.on_wait) wait.on_wait(holder);
     has_told = true;
@@ -97,7 +104,7 @@ file_lock file_lock::among_users(const fs::path& file, const lock_wait& wait) {
                                      wait.max_wait_ms / 1000),
                          wait.remedy);
     }
-    std::this_thread::sleep_for(lock_retry_interval);
+    sleep_unless_interrupted(lock_retry_interval);
   }
   write_holder(fd);
   return file_lock(std::move(fd));

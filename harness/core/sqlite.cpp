@@ -5,19 +5,23 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/interrupt.h"
 
 namespace profgate::core {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view sqlite_magic{"SQLite format 3\0", 16};
-constexpr int busy_timeout_ms = 30000;  ///< another profgate that writes takes far less
+constexpr std::chrono::milliseconds busy_retry_interval{50};
+constexpr int busy_retries = 600;            ///< 30 s: another profgate that writes takes far less
+constexpr int steps_between_looks = 10'000;  ///< of SQLite's machine: well below a millisecond
 
 std::string frozen_uri(const fs::path& file) {
   std::string uri = "file:";
@@ -29,6 +33,15 @@ std::string frozen_uri(const fs::path& file) {
     }
   }
   return uri + "?mode=ro&immutable=1";
+}
+
+int wait_for_writer(void* /*unused*/, int tries) {
+  sleep_unless_interrupted(busy_retry_interval);
+  return tries < busy_retries && interrupt_guard::first_signal() == 0 ? 1 : 0;
+}
+
+int is_interrupted(void* /*unused*/) {
+  return interrupt_guard::first_signal() != 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -68,9 +81,11 @@ sqlite_statement& sqlite_statement::bind(int parameter, double number) {
 }
 
 bool sqlite_statement::next() {
+  stop_if_interrupted();  // whoever reads rows may do much with each
   const int step = sqlite3_step(m_statement.get());
   if (step == SQLITE_ROW) return true;
   if (step == SQLITE_DONE) return false;
+  stop_if_interrupted();
   // Of one that others write to it may also be locked, or the disk full.
   const bool is_frozen = m_database.m_access == sqlite_access::frozen;
   m_database.fail((is_frozen ? "corrupt: " : "") + std::string(sqlite3_errmsg(m_database.m_database.get())));
@@ -155,7 +170,8 @@ void sqlite_database::open(const std::string& name, int flags) {
   const int opened = sqlite3_open_v2(name.c_str(), &database, flags, nullptr);
   m_database.reset(database);
   if (opened != SQLITE_OK) fail(fmt::format("cannot be opened: {}", sqlite3_errstr(opened)));
-  sqlite3_busy_timeout(database, busy_timeout_ms);
+  sqlite3_busy_handler(database, wait_for_writer, nullptr);
+  sqlite3_progress_handler(database, steps_between_looks, is_interrupted, nullptr);
 }
 
 void sqlite_database::fail(const std::string& what) const {
@@ -167,6 +183,7 @@ void sqlite_database::execute(const std::string& sql) const {
   if (sqlite3_exec(m_database.get(), sql.c_str(), nullptr, nullptr, &message) == SQLITE_OK) return;
   const std::string what = message == nullptr ? "cannot be written" : message;
   sqlite3_free(message);
+  stop_if_interrupted();
   fail(what);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/interrupt.h"
 
 namespace profgate::parsers {
 namespace {
@@ -37,6 +38,7 @@ csv_table::csv_table(std::string_view text, csv_origin origin, const line_judge&
   const rapidcsv::Document document(in, rapidcsv::LabelParams(-1, -1),
                                     rapidcsv::SeparatorParams(',', false, has_cr, true));
   for (std::size_t row = 0; row < document.GetRowCount(); ++row) {
+    core::stop_if_interrupted();
     m_rows.push_back(document.GetRow<std::string>(row));
   }
   if (m_rows.size() != m_lines.size()) fail_at_line(m_lines.front(), "its quotes do not pair up");

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/interrupt.h"
 
 namespace profgate::parsers {
 namespace {
@@ -67,6 +68,7 @@ class embedded_reader {
   }
 
   void read_chunk(std::uint64_t index) {
+    core::stop_if_interrupted();
     m_in.seekg(static_cast<std::streamoff>(header_bytes + index * chunk_bytes));
     m_chunk.resize(chunk_bytes);
     if (!m_in.read(m_chunk.data(), chunk_bytes)) fail(fmt::format("chunk {} cannot be read", index));

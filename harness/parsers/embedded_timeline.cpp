@@ -8,6 +8,7 @@
 
 #include "core/demangle.h"
 #include "core/escape.h"
+#include "core/interrupt.h"
 #include "embedded_file.h"
 #include "parsers/timeline.h"
 #include "sort_by_start.h"
@@ -129,6 +130,7 @@ class activity_adder {
   }
 
   void add_kernel(const collector::kernel_record& record) {
+    core::stop_if_interrupted();
     core::kernel_execution kernel;
     if (!fill(record, "kernel", kernel)) return;
     const kernel_name& name = name_of(record.name_id);
@@ -142,6 +144,7 @@ class activity_adder {
   }
 
   void add_copy(const collector::copy_record& record) {
+    core::stop_if_interrupted();
     core::copy_execution copy;
     if (!fill(record, "copy", copy)) return;
     if (record.bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
@@ -271,6 +274,7 @@ core::timeline read_embedded_timeline(const std::filesystem::path& file) {
       facts.dropped_ranges + facts.dropped_activities + (facts.is_activity_whole ? 0 : 1);
   result.ranges.reserve(recorded.ranges.size());
   for (const collector::range_record& record : recorded.ranges) {
+    core::stop_if_interrupted();
     result.ranges.push_back(to_range(recorded, record));
   }
   sort_by_start(result.ranges);

@@ -13,10 +13,10 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "core/units.h"
 #include "launch.h"
 #include "output_sink.h"
-#include "process/interrupt.h"
 
 namespace profgate::process {
 namespace {
@@ -95,7 +95,7 @@ class watch {
     m_polled[output_slot].fd = m_child.output_fd();
     m_polled[captured_slot].fd = m_child.captured_fd();
     m_polled[report_slot].fd = m_child.report_fd();
-    m_polled[interrupt_slot].fd = interrupt_guard::wait_fd();
+    m_polled[interrupt_slot].fd = core::interrupt_guard::wait_fd();
     for (pollfd& entry : m_polled) entry.events = POLLIN;
   }
 
@@ -136,12 +136,12 @@ class watch {
     m_polled[interrupt_slot].fd = -1;  // it stays readable for good
     if (asked_to_end()) return;
     m_asked_for = ending::interrupted;
-    m_result.stop_reason = signal_name(interrupt_guard::first_signal());
+    m_result.stop_reason = signal_name(core::interrupt_guard::first_signal());
     m_child.ask_to_end();
   }
 
   void on_tick() {
-    if (m_asked_for == ending::interrupted && interrupt_guard::count() > 1 && !m_kill_sent) {
+    if (m_asked_for == ending::interrupted && core::interrupt_guard::count() > 1 && !m_kill_sent) {
       m_kill_sent = true;
       m_child.kill_now();
     }
@@ -266,7 +266,7 @@ class watch {
 outcome run(const command& what, const run_options& options) {
   const prepared_command prepared = prepare(what);
   outcome result;
-  if (const int signal = interrupt_guard::first_signal(); signal != 0) {
+  if (const int signal = core::interrupt_guard::first_signal(); signal != 0) {
     result.how = ending::interrupted;
     result.stop_reason = signal_name(signal);
     return result;

@@ -1,4 +1,4 @@
-#include "process/interrupt.h"
+#include "core/interrupt.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 
 TEST(interrupt_guard, lets_run_end_the_child) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    const interrupt_guard guard;
+    const core::interrupt_guard guard;
     run_options options = when_ready([signal] { std::raise(signal); });
     options.grace = far_away;
     const outcome result = run(misbehave({"exit-on-sigint"}), options);
@@ -29,7 +29,7 @@ TEST(interrupt_guard, lets_run_end_the_child) {
 }
 
 TEST(interrupt_guard, keeps_later_runs_from_starting) {
-  const interrupt_guard guard;
+  const core::interrupt_guard guard;
   EXPECT_EQ(run(misbehave({"exit", "0"})).how, ending::exited);
   std::raise(SIGINT);
   const outcome result = run(misbehave({"exit", "0"}));
@@ -41,7 +41,7 @@ TEST(interrupt_guard, keeps_later_runs_from_starting) {
 TEST(interrupt_guard, kills_on_the_second_signal) {
   const temp_dir directory;
   life_line line(directory);
-  const interrupt_guard guard;
+  const core::interrupt_guard guard;
   run_options options = when_ready([] {
     std::raise(SIGINT);
     std::raise(SIGINT);
@@ -55,13 +55,13 @@ TEST(interrupt_guard, kills_on_the_second_signal) {
 
 TEST(interrupt_guard, forgets_when_it_goes) {
   {
-    const interrupt_guard guard;
+    const core::interrupt_guard guard;
     std::raise(SIGTERM);
-    EXPECT_EQ(interrupt_guard::first_signal(), SIGTERM);
-    EXPECT_EQ(interrupt_guard::count(), 1);
+    EXPECT_EQ(core::interrupt_guard::first_signal(), SIGTERM);
+    EXPECT_EQ(core::interrupt_guard::count(), 1);
   }
-  EXPECT_EQ(interrupt_guard::first_signal(), 0);
-  EXPECT_EQ(interrupt_guard::wait_fd(), -1);
+  EXPECT_EQ(core::interrupt_guard::first_signal(), 0);
+  EXPECT_EQ(core::interrupt_guard::wait_fd(), -1);
   struct sigaction action {};
   ::sigaction(SIGTERM, nullptr, &action);
   EXPECT_EQ(action.sa_handler, SIG_DFL);
@@ -70,17 +70,17 @@ TEST(interrupt_guard, forgets_when_it_goes) {
 TEST(interrupt_guard, leaves_an_ignored_hangup_ignored) {
   const auto previous = std::signal(SIGHUP, SIG_IGN);
   {
-    const interrupt_guard guard;
+    const core::interrupt_guard guard;
     std::raise(SIGHUP);
-    EXPECT_EQ(interrupt_guard::count(), 0);
+    EXPECT_EQ(core::interrupt_guard::count(), 0);
   }
   std::signal(SIGHUP, previous);
 }
 
 TEST(interrupt_guard, is_one_at_a_time) {
-  const interrupt_guard guard;
+  const core::interrupt_guard guard;
   try {
-    const interrupt_guard second;
+    const core::interrupt_guard second;
     FAIL() << "nothing was thrown";
   } catch (const core::bad_input& e) {
     EXPECT_THAT(e.remedy(), HasSubstr("make one, in main"));
