@@ -3,6 +3,7 @@
 #include "artifacts/files.h"
 #include "artifacts/utc_time.h"
 #include "baselines/baseline_store.h"
+#include "baselines/history.h"
 #include "core/error.h"
 #include "core/file_lock.h"
 #include "gate/comparability.h"
@@ -71,6 +72,16 @@ void check_fitness(const gate::run_set& runs, std::size_t min_runs) {
       remedy);
 }
 
+/// Where the history could not be closed after the baseline was written.
+void put_back(const fs::path& file, const std::optional<stored_run_set>& previous) {
+  std::error_code failed;
+  if (previous) {
+    write_run_set(file, *previous);
+  } else {
+    fs::remove(file, failed);
+  }
+}
+
 }  // namespace
 
 std::string current_checksum(const fs::path& baselines_dir, const gate::build_identity& identity) {
@@ -94,6 +105,7 @@ accepted_baseline accept_baseline(stored_run_set candidate, const accept_request
   const std::string found = previous ? previous->content_sha256 : std::string();
   if (found != expected) tell_who_was_first(file, previous);
   if (previous && !previous->accepted.empty() && measurement_id(*previous) == measurement_id(candidate)) {
+    if (append_history(request.history_file, *previous, history_kind::accepted)) return {file, *previous};
     const acceptance& last = previous->accepted.back();
     throw core::step_failure(
         fmt::format("{} already is this measurement: {} accepted it on {} ({}); nothing was written",
@@ -104,7 +116,16 @@ accepted_baseline accept_baseline(stored_run_set candidate, const accept_request
   candidate.accepted = previous ? previous->accepted : std::vector<acceptance>();
   candidate.accepted.push_back(
       {artifacts::utc_timestamp(), request.author, request.reason, identity.commit, found});
-  candidate.content_sha256 = write_run_set(file, candidate);
+  bool is_written = false;
+  try {
+    append_history(request.history_file, candidate, history_kind::accepted, nullptr, [&] {
+      candidate.content_sha256 = write_run_set(file, candidate);
+      is_written = true;
+    });
+  } catch (...) {
+    if (is_written) put_back(file, previous);
+    throw;
+  }
   return {file, std::move(candidate)};
 }
 

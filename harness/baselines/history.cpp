@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "core/sqlite.h"
 #include "gate/comparability.h"
 #include "gate/process_runs.h"
@@ -72,6 +73,11 @@ void append_anchor(const core::sqlite_database& database, const std::string& id,
 
 bool append_history(const fs::path& file, const stored_run_set& stored, history_kind kind,
                     const gate::run_set* anchor) {
+  return append_history(file, stored, kind, anchor, [] {});
+}
+
+bool append_history(const fs::path& file, const stored_run_set& stored, history_kind kind,
+                    const gate::run_set* anchor, const std::function<void()>& together) {
   const core::sqlite_database database = open_history(file, core::sqlite_access::write);
   const bool is_anchored = anchor != nullptr && gate::are_interleaved(*anchor, stored.runs) &&
                            gate::compare_arms(*anchor, stored.runs).obstacles.empty() &&
@@ -80,12 +86,14 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
   if (anchor != nullptr) database.execute(anchors_schema);
   const gate::build_identity& identity = stored.runs.identity;
   const std::string id = measurement_id(stored);
-  bool is_new = false;
+  int rows_changed = 0;
+  bool does_anything_count = false;
   database.execute("BEGIN IMMEDIATE");
   for (const std::string& stage : gate::stages_of(stored.runs)) {
     const std::vector<double> medians =
         gate::stage_medians_ns(stored.runs, stage, gate::reduction_for(stored.runs));
     if (medians.empty()) continue;
+    does_anything_count = true;
     core::sqlite_statement insert = database.query(
         "INSERT INTO entries VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON "
         "CONFLICT DO NOTHING");
@@ -101,19 +109,25 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
         .bind(10, gate::median_of(medians))
         .bind(11, static_cast<std::int64_t>(medians.size()));
     insert.next();
-    is_new = is_new || database.changes() > 0;
+    rows_changed += database.changes();
     if (anchor != nullptr) append_anchor(database, id, stage, gate::median_of(medians), *anchor);
   }
-  if (kind == history_kind::accepted) {
-    database.query("UPDATE entries SET is_accepted = 1 WHERE measurement_id = ?1").bind(1, id).next();
+  if (!does_anything_count) {
+    throw core::bad_input(
+        fmt::format("the run set of {} has no process that counts: there is nothing to append",
+                    identity.pair),
+        "measure again: the first process never counts, nor one that the GPU was disturbed in");
   }
+  if (kind == history_kind::accepted) {
+    database.query("UPDATE entries SET is_accepted = 1 WHERE measurement_id = ?1 AND is_accepted = 0")
+        .bind(1, id)
+        .next();
+    rows_changed += database.changes();
+  }
+  core::stop_if_interrupted();
+  together();
   database.execute("COMMIT");
-  return is_new;
-}
-
-void require_appendable(const fs::path& file) {
-  // An empty file is one that somebody else is making right now.
-  if (fs::exists(file) && !fs::is_empty(file)) open_history(file, core::sqlite_access::read);
+  return rows_changed > 0;
 }
 
 std::vector<history_entry> read_history(const fs::path& file, const std::string& pair) {

@@ -97,16 +97,15 @@ core::exit_code baseline_show(const baseline_show_options& options) {
 core::exit_code baseline_accept(const baseline_accept_options& options) {
   baselines::accept_request request;
   request.baselines_dir = options.baselines_dir;
+  request.history_file = options.history_file;
   request.reason = options.reason;
   request.author = git_author();
   request.replaces_sha256 = options.replaces;
   const baselines::stored_run_set candidate = run_set_of(options.source);
-  baselines::require_appendable(options.history_file);  // what cannot be recorded is not accepted
   const baselines::accepted_baseline accepted = baselines::accept_baseline(candidate, request);
   fmt::print("{}\n", accepted.file.string());
   print_stages(accepted.stored.runs);
   fmt::print("commit this file: it is the baseline of {} from now on\n", accepted.stored.runs.identity.pair);
-  baselines::append_history(options.history_file, accepted.stored, baselines::history_kind::accepted);
   return core::exit_code::good;
 }
 

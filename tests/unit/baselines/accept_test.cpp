@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "artifacts/files.h"
 #include "baselines/baseline_store.h"
+#include "baselines/history.h"
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "made_runs.h"
 
 namespace profgate::baselines {
@@ -18,7 +21,12 @@ using ::testing::HasSubstr;
 class accepting : public ::testing::Test {
  protected:
   accept_request request(const std::string& reason = "first build") const {
-    return {m_folder.path() / "baselines", reason, "Ada <ada@example.org>", std::nullopt, 8};
+    return {m_folder.path() / "baselines",
+            m_folder.path() / "history.db",
+            reason,
+            "Ada <ada@example.org>",
+            std::nullopt,
+            8};
   }
   static stored_run_set runs_of(gate::run_set runs) { return {"", std::move(runs), {}, ""}; }
 
@@ -142,6 +150,34 @@ TEST_F(accepting, the_run_directories_of_baselines_are_known_to_retention) {
   accept_baseline(stored, request());
   std::ofstream(request().baselines_dir / "broken.json") << "{";
   EXPECT_THAT(run_ids_of_baselines(request().baselines_dir), ElementsAre(stored.run_id));
+}
+
+TEST_F(accepting, is_one_act_with_the_history) {
+  const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
+  const auto rows = [&] { return read_history(request().history_file, first.stored.runs.identity.pair); };
+  ASSERT_EQ(rows().size(), 2U);  // stages
+  EXPECT_EQ(rows().front().kind, history_kind::accepted);
+
+  // A history that refuses: the baseline stays the one it was.
+  const std::string before = artifacts::read_file(first.file);
+  accept_request elsewhere = request("faster");
+  elsewhere.history_file = request().baselines_dir;  // a folder
+  EXPECT_NE(refusal_of(made_later(8e6), elsewhere), "");
+  EXPECT_EQ(artifacts::read_file(first.file), before);
+
+  // Killed after the baseline was written and before the history was: the same command finishes it, once.
+  fs::remove(request().history_file);
+  EXPECT_EQ(refusal_of(made_runs(9e6), request("again")), "");
+  EXPECT_EQ(rows().size(), 2U);
+  EXPECT_EQ(artifacts::read_file(first.file), before);
+  EXPECT_THAT(refusal_of(made_runs(9e6), request("again")), HasSubstr("already is this measurement"));
+}
+
+TEST_F(accepting, an_interrupt_leaves_neither) {
+  const core::interrupt_guard guard;
+  std::raise(SIGINT);
+  EXPECT_THAT(refusal_of(made_runs(9e6), request()), HasSubstr("interrupted by SIGINT"));
+  EXPECT_TRUE(list_baselines(request().baselines_dir).empty());
 }
 
 }  // namespace

@@ -70,6 +70,13 @@ TEST_F(history, a_ratio_measured_beside_the_anchor_counts_more_than_medians_of_t
   EXPECT_FALSE(other.at(0).points.at(5).ran_with_anchor) << "it ran beside another build";
 }
 
+TEST_F(history, a_run_set_of_which_nothing_counts_is_refused) {
+  stored_run_set empty = build_of(1, 9e6);
+  empty.runs.processes.resize(1);  // the first never counts
+  EXPECT_THROW(append_history(m_file, empty, history_kind::nightly), core::bad_input);
+  EXPECT_TRUE(read_history(m_file, pair_name).empty());
+}
+
 TEST_F(history, appending_twice_is_appending_once) {
   EXPECT_TRUE(append_history(m_file, build_of(1, 9e6), history_kind::nightly));
   EXPECT_FALSE(append_history(m_file, build_of(1, 9e6), history_kind::nightly));
@@ -79,6 +86,7 @@ TEST_F(history, appending_twice_is_appending_once) {
   EXPECT_EQ(entries[0].kind, history_kind::nightly);
   EXPECT_EQ(entries[0].processes, 11);
   EXPECT_NEAR(entries[0].median_ns, 9e6, 0.05e6);
+  EXPECT_TRUE(append_history(m_file, build_of(1, 9e6), history_kind::accepted)) << "it is another kind now";
   EXPECT_FALSE(append_history(m_file, build_of(1, 9e6), history_kind::accepted));
   entries = read_history(m_file, pair_name);
   EXPECT_EQ(entries.size(), 2U);

@@ -21,7 +21,8 @@ using ::testing::IsEmpty;
 class stored_mode : public ::testing::Test {
  protected:
   void accept(double decode_ns) {
-    accept_baseline({"", made_runs(decode_ns), {}, ""}, {m_folder.path(), "first", "Ada", std::nullopt, 8});
+    accept_baseline({"", made_runs(decode_ns), {}, ""},
+                    {m_folder.path(), m_folder.path() / "history.db", "first", "Ada", std::nullopt, 8});
   }
 
   stored_request request() const {

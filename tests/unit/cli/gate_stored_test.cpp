@@ -75,6 +75,7 @@ TEST_F(stored_gate_of_a_step, runs_nothing_without_a_baseline_and_judges_by_an_a
   recorded.runs = made_processes(10, 9'000'000);
   baselines::accept_request accept;
   accept.baselines_dir = m_project / "conf/baselines";
+  accept.history_file = m_project / "history.db";
   accept.reason = "first";
   accept.author = "Ada";
   baselines::accept_baseline(recorded, accept);

@@ -33,6 +33,7 @@ std::vector<std::string> run_ids_of_baselines(const std::filesystem::path& basel
 
 struct accept_request {
   std::filesystem::path baselines_dir{};
+  std::filesystem::path history_file{};
   std::string reason{};
   std::string author{};
   /// Content of the baseline that the new one is to take the place of; empty: there is none. Nothing: what
@@ -46,9 +47,10 @@ struct accepted_baseline {
   stored_run_set stored{};
 };
 
-/// Makes the run set the baseline of its key. bad_input for an empty reason, no author, or a run set that no
-/// candidate could be compared with. Where somebody else's baseline came in between: step_failure, and
-/// theirs stays.
+/// Makes the run set the baseline of its key and appends it to the history, as one act: where one of them
+/// cannot be written neither is, and what was killed in between is finished when the same run set is accepted
+/// again. bad_input for an empty reason, no author, or a run set that no candidate could be compared with.
+/// Where somebody else's baseline came in between: step_failure, and theirs stays.
 accepted_baseline accept_baseline(stored_run_set candidate, const accept_request& request);
 
 /// The content's checksum of the baseline of that key as it is now; empty: there is none. A damaged one is

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,14 +31,17 @@ struct history_entry {
   std::optional<double> anchor_ratio{};  ///< its median over that build's, of the same session
 };
 
-/// Appends every stage of the run set; false: it was there already. A nightly run that is accepted later
-/// becomes an accepted one. `anchor`: the other build of a comparison that it ran in turns with; the ratio of
-/// the two is free of what differs from session to session.
+/// Appends every stage of the run set; false: it was there already, as what it is now. A nightly run that is
+/// accepted later becomes an accepted one. `anchor`: the other build of a comparison that it ran in turns
+/// with; the ratio of the two is free of what differs from session to session. bad_input for a run set of
+/// which nothing counts.
 bool append_history(const std::filesystem::path& file, const stored_run_set& stored, history_kind kind,
                     const gate::run_set* anchor = nullptr);
 
-/// bad_input where the file is there and is no history, or a damaged one. Makes nothing.
-void require_appendable(const std::filesystem::path& file);
+/// The same, with something that must happen together with it or not at all: `together` is called when the
+/// rows can no longer be refused, just before they become final, and what it throws undoes them.
+bool append_history(const std::filesystem::path& file, const stored_run_set& stored, history_kind kind,
+                    const gate::run_set* anchor, const std::function<void()>& together);
 
 /// Of one pair, in the order in which they were measured. bad_input where the file is no history.
 std::vector<history_entry> read_history(const std::filesystem::path& file, const std::string& pair);
