@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/file_lock.h"
+#include "process/git.h"
 #include "process/runner.h"
 
 namespace profgate::ab {
@@ -33,19 +34,9 @@ std::string trimmed(std::string text) {
 }
 
 /// git's answer; nothing where it refuses.
-std::optional<std::string> ask_git(const fs::path& dir, std::vector<std::string> words) {
-  process::command git;
-  git.argv = {"git", "-C", dir.string()};
-  git.argv.insert(git.argv.end(), words.begin(), words.end());
-  process::run_options options;
-  options.capture_stdout = true;
-  options.deadline = std::chrono::minutes(10);
-  const process::outcome outcome = process::run(git, options);
-  if (outcome.how == process::ending::interrupted) throw core::interrupted("interrupted while git ran");
-  if (outcome.how == process::ending::not_started)
-    throw core::bad_input(outcome.start_error, "install git, or name a build folder as the baseline");
-  if (outcome.how != process::ending::exited || outcome.exit_code != 0) return std::nullopt;
-  return trimmed(outcome.captured);
+std::optional<std::string> ask_git(const fs::path& dir, const std::vector<std::string>& words) {
+  const std::optional<std::string> answer = process::git_output(dir, words);
+  return answer ? std::optional(trimmed(*answer)) : std::nullopt;
 }
 
 /// A line of CMake, a compiler or a linker that tells what is wrong; "-Werror" and "error.cpp" tell nothing.
@@ -129,10 +120,12 @@ class builder {
                           ask_git(m_source, {"rev-parse", "HEAD"}) == m_commit &&
                           ask_git(m_source, {"status", "--porcelain", "--untracked-files=no"}) == "";
     if (is_there) return;
-    // A checkout that was cut off: git forgets worktrees whose folder is gone.
+    // A checkout that was cut off: git locks a worktree while it makes it, and forgets those that are not
+    // locked and whose folder is gone.
     fs::remove_all(m_source);
+    ask_git(m_top, {"worktree", "unlock", m_source.string()});
     ask_git(m_top, {"worktree", "prune"});
-    run({"git", "-C", m_top.string(), "worktree", "add", "--force", "--detach", m_source.string(), m_commit},
+    run(process::git_command(m_top, {"worktree", "add", "--force", "--detach", m_source.string(), m_commit}),
         "checkout", "checks out the baseline");
   }
 
@@ -154,7 +147,7 @@ class builder {
         m_home / ("build-" + artifacts::sha256_hex(m_settings.generator + "\n" + m_script).substr(0, 8));
     m_configuration = fs::proximate(m_wanted.build_dir, binary_dir).string();
     if (m_configuration == ".") m_configuration.clear();
-    m_outputs = m_build / m_configuration;
+    m_outputs = m_configuration.empty() ? m_build : m_build / m_configuration;
   }
 
   /// What a failed try leaves could spoil the next one.
@@ -174,7 +167,7 @@ class builder {
     std::vector<std::string> configure = {
         "cmake", "-C", script.string(), "-S", m_project.string(), "-B", m_build.string()};
     if (!m_settings.generator.empty()) configure.insert(configure.end(), {"-G", m_settings.generator});
-    run(configure, "configure", "configures the baseline");
+    run(in_its_own_repository(configure), "configure", "configures the baseline");
     const fs::path manifest = m_outputs / "profgate" / "pairs" / (m_wanted.pair + ".json");
     if (!fs::exists(manifest)) {
       throw core::bad_input(
@@ -184,8 +177,15 @@ class builder {
     std::vector<std::string> make = {"cmake", "--build", m_build.string(), "--parallel", parallel_jobs()};
     if (!m_configuration.empty()) make.insert(make.end(), {"--config", m_configuration});
     const std::optional<std::string> target = program_in(artifacts::read_file(manifest));
-    if (target && try_run(with_target(make, *target), "build", "builds the baseline's " + *target)) return;
-    run(make, "build", "builds the baseline");
+    if (target && try_run(in_its_own_repository(with_target(make, *target)), "build",
+                          "builds the baseline's " + *target))
+      return;
+    run(in_its_own_repository(make), "build", "builds the baseline");
+  }
+
+  /// A build may ask git which commit it is.
+  static process::command in_its_own_repository(const std::vector<std::string>& argv) {
+    return {argv, {}, process::git_repository_variables(), {}};
   }
 
   static std::vector<std::string> with_target(std::vector<std::string> make, const std::string& target) {
@@ -213,7 +213,7 @@ class builder {
     return std::to_string(std::max(1U, std::thread::hardware_concurrency()));
   }
 
-  bool try_run(const std::vector<std::string>& argv, const std::string& step, const std::string& what) {
+  bool try_run(const process::command& command, const std::string& step, const std::string& what) {
     if (m_wanted.now_running) m_wanted.now_running(what);
     process::run_options options;
     options.log_file = log_of(step);
@@ -221,7 +221,7 @@ class builder {
       if (m_wanted.refresh) m_wanted.refresh();
       return std::nullopt;
     };
-    m_last = process::run({argv, {}, {}, {}}, options);
+    m_last = process::run(command, options);
     if (m_last.how == process::ending::interrupted)
       throw core::interrupted("interrupted while the baseline was built; the same command finishes it");
     if (m_last.how == process::ending::not_started)
@@ -229,10 +229,10 @@ class builder {
     return m_last.how == process::ending::exited && m_last.exit_code == 0;
   }
 
-  void run(const std::vector<std::string>& argv, const std::string& step, const std::string& what) {
-    if (try_run(argv, step, what)) return;
-    throw build_failure(fmt::format("the baseline {} cannot be built: {} {}{}", m_commit.substr(0, 12),
-                                    process::quote_for_display({argv[0], argv[1]}), process::describe(m_last),
+  void run(const process::command& command, const std::string& step, const std::string& what) {
+    if (try_run(command, step, what)) return;
+    throw build_failure(fmt::format("the baseline {} cannot be built: {} {}{}", m_commit.substr(0, 12), step,
+                                    process::describe(m_last),
                                     first_error(artifacts::read_file(log_of(step), max_log_bytes))),
                         fmt::format("its log is {}", log_of(step).string()));
   }

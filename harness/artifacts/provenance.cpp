@@ -11,13 +11,7 @@
 
 namespace profgate::artifacts {
 
-git_facts gather_git_facts(const std::filesystem::path& project_dir, const command_runner& run) {
-  const auto git = [&](std::vector<std::string> arguments) {
-    // No optional locks: asking must not disturb somebody who commits meanwhile.
-    std::vector<std::string> argv{"git", "--no-optional-locks", "-C", project_dir.string()};
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
-    return run(argv);
-  };
+git_facts gather_git_facts(const std::filesystem::path& project_dir, const git_runner& git) {
   const std::string failed =
       "git gave no answer for " + project_dir.string() +
       ": it is not installed, the folder is no repository, or it belongs to another user";
@@ -27,12 +21,12 @@ git_facts gather_git_facts(const std::filesystem::path& project_dir, const comma
   };
 
   git_facts facts;
-  facts.commit = first_line(git({"rev-parse", "--verify", "HEAD"}));
-  facts.branch = first_line(git({"rev-parse", "--abbrev-ref", "HEAD"}));
+  facts.commit = first_line(git(project_dir, {"rev-parse", "--verify", "HEAD"}));
+  facts.branch = first_line(git(project_dir, {"rev-parse", "--abbrev-ref", "HEAD"}));
   if (facts.branch.value_or("") == "HEAD") {
     facts.branch = core::measured<std::string>::absent("a commit is checked out, not a branch");
   }
-  const std::optional<std::string> changes = git({"status", "--porcelain"});
+  const std::optional<std::string> changes = git(project_dir, {"status", "--porcelain"});
   if (changes) {
     const std::int64_t count = std::count(changes->begin(), changes->end(), '\n');
     facts.changed_files_count = count;

@@ -9,8 +9,8 @@
 #include "gate/judge.h"
 #include "gate/process_runs.h"
 #include "gate/rank_statistics.h"
+#include "process/git.h"
 #include "run_set_source.h"
-#include "steps/run_command.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -19,7 +19,7 @@ namespace {
 /// "Ada <ada@example.org>", by git's own settings; empty where it has none.
 std::string git_author() {
   const auto setting = [](const char* key) {
-    const std::string value = output_of({"git", "config", key}).value_or("");
+    const std::string value = process::git_output({}, {"config", key}).value_or("");
     return value.substr(0, value.find('\n'));
   };
   const std::string name = setting("user.name");

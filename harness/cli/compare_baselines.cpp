@@ -10,7 +10,7 @@
 #include "baselines/baseline_store.h"
 #include "baselines/run_set_file.h"
 #include "core/error.h"
-#include "steps/run_command.h"
+#include "process/git.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ namespace {
 std::vector<std::string> baselines_at(const std::string& commit, const compare_place& place) {
   const std::string folder = place.baselines_dir.lexically_normal().string() + "/";
   const std::optional<std::string> listed =
-      output_of({"git", "ls-tree", "-r", "--name-only", commit, "--", folder});
+      process::git_output({}, {"ls-tree", "-r", "--name-only", commit, "--", folder});
   const std::string wanted = folder + (place.pair ? baselines::folder_of_pair(*place.pair) : "");
   std::vector<std::string> files;
   std::istringstream lines(listed.value_or(""));
@@ -52,7 +52,7 @@ std::optional<compare::compared_side> side_of_baseline_at(const std::string& com
   if (files.empty()) return std::nullopt;
   if (files.size() > 1) tell_which(name, files);
   const std::string object = fmt::format("{}:./{}", commit, files.front());
-  const std::optional<std::string> text = output_of({"git", "show", object});
+  const std::optional<std::string> text = process::git_output({}, {"show", object});
   if (!text) throw core::step_failure(fmt::format("git show {} failed", object), "look at the repository");
   return compare::side_of_run_set(baselines::parse_run_set(*text, object).runs,
                                   fmt::format("baseline at {}", name));

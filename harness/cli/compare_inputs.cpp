@@ -15,7 +15,7 @@
 #include "config/schema.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "steps/run_command.h"
+#include "process/git.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -103,7 +103,7 @@ bool is_hex(const std::string& name) {
 /// The whole hash that git knows `name` by here, else the name itself where it looks like a hash.
 std::optional<std::string> commit_named(const std::string& name) {
   if (name.empty() || name.front() == '-') return std::nullopt;
-  if (const auto hash = output_of({"git", "rev-parse", "--verify", "--quiet", name + "^{commit}"}))
+  if (const auto hash = process::git_output({}, {"rev-parse", "--verify", "--quiet", name + "^{commit}"}))
     return hash->substr(0, hash->find('\n'));
   return is_hex(name) ? std::optional<std::string>(name) : std::nullopt;
 }

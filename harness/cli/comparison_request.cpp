@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "installation.h"
 #include "machine.h"
+#include "process/git.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 
@@ -62,7 +63,7 @@ ab::arm_build build_named(const pair_manifest& pair, const std::string& wanted,
 }  // namespace
 
 ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name) {
-  const artifacts::git_facts git = artifacts::gather_git_facts(manifest.project_dir, output_of);
+  const artifacts::git_facts git = artifacts::gather_git_facts(manifest.project_dir, process::git_output);
   ab::arm_build arm{config, name, manifest.command, manifest.command_has_placeholders,
                     manifest.working_directory};
   arm.commit = git.commit.value_or("");

@@ -6,6 +6,7 @@
 #include "artifacts/sha256.h"
 #include "artifacts/utc_time.h"
 #include "machine.h"
+#include "process/git.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 
@@ -47,7 +48,7 @@ artifacts::provenance provenance_of(const step_context& context, const artifacts
   facts.created_utc = artifacts::utc_timestamp();
   facts.host = artifacts::gather_host_facts();
   facts.gpu_at_start = artifacts::gather_gpu_facts();
-  facts.git = artifacts::gather_git_facts(context.manifest.project_dir, output_of);
+  facts.git = artifacts::gather_git_facts(context.manifest.project_dir, process::git_output);
   const build_facts& build = context.manifest.build;
   facts.build = {PROFGATE_VERSION, build.compiler + " " + build.compiler_version, build.type, build.flags};
   facts.tool_versions = tool_versions();

@@ -73,13 +73,4 @@ std::vector<std::string> workload_argv(const step_context& context, const std::s
   return ab::fill_placeholders(context.manifest.command, config_file, mode, result);
 }
 
-std::optional<std::string> output_of(const std::vector<std::string>& argv) {
-  process::run_options options;
-  options.capture_stdout = true;
-  options.deadline = std::chrono::seconds(30);
-  const process::outcome outcome = process::run({argv, {}, {}, {}}, options);
-  if (outcome.how != process::ending::exited || outcome.exit_code != 0) return std::nullopt;
-  return outcome.captured;
-}
-
 }  // namespace profgate::cli

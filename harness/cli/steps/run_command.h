@@ -26,7 +26,4 @@ std::vector<std::string> workload_argv(const step_context& context, const std::s
                                        const std::filesystem::path& result,
                                        const std::filesystem::path& config = {});
 
-/// The standard output of a short helper such as git; nothing where it fails.
-std::optional<std::string> output_of(const std::vector<std::string>& argv);
-
 }  // namespace profgate::cli

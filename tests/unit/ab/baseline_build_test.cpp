@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "core/error.h"
+#include "process/git.h"
 #include "process/runner.h"
 
 /// With the real git and cmake, on a project that compiles nothing: its program is a copied file.
@@ -32,6 +34,10 @@ std::string read_text(const fs::path& file) {
 class baseline_build_test : public ::testing::Test {
  protected:
   void SetUp() override {
+    if (is_hook()) {
+      m_project = std::getenv(hook_variable);
+      return;
+    }
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     m_project = fs::path(::testing::TempDir()) /
                 (std::string("profgate-baseline-") + test->name() + std::to_string(getpid()));
@@ -41,7 +47,11 @@ class baseline_build_test : public ::testing::Test {
     ASSERT_EQ(
         run({"cmake", "-S", m_project.string(), "-B", (m_project / "build").string(), "-DFLAVOUR=plum"}), 0);
   }
-  void TearDown() override { fs::remove_all(m_project); }
+  void TearDown() override {
+    if (!is_hook()) fs::remove_all(m_project);
+  }
+  static constexpr const char* hook_variable = "PROFGATE_TEST_HOOK_OF_PROJECT";
+  static bool is_hook() { return std::getenv(hook_variable) != nullptr; }
 
   void write_project(const std::string& word) {
     write_text(m_project / ".gitignore", "/build/\n/tmp/\n");
@@ -108,10 +118,55 @@ TEST_F(baseline_build_test, a_half_built_one_is_finished) {
   EXPECT_EQ(read_text(provide("main").build_dir / "prog"), "one\n");
   // a checkout that was cut off
   fs::remove(built.build_dir / "profgate-built.txt");
-  fs::remove(built.build_dir.parent_path() / "source" / ".git");
-  fs::remove(built.build_dir.parent_path() / "source" / "word.txt");
+  ASSERT_TRUE(fs::remove(built.build_dir.parent_path() / "source" / ".git"));
+  ASSERT_TRUE(fs::remove(built.build_dir.parent_path() / "source" / "word.txt"));
   fs::remove(built.build_dir / "prog");
   EXPECT_EQ(read_text(provide("main").build_dir / "prog"), "one\n");
+}
+
+TEST_F(baseline_build_test, a_checkout_that_was_killed_is_repaired) {
+  const fs::path build = provide("main").build_dir;
+  const fs::path source = build.parent_path() / "source";
+  // As `git worktree add` leaves it when it dies: locked, the folder half there.
+  git({"worktree", "lock", "--reason", "initializing", source.string()});
+  fs::remove(source / "word.txt");
+  fs::remove(source / ".git");
+  fs::remove_all(build);
+  EXPECT_EQ(read_text(provide("main").build_dir / "prog"), "one\n");
+}
+
+/// The hook is this test once more, with GIT_INDEX_FILE and GIT_DIR of the commit in its environment.
+TEST_F(baseline_build_test, a_commit_in_progress_keeps_its_index_whatever_the_hook_exports) {
+  if (is_hook()) {
+    ASSERT_NE(std::getenv("GIT_INDEX_FILE"), nullptr) << "git's hooks have it";
+    EXPECT_EQ(read_text(provide("HEAD~1").build_dir / "prog"), "one\n");
+    return;
+  }
+  write_project("two");
+  commit("second");
+  write_project("three");
+  const fs::path hook = m_project / ".git/hooks/pre-commit";
+  write_text(hook, "#!/bin/sh\nexec " + fs::read_symlink("/proc/self/exe").string() +
+                       " --gtest_filter=*a_commit_in_progress* >hook.log 2>&1\n");
+  fs::permissions(hook, fs::perms::owner_all);
+  ::setenv(hook_variable, m_project.c_str(), 1);
+  git({"commit", "--quiet", "--all", "--message", "third"});
+  ::unsetenv(hook_variable);
+  EXPECT_THAT(read_text(m_project / "hook.log"), HasSubstr("[  PASSED  ] 1 test"));
+  git({"diff", "--exit-code", "HEAD"});
+  EXPECT_EQ(process::git_output(m_project, {"show", "HEAD:word.txt"}), "three\n")
+      << "not the baseline's tree";
+}
+
+TEST_F(baseline_build_test, nothing_that_the_commit_brings_along_is_run) {
+  // A relative path of hooks is looked for in the folder that is checked out.
+  git({"config", "core.hooksPath", "hooks"});
+  write_text(m_project / "hooks/post-checkout",
+             "#!/bin/sh\ntouch \"" + (m_project / "was-run").string() + "\"\n");
+  fs::permissions(m_project / "hooks/post-checkout", fs::perms::owner_all);
+  commit("with a hook");
+  EXPECT_EQ(read_text(provide("HEAD").build_dir / "prog"), "one\n");
+  EXPECT_FALSE(fs::exists(m_project / "was-run"));
 }
 
 TEST_F(baseline_build_test, an_unknown_ref_is_bad_input) {

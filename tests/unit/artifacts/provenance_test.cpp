@@ -97,27 +97,30 @@ TEST(with_late_facts, refuses_another_document) {
 
 TEST(git_facts, reads_commit_branch_and_changes) {
   std::vector<std::vector<std::string>> asked;
-  const auto answer = [&](const std::vector<std::string>& argv) -> std::optional<std::string> {
-    asked.push_back(argv);
-    if (argv.back() == "--porcelain") return " M a.cpp\n?? b.cpp\n";
-    return argv[5] == "--verify" ? "0123abcd\n" : "main\n";
+  const auto answer = [&](const std::filesystem::path& dir,
+                          const std::vector<std::string>& words) -> std::optional<std::string> {
+    asked.push_back({dir.string()});
+    asked.back().insert(asked.back().end(), words.begin(), words.end());
+    if (words.back() == "--porcelain") return " M a.cpp\n?? b.cpp\n";
+    return words[1] == "--verify" ? "0123abcd\n" : "main\n";
   };
   const git_facts facts = gather_git_facts("/project", answer);
   EXPECT_EQ(facts.commit.value(), "0123abcd");
   EXPECT_EQ(facts.branch.value(), "main");
   EXPECT_EQ(facts.dirty.value(), true);
   EXPECT_EQ(facts.changed_files_count.value(), 2);
-  EXPECT_EQ(asked.at(0), (std::vector<std::string>{"git", "--no-optional-locks", "-C", "/project",
-                                                   "rev-parse", "--verify", "HEAD"}));
+  EXPECT_EQ(asked.at(0), (std::vector<std::string>{"/project", "rev-parse", "--verify", "HEAD"}));
 }
 
 TEST(git_facts, tells_clean_from_unknown) {
-  const git_facts clean = gather_git_facts("/project", [](const auto& argv) -> std::optional<std::string> {
-    return argv.back() == "--porcelain" ? "" : "HEAD\n";
-  });
+  const git_facts clean =
+      gather_git_facts("/project", [](const auto&, const auto& words) -> std::optional<std::string> {
+        return words.back() == "--porcelain" ? "" : "HEAD\n";
+      });
   EXPECT_EQ(clean.dirty.value(), false);
   EXPECT_THAT(clean.branch.reason(), HasSubstr("not a branch"));
-  const git_facts unknown = gather_git_facts("/project", [](const auto&) { return std::nullopt; });
+  const git_facts unknown =
+      gather_git_facts("/project", [](const auto&, const auto&) { return std::nullopt; });
   EXPECT_FALSE(unknown.dirty);
   EXPECT_THAT(unknown.commit.reason(), HasSubstr("/project"));
 }

@@ -15,8 +15,9 @@
 
 namespace profgate::artifacts {
 
-/// Runs a command and returns its standard output, or nothing where it cannot be run or fails.
-using command_runner = std::function<std::optional<std::string>(const std::vector<std::string>& argv)>;
+/// Asks git about a folder: process::git_output.
+using git_runner = std::function<std::optional<std::string>(const std::filesystem::path& dir,
+                                                            const std::vector<std::string>& words)>;
 
 struct git_facts {
   core::measured<std::string> commit;
@@ -26,7 +27,7 @@ struct git_facts {
 };
 
 /// What is checked out in `project_dir`.
-git_facts gather_git_facts(const std::filesystem::path& project_dir, const command_runner& run);
+git_facts gather_git_facts(const std::filesystem::path& project_dir, const git_runner& git);
 
 /// How the harness and the workloads were built; CMake knows.
 struct build_facts {
