@@ -34,7 +34,8 @@ std::optional<artifacts::gpu_device> measured_gpu(const arm_build& build) {
 void require_known_stages(const comparison_settings& settings, const config::resolved& config) {
   const std::vector<std::string> known = config.list("workload.stages");
   for (const std::string& stage : settings.stages) {
-    if (stage == whole_process_stage || std::find(known.begin(), known.end(), stage) != known.end()) continue;
+    if (stage == core::whole_process_stage || std::find(known.begin(), known.end(), stage) != known.end())
+      continue;
     throw core::bad_input(fmt::format("gate.stages names '{}', which is no stage of the workload", stage),
                           "choose from workload.stages, or leave gate.stages empty for all of them");
   }

@@ -8,6 +8,7 @@
 
 #include "artifacts/sha256.h"
 #include "config/schema.h"
+#include "core/records.h"
 
 namespace profgate::ab {
 namespace {
@@ -61,7 +62,7 @@ std::string config_sha256(const config::resolved& of_gate) {
 }
 
 std::vector<std::string> gated_stages(const config::resolved& config, bool times_itself) {
-  if (!times_itself) return {whole_process_stage};
+  if (!times_itself) return {core::whole_process_stage};
   const std::vector<std::string> chosen = config.list("gate.stages");
   return chosen.empty() ? config.list("workload.stages") : chosen;
 }

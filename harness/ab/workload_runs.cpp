@@ -4,7 +4,6 @@
 
 #include <chrono>
 
-#include "ab/child_ends.h"
 #include "ab/gate_config.h"
 #include "artifacts/files.h"
 #include "artifacts/utc_time.h"
@@ -13,6 +12,7 @@
 #include "gpu_watch.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
+#include "workload/contract.h"
 
 namespace profgate::ab {
 namespace fs = std::filesystem;
@@ -97,8 +97,9 @@ finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string&
   const fs::path log_file = m_folder / "logs" / (stem + ".log");
   const bool times_itself = arm.build.command_has_placeholders;
   process::command command;
-  command.argv = times_itself ? fill_placeholders(arm.build.command, arm.config_file, "bench", result_file)
-                              : arm.build.command;
+  command.argv = times_itself
+                     ? workload::fill_placeholders(arm.build.command, arm.config_file, "bench", result_file)
+                     : arm.build.command;
   command.working_directory = arm.build.working_directory;
   fs::remove(result_file);
   finished_run run;
@@ -106,11 +107,11 @@ finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string&
   const process::outcome outcome = process::run(command, options_of(m_where, arm.build, log_file));
   if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
   try {
-    require_good_end(outcome, log_file, timeout_key);
+    workload::require_good_end(outcome, log_file, timeout_key);
     if (times_itself) {
       take_result(result_file, run);
     } else {
-      run.record.samples_ns[whole_process_stage] = {outcome.wall_ns};
+      run.record.samples_ns[core::whole_process_stage] = {outcome.wall_ns};
     }
   } catch (const core::step_failure& failed) {
     run.crash = failed.what();
@@ -149,7 +150,8 @@ finished_run workload_runs::run_traced(const prepared_arm& arm, const std::strin
   fs::remove_all(folder);
   fs::create_directories(folder);
   profilers::capture_request request;
-  request.workload = fill_placeholders(arm.build.command, arm.config_file, "profile", folder / "result.json");
+  request.workload =
+      workload::fill_placeholders(arm.build.command, arm.config_file, "profile", folder / "result.json");
   request.output_folder = folder;
   request.log_file = m_folder / "logs" / (stem + ".log");
   for (const std::string& stage : m_settings.stages)
@@ -162,7 +164,7 @@ finished_run workload_runs::run_traced(const prepared_arm& arm, const std::strin
     const process::outcome outcome = process::run(
         {tool.argv, tool.set_environment, tool.unset_environment, arm.build.working_directory}, options);
     if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
-    return as_tool_run(outcome);
+    return workload::as_tool_run(outcome);
   };
   finished_run run;
   m_telemetry.clear();

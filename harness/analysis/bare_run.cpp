@@ -9,7 +9,6 @@
 namespace profgate::analysis {
 namespace {
 
-constexpr const char* process_stage = "process";
 constexpr const char* vision_stage = "vision";
 
 /// "float32" and "fp32" are one dtype; so are "bfloat16" and "bf16".
@@ -92,7 +91,7 @@ measured<double> sum(const std::vector<measured<double>>& parts, const std::stri
 
 /// The configured stages in their order, then what the result has beyond them.
 std::vector<std::string> stage_names(const bare_facts& facts) {
-  if (!facts.bench && !facts.process_wall_ns.empty()) return {process_stage};
+  if (!facts.bench && !facts.process_wall_ns.empty()) return {core::whole_process_stage};
   std::vector<std::string> names = facts.stages;
   if (facts.bench) {
     for (const auto& [stage, samples] : facts.bench->samples_ns) {
@@ -104,7 +103,7 @@ std::vector<std::string> stage_names(const bare_facts& facts) {
 }
 
 measured<sample_statistics> stage_time(const bare_facts& facts, const std::string& stage) {
-  if (stage == process_stage && !facts.bench) {
+  if (stage == core::whole_process_stage && !facts.bench) {
     return describe(to_doubles(facts.process_wall_ns), "the process was not timed");
   }
   if (!facts.bench) return measured<sample_statistics>::absent(facts.bench_absent_reason);

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <filesystem>
 
-#include "ab/child_ends.h"
 #include "process/runner.h"
 #include "steps/run_command.h"
+#include "workload/contract.h"
 
 namespace profgate::cli {
 namespace {
@@ -28,7 +28,7 @@ profilers::command_runner step_tool_runner(step_context& context) {
     wanted.what = short_name(tool.argv);
     wanted.log_file = tool.log_file;
     wanted.capture_stdout = tool.capture_stdout;
-    return ab::as_tool_run(run_command(context, wanted));
+    return workload::as_tool_run(run_command(context, wanted));
   };
 }
 
@@ -37,7 +37,7 @@ profilers::command_runner plain_tool_runner() {
     process::run_options options;
     options.capture_stdout = tool.capture_stdout;
     options.deadline = std::chrono::milliseconds(tool.deadline_ms > 0 ? tool.deadline_ms : 60000);
-    return ab::as_tool_run(
+    return workload::as_tool_run(
         process::run({tool.argv, tool.set_environment, tool.unset_environment, {}}, options));
   };
 }

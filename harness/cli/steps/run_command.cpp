@@ -4,9 +4,9 @@
 
 #include <chrono>
 
-#include "ab/child_ends.h"
 #include "artifacts/disk.h"
 #include "core/units.h"
+#include "workload/contract.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -70,7 +70,7 @@ std::vector<std::string> workload_argv(const step_context& context, const std::s
                                        const fs::path& result, const fs::path& config) {
   const fs::path config_file = config.empty() ? context.run_dir / "config.yaml" : config;
   if (!context.manifest.command_has_placeholders) return context.manifest.command;
-  return ab::fill_placeholders(context.manifest.command, config_file, mode, result);
+  return workload::fill_placeholders(context.manifest.command, config_file, mode, result);
 }
 
 }  // namespace profgate::cli

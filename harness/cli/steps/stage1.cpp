@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "ab/child_ends.h"
 #include "analysis/bare_run.h"
 #include "artifacts/files.h"
 #include "parsers/workload_result.h"
 #include "runs/run_reader.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
+#include "workload/contract.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -23,7 +23,7 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   bare.command.working_directory = context.manifest.working_directory;
   bare.what = "the bare workload";
   bare.log_file = log_file;
-  ab::require_good_end(run_command(context, bare), log_file);
+  workload::require_good_end(run_command(context, bare), log_file);
   if (!fs::exists(result_file)) {
     throw core::step_failure(
         fmt::format("the workload ended well but wrote no {}", result_file.string()),
@@ -51,7 +51,7 @@ void measure_whole_process(step_context& context, const fs::path& folder) {
     bare.what = fmt::format("the bare program, {} of {}", i + 1, warmup + repetitions);
     bare.log_file = log_file;
     const process::outcome outcome = run_command(context, bare);
-    ab::require_good_end(outcome, log_file);
+    workload::require_good_end(outcome, log_file);
     if (i >= warmup) wall_ns.push_back(outcome.wall_ns);
   }
   runs::write_process_samples(folder / "process_samples.json", wall_ns);

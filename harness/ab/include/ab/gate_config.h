@@ -13,9 +13,6 @@
 /// From gate.* in the configuration to what is run and by which rules it is judged.
 namespace profgate::ab {
 
-/// The only stage of a program that does not time itself.
-inline constexpr const char* whole_process_stage = "process";
-
 /// What a process of the gate gets: gate.iterations rounds of at most gate.decode_tokens tokens, without the
 /// measuring of ceilings.
 config::resolved gate_config(const config::resolved& own);

@@ -193,6 +193,9 @@ struct graph_map {
   std::vector<node> nodes;
 };
 
+/// The only stage of a program that does not time itself.
+inline constexpr const char* whole_process_stage = "process";
+
 /// What the workload's result JSON says (the contract is in workloads/README.md).
 struct workload_result {
   std::string mode;  ///< "bench" or "profile"

@@ -7,8 +7,8 @@
 #include "process/runner.h"
 #include "profilers/tool_command.h"
 
-/// How a workload is called and what its end means (the contract is in workloads/README.md).
-namespace profgate::ab {
+/// The contract with measured programs (workloads/README.md): how one is called and what its end means.
+namespace profgate::workload {
 
 /// The words of a command with {config}, {mode} and {result} filled in.
 std::vector<std::string> fill_placeholders(std::vector<std::string> words,
@@ -23,4 +23,4 @@ void require_good_end(const process::outcome& outcome, const std::filesystem::pa
 /// What the profilers ask about a command that they had run.
 profilers::tool_run as_tool_run(const process::outcome& outcome);
 
-}  // namespace profgate::ab
+}  // namespace profgate::workload

@@ -1,10 +1,10 @@
-#include "ab/child_ends.h"
+#include "workload/contract.h"
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 
-namespace profgate::ab {
+namespace profgate::workload {
 namespace fs = std::filesystem;
 namespace {
 
@@ -92,4 +92,4 @@ profilers::tool_run as_tool_run(const process::outcome& outcome) {
   return run;
 }
 
-}  // namespace profgate::ab
+}  // namespace profgate::workload
