@@ -111,14 +111,16 @@ launch_order order_of_launches(const std::vector<capture>& captures, const std::
   std::stable_sort(inside.begin(), inside.end(), [](const auto* a, const auto* b) {
     return std::tie(a->launched_ns, a->start_ns) < std::tie(b->launched_ns, b->start_ns);
   });
-  std::map<launch_shape, std::uint32_t> index_of;
+  std::map<launch_configuration, std::uint32_t> index_of;
   for (const core::kernel_execution* kernel : inside) {
-    const launch_shape shape{std::string(kernel->shape->name), kernel->shape->grid, kernel->shape->block};
-    const auto [place, is_new] = index_of.try_emplace(shape, static_cast<std::uint32_t>(order.shapes.size()));
-    if (is_new) order.shapes.push_back(shape);
+    const launch_configuration launched{std::string(kernel->shape->name), kernel->shape->grid,
+                                        kernel->shape->block};
+    const auto [place, is_new] =
+        index_of.try_emplace(launched, static_cast<std::uint32_t>(order.configurations.size()));
+    if (is_new) order.configurations.push_back(launched);
     order.launches.push_back(place->second);
     if (!is_new || kernel->shape->mangled_name.empty()) continue;
-    std::vector<std::string>& names = order.mangled_names[shape.kernel_name];
+    std::vector<std::string>& names = order.mangled_names[launched.kernel_name];
     const std::string mangled(kernel->shape->mangled_name);
     if (std::find(names.begin(), names.end(), mangled) == names.end()) names.push_back(mangled);
   }

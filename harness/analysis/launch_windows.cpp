@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t not_wanted = static_cast<std::size_t>(-1);
 
-/// One shape that selected groups have, and how many of its launches a window shall hold.
-struct wanted_shape {
+/// One configuration that selected groups have, and how many of its launches a window shall hold.
+struct wanted_configuration {
   std::int64_t total_ns = 0;
   std::int64_t groups = 0;  ///< operators that share it: each wants its launches
   std::int64_t usable = 0;  ///< launches, the first left out where there are more
@@ -24,20 +24,20 @@ class matched_launches {
  public:
   matched_launches(const kernel_selection& selection, const launch_order& order) {
     std::set<std::string> names;
-    std::map<launch_shape, std::size_t> wanted;
+    std::map<launch_configuration, std::size_t> wanted;
     for (const core::kernel_group& group : selection.groups) {
       names.insert(group.kernel_name);
-      const launch_shape shape{group.kernel_name, group.grid, group.block};
-      const auto place = wanted.try_emplace(shape, m_shapes.size()).first;
-      if (place->second == m_shapes.size()) m_shapes.emplace_back();
-      m_shapes[place->second].total_ns += group.cost_ns();
-      m_shapes[place->second].groups += 1;
+      const launch_configuration configuration{group.kernel_name, group.grid, group.block};
+      const auto place = wanted.try_emplace(configuration, m_configurations.size()).first;
+      if (place->second == m_configurations.size()) m_configurations.emplace_back();
+      m_configurations[place->second].total_ns += group.cost_ns();
+      m_configurations[place->second].groups += 1;
     }
-    std::vector<std::int64_t> counts(m_shapes.size());
+    std::vector<std::int64_t> counts(m_configurations.size());
     for (const std::uint32_t launch : order.launches) {
-      const launch_shape& shape = order.shapes[launch];
-      if (!names.contains(shape.kernel_name)) continue;
-      const auto found = wanted.find(shape);
+      const launch_configuration& configuration = order.configurations[launch];
+      if (!names.contains(configuration.kernel_name)) continue;
+      const auto found = wanted.find(configuration);
       m_launches.push_back(found == wanted.end() ? not_wanted : found->second);
       if (found != wanted.end()) counts[found->second] += 1;
     }
@@ -45,20 +45,22 @@ class matched_launches {
   }
 
   std::int64_t size() const { return static_cast<std::int64_t>(m_launches.size()); }
-  std::vector<wanted_shape>& shapes() { return m_shapes; }
+  std::vector<wanted_configuration>& configurations() { return m_configurations; }
 
   /// The shortest window with all that is needed; of several the one nearest to `target`.
   std::optional<launch_window> shortest(double target) const {
     std::optional<launch_window> best;
-    std::vector<std::int64_t> inside(m_shapes.size());
+    std::vector<std::int64_t> inside(m_configurations.size());
     std::int64_t missing = 0;
-    for (const wanted_shape& shape : m_shapes) missing += shape.needed > 0 ? 1 : 0;
+    for (const wanted_configuration& configuration : m_configurations)
+      missing += configuration.needed > 0 ? 1 : 0;
     if (missing == 0) return best;
     std::int64_t end = 0;
     for (std::int64_t start = 0; start < size(); ++start) {
       while (missing > 0 && end < size()) {
-        const std::size_t shape = m_launches[static_cast<std::size_t>(end++)];
-        if (shape != not_wanted && ++inside[shape] == m_shapes[shape].needed) missing -= 1;
+        const std::size_t configuration = m_launches[static_cast<std::size_t>(end++)];
+        if (configuration != not_wanted && ++inside[configuration] == m_configurations[configuration].needed)
+          missing -= 1;
       }
       if (missing > 0) break;
       const launch_window window{start, end - start};
@@ -67,7 +69,7 @@ class matched_launches {
         best = window;
       }
       const std::size_t leaving = m_launches[static_cast<std::size_t>(start)];
-      if (leaving != not_wanted && inside[leaving]-- == m_shapes[leaving].needed) missing += 1;
+      if (leaving != not_wanted && inside[leaving]-- == m_configurations[leaving].needed) missing += 1;
     }
     return best;
   }
@@ -78,33 +80,34 @@ class matched_launches {
   }
 
   void leave_out_first_launches(const std::vector<std::int64_t>& counts) {
-    std::vector<bool> was_seen(m_shapes.size());
+    std::vector<bool> was_seen(m_configurations.size());
     for (std::size_t& launch : m_launches) {
       if (launch == not_wanted || was_seen[launch]) continue;
       was_seen[launch] = true;
       if (counts[launch] > 1) launch = not_wanted;
     }
-    for (std::size_t shape = 0; shape < m_shapes.size(); ++shape) {
-      m_shapes[shape].usable = counts[shape] > 1 ? counts[shape] - 1 : counts[shape];
+    for (std::size_t configuration = 0; configuration < m_configurations.size(); ++configuration) {
+      m_configurations[configuration].usable =
+          counts[configuration] > 1 ? counts[configuration] - 1 : counts[configuration];
     }
   }
 
-  std::vector<wanted_shape> m_shapes;
+  std::vector<wanted_configuration> m_configurations;
   std::vector<std::size_t> m_launches;
 };
 
 /// One launch less of the kernel that runs most rarely, which stretches a window most; where each is wanted
 /// only once, the group with the least time goes. False: one is left.
-bool want_less(std::vector<wanted_shape>& shapes) {
-  wanted_shape* rarest = nullptr;
-  wanted_shape* smallest = nullptr;
+bool want_less(std::vector<wanted_configuration>& configurations) {
+  wanted_configuration* rarest = nullptr;
+  wanted_configuration* smallest = nullptr;
   std::size_t wanted = 0;
-  for (wanted_shape& shape : shapes) {
-    if (shape.needed == 0) continue;
+  for (wanted_configuration& configuration : configurations) {
+    if (configuration.needed == 0) continue;
     wanted += 1;
-    const bool has_spare = shape.needed > std::min(shape.groups, shape.usable);
-    if (has_spare && (rarest == nullptr || shape.usable < rarest->usable)) rarest = &shape;
-    if (smallest == nullptr || shape.total_ns < smallest->total_ns) smallest = &shape;
+    const bool has_spare = configuration.needed > std::min(configuration.groups, configuration.usable);
+    if (has_spare && (rarest == nullptr || configuration.usable < rarest->usable)) rarest = &configuration;
+    if (smallest == nullptr || configuration.total_ns < smallest->total_ns) smallest = &configuration;
   }
   if (rarest != nullptr) {
     rarest->needed -= 1;
@@ -117,13 +120,13 @@ bool want_less(std::vector<wanted_shape>& shapes) {
 
 std::optional<launch_window> find_window(matched_launches& matched, std::int64_t each, double target,
                                          std::int64_t most) {
-  for (wanted_shape& shape : matched.shapes()) {
-    shape.needed = std::min(each * shape.groups, shape.usable);
+  for (wanted_configuration& configuration : matched.configurations()) {
+    configuration.needed = std::min(each * configuration.groups, configuration.usable);
   }
   do {
     const std::optional<launch_window> window = matched.shortest(target);
     if (window && window->count <= most) return window;
-  } while (want_less(matched.shapes()));
+  } while (want_less(matched.configurations()));
   return std::nullopt;
 }
 

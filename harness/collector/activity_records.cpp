@@ -2,13 +2,13 @@
 
 #include <cstring>
 
-#include "gate.h"
+#include "capture_range.h"
 #include "recording_file.h"
 
 namespace profgate::collector {
 namespace {
 
-/// A kernel that a program launched inside of the gate may start after the gate's closing where the program
+/// A kernel that a program launched inside of a capture range may start after its closing where the program
 /// did not wait for the device. Whether it was launched inside, its call tells; the reader cuts exactly.
 constexpr std::uint64_t longest_queue_ns = 10'000'000'000;
 
@@ -54,7 +54,7 @@ copy_direction direction_of(std::uint8_t kind) {
 template <typename cupti_record>
 bool write_transfer(const cupti_record& record, copy_direction direction) {
   if (!has_times(record.start, record.end)) return false;
-  if (!the_gate.was_open(record.start, longest_queue_ns)) return true;
+  if (!the_capture_range.was_open(record.start, longest_queue_ns)) return true;
   return the_recording.append(copy_record{record.start, record.end, record.bytes, record.graphNodeId,
                                           record.correlationId, record.deviceId, record.streamId,
                                           static_cast<std::uint32_t>(direction)});
@@ -86,7 +86,7 @@ CUptiResult activity_records::enable_calls_of(const cupti_library& cupti, CUpti_
 
 bool activity_records::write_kernel(const CUpti_ActivityKernel9& record) {
   if (!has_times(record.start, record.end)) return false;
-  if (!the_gate.was_open(record.start, longest_queue_ns)) return true;
+  if (!the_capture_range.was_open(record.start, longest_queue_ns)) return true;
   const char* const name = record.name == nullptr ? "" : record.name;
   kernel_record kernel{};
   kernel.start_ns = record.start;
@@ -125,7 +125,7 @@ bool activity_records::write_call(const cupti_library& cupti, const CUpti_Activi
   std::uint32_t& known = names_of(domain).name[record.cbid];
   if (known == 0) return true;
   if (!has_times(record.start, record.end)) return false;
-  if (!the_gate.was_open(record.start, 0)) return true;
+  if (!the_capture_range.was_open(record.start, 0)) return true;
   if (known == 1) {
     const char* name = nullptr;
     if (cupti.get_callback_name(domain, record.cbid, &name) != CUPTI_SUCCESS || name == nullptr) return false;

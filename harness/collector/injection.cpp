@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "gate.h"
+#include "capture_range.h"
 #include "gpu_trace.h"
 #include "recording_file.h"
 #include "thread_ranges.h"
@@ -169,19 +169,19 @@ bool start_once() {
   static constinit pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, [] {
     if (!the_recording.open_from_environment()) return;
-    the_gate.read_environment();
+    the_capture_range.read_environment();
     pthread_atfork(
         [] {
-          the_gate.before_fork();
+          the_capture_range.before_fork();
           the_recording.before_fork();
         },
         [] {
           the_recording.after_fork_in_parent();
-          the_gate.after_fork();
+          the_capture_range.after_fork();
         },
         [] {
           the_recording.after_fork_in_child();
-          the_gate.after_fork();
+          the_capture_range.after_fork();
           thread_ranges::forget_records_after_fork();
         });
   });

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "capture_range.h"
 #include "clock.h"
-#include "gate.h"
 #include "gpu_trace.h"
 
 namespace profgate::collector {
@@ -27,8 +27,8 @@ void publish_time(std::uint64_t& place, std::uint64_t time_ns) {
 }
 
 /// After the range has its end: what the flush costs falls between two stages, where the device is idle.
-void close_gate() {
-  if (the_gate.close()) flush_gpu_trace();
+void close_capture_range() {
+  if (the_capture_range.close()) flush_gpu_trace();
 }
 
 }  // namespace
@@ -79,8 +79,8 @@ bool thread_ranges::make_room_on_stack() {
 
 /// A record without its start time, or nothing where the range is not to be, or cannot be, recorded.
 range_record* thread_ranges::begin_record(std::uint32_t domain_id, std::uint32_t name_id, record_style style,
-                                          bool* is_gate) {
-  if (!the_gate.lets_through(domain_id, name_id, is_gate)) return nullptr;
+                                          bool* is_capture_range) {
+  if (!the_capture_range.lets_through(domain_id, name_id, is_capture_range)) return nullptr;
   if (m_free.next == m_free.end) [[unlikely]] {
     m_free = the_recording.claim_records();
   }
@@ -93,7 +93,7 @@ range_record* thread_ranges::begin_record(std::uint32_t domain_id, std::uint32_t
   record->domain_id = domain_id;
   record->thread_id = m_thread_id;
   record->style = static_cast<std::uint8_t>(style);
-  record->is_gate = *is_gate ? 1 : 0;
+  record->is_capture_range = *is_capture_range ? 1 : 0;
   record->nesting = static_cast<std::uint16_t>(m_open_count < UINT16_MAX ? m_open_count : UINT16_MAX);
   return record;
 }
@@ -110,13 +110,13 @@ int thread_ranges::push(std::uint32_t domain_id, std::uint32_t name_id) {
     level = (m_open[i - 1].level_in_domain + 1) & max_level;
     break;
   }
-  bool is_gate = false;
-  range_record* const record = begin_record(domain_id, name_id, record_style::push_pop, &is_gate);
+  bool is_capture_range = false;
+  range_record* const record = begin_record(domain_id, name_id, record_style::push_pop, &is_capture_range);
   open_range& opened = m_open[m_open_count++];
   opened.record = record;
   opened.domain_id = domain_id;
   opened.level_in_domain = level & max_level;
-  opened.is_gate = is_gate ? 1 : 0;
+  opened.is_capture_range = is_capture_range ? 1 : 0;
   if (record != nullptr) publish_time(record->start_ns, now_ns());
   return static_cast<int>(level);
 }
@@ -135,15 +135,16 @@ int thread_ranges::pop(std::uint32_t domain_id) {
   std::memmove(m_open + i - 1, m_open + i, (m_open_count - i) * sizeof(open_range));
   --m_open_count;
   if (closed.record != nullptr) publish_time(closed.record->end_ns, end_ns);
-  if (closed.is_gate != 0) close_gate();
+  if (closed.is_capture_range != 0) close_capture_range();
   return static_cast<int>(closed.level_in_domain);
 }
 
 std::uint64_t thread_ranges::start(std::uint32_t domain_id, std::uint32_t name_id) {
-  bool is_gate = false;
-  range_record* const record = begin_record(domain_id, name_id, record_style::start_end, &is_gate);
+  bool is_capture_range = false;
+  range_record* const record = begin_record(domain_id, name_id, record_style::start_end, &is_capture_range);
   if (record == nullptr) {
-    if (is_gate) the_gate.close();  // without a record there is no id by which the program could end it
+    if (is_capture_range)
+      the_capture_range.close();  // without a record there is no id by which the program could end it
     return 0;
   }
   publish_time(record->start_ns, now_ns());
@@ -157,7 +158,7 @@ void thread_ranges::end(std::uint64_t range_id) {
   std::uint64_t still_open = 0;
   const bool is_first_end = __atomic_compare_exchange_n(&record->end_ns, &still_open, end_ns, false,
                                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-  if (is_first_end && record->is_gate != 0) close_gate();
+  if (is_first_end && record->is_capture_range != 0) close_capture_range();
 }
 
 }  // namespace profgate::collector

@@ -26,16 +26,16 @@ class thread_ranges {
 
  private:
   struct open_range {
-    range_record* record;  ///< nothing: outside of the gate, or no room
+    range_record* record;  ///< nothing: outside of a capture range, or no room
     std::uint32_t domain_id;
     std::uint32_t level_in_domain : 31;
-    std::uint32_t is_gate : 1;
+    std::uint32_t is_capture_range : 1;
   };
 
   static void release(void* self);
   bool make_room_on_stack();
   range_record* begin_record(std::uint32_t domain_id, std::uint32_t name_id, record_style style,
-                             bool* is_gate);
+                             bool* is_capture_range);
 
   record_span m_free;
   open_range* m_open;

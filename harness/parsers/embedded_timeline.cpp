@@ -16,12 +16,12 @@
 namespace profgate::parsers {
 namespace {
 
-/// The times in which a gate was open; everything, where there was none.
-class gate_times {
+/// The times in which a capture range was open; everything, where there was none.
+class capture_times {
  public:
-  explicit gate_times(const embedded_file& file) : m_is_gated(file.header.gated != 0) {
+  explicit capture_times(const embedded_file& file) : m_is_gated(file.header.gated != 0) {
     for (const collector::range_record& range : file.ranges) {
-      if (range.is_gate == 0) continue;
+      if (range.is_capture_range == 0) continue;
       constexpr auto never = std::numeric_limits<std::uint64_t>::max();
       m_windows.emplace_back(range.start_ns, range.end_ns == 0 ? never : range.end_ns);
     }
@@ -48,7 +48,7 @@ class gate_times {
 class activity_adder {
  public:
   activity_adder(const embedded_file& file, core::timeline& timeline)
-      : m_file(file), m_timeline(timeline), m_gate(file) {}
+      : m_file(file), m_timeline(timeline), m_capture_times(file) {}
 
   void add() {
     add_calls();
@@ -88,7 +88,7 @@ class activity_adder {
     const collector::call_record* outer = nullptr;
     for (const collector::call_record& call : calls) {
       check_times(call, "call");
-      if (!m_gate.contain(call.start_ns)) continue;
+      if (!m_capture_times.contain(call.start_ns)) continue;
       const bool is_nested =
           outer != nullptr && outer->thread_id == call.thread_id && call.end_ns <= outer->end_ns;
       if (!is_nested) {
@@ -103,7 +103,7 @@ class activity_adder {
     }
   }
 
-  /// What kernels and copies have in common. False: not launched inside of the gate.
+  /// What kernels and copies have in common. False: not launched inside of a capture range.
   template <typename record, typename execution>
   bool fill(const record& from, std::string_view what, execution& to) const {
     check_times(from, what);
@@ -111,7 +111,7 @@ class activity_adder {
       m_file.fail(fmt::format("corrupt: a {} ran on the device {}", what, from.device));
     }
     const auto found = m_launches.find(from.correlation);
-    if (found == m_launches.end() && !m_gate.contain(from.start_ns)) return false;
+    if (found == m_launches.end() && !m_capture_times.contain(from.start_ns)) return false;
     to.device = static_cast<int>(from.device);
     to.stream = from.stream;
     to.process_id = static_cast<std::uint32_t>(m_file.header.process_id);
@@ -182,16 +182,16 @@ class activity_adder {
 
   const embedded_file& m_file;
   core::timeline& m_timeline;
-  gate_times m_gate;
+  capture_times m_capture_times;
   /// By correlation: the thread, and the time of the outermost call.
   std::unordered_map<std::uint32_t, launch> m_launches;
   std::unordered_map<std::uint32_t, kernel_name> m_names;
 };
 
 /// Adds the GPU's kernels and copies and the host's calls, each in the order of its start. Of a gated
-/// recording only what was launched inside of the gate; a kernel whose call is not in the recording counts
-/// by its own start and has the thread 0. Of two calls, one inside the other (the runtime calls the driver),
-/// only the outer stays, as in nsys.
+/// recording only what was launched inside of a capture range; a kernel whose call is not in the recording
+/// counts by its own start and has the thread 0. Of two calls, one inside the other (the runtime calls the
+/// driver), only the outer stays, as in nsys.
 void add_activity(const embedded_file& file, core::timeline& timeline) {
   activity_adder(file, timeline).add();
 }
@@ -241,12 +241,13 @@ std::optional<std::string> kernels_absent_reason(const collector::file_header& h
   return fmt::format("the embedded collector could not record GPU activity: {}", note_of(header));
 }
 
-/// A gated recording is flushed when its gate closes, any other only when the process ends by exit().
+/// A gated recording is flushed when its capture range closes, any other only when the process ends by
+/// exit().
 bool is_whole(const embedded_file& file) {
   if (file.header.gpu != static_cast<std::uint32_t>(collector::gpu_state::recording)) return true;
   if (file.header.gated == 0) return file.header.gpu_flushed_ns != 0;
   return std::all_of(file.ranges.begin(), file.ranges.end(), [&](const collector::range_record& range) {
-    return range.is_gate == 0 || (range.end_ns != 0 && range.end_ns <= file.header.gpu_flushed_ns);
+    return range.is_capture_range == 0 || (range.end_ns != 0 && range.end_ns <= file.header.gpu_flushed_ns);
   });
 }
 

@@ -35,8 +35,8 @@ domain_table read_domains(const core::sqlite_database& database, nsys_strings& s
 }
 
 /// nsys gives a range that was open when the program died the end of the recording. One range may well end
-/// right there (a gate closes the recording), but two of one stack cannot be popped in the same nanosecond:
-/// both are open then.
+/// right there (a capture range closes the recording), but two of one stack cannot be popped in the same
+/// nanosecond: both are open then.
 void reopen_ranges_closed_by_nsys(std::vector<core::range_record>& ranges) {
   std::int64_t recording_end_ns = 0;
   for (const core::range_record& range : ranges) {

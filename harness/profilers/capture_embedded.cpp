@@ -49,8 +49,8 @@ embedded_run run_under_collector(const capture_request& request, const std::stri
   } else {
     command.set_environment["CUDA_INJECTION64_PATH"] = fs::absolute(request.collector_library).string();
   }
-  if (collect == collected::inside_gate) {
-    command.set_environment["PROFGATE_COLLECTOR_GATE"] = gate_list(request.ranges);
+  if (collect == collected::inside_capture_ranges) {
+    command.set_environment["PROFGATE_COLLECTOR_GATE"] = capture_range_list(request.ranges);
   } else {
     command.unset_environment.emplace_back("PROFGATE_COLLECTOR_GATE");
   }
@@ -60,11 +60,11 @@ embedded_run run_under_collector(const capture_request& request, const std::stri
   return result;
 }
 
-std::string gate_list(const std::vector<range_name>& ranges) {
-  std::vector<std::string> gates;
-  gates.reserve(ranges.size());
-  for (const range_name& range : ranges) gates.push_back(range.as_gate());
-  return fmt::format("{}", fmt::join(gates, ","));
+std::string capture_range_list(const std::vector<range_name>& ranges) {
+  std::vector<std::string> names;
+  names.reserve(ranges.size());
+  for (const range_name& range : ranges) names.push_back(range.as_capture_range());
+  return fmt::format("{}", fmt::join(names, ","));
 }
 
 core::timeline observe_ranges(const capture_request& request, const command_runner& run) {
@@ -112,7 +112,7 @@ capture_result capture_embedded(const capture_request& request, const command_ru
   std::error_code ignored;
   fs::remove(single, ignored);
   embedded_run recorded = run_under_collector(
-      request, "embedded", request.is_gated ? collected::inside_gate : collected::everything, run);
+      request, "embedded", request.is_gated ? collected::inside_capture_ranges : collected::everything, run);
   if (recorded.files.size() == 1) {
     fs::rename(recorded.files.front(), single);
     recorded.files = {single};
@@ -135,7 +135,7 @@ capture_result capture_embedded(const capture_request& request, const command_ru
   capture_result result;
   result.tool = timeline.tool;
   result.version = timeline.tool_version;
-  if (request.is_gated) result.gate = gate_list(request.ranges);
+  if (request.is_gated) result.capture_ranges = capture_range_list(request.ranges);
   result.files = recorded.files;
   result.timeline_files = recorded.files;
   result.commands = {request.workload};

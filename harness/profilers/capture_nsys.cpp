@@ -29,18 +29,19 @@ class nsys_session {
         m_result(result),
         m_base(request.output_folder / stem) {}
 
-  void record(const std::optional<range_name>& gate, const std::vector<range_name>& required) {
-    std::optional<core::timeline> timeline = attempt(gate);
-    if (!timeline && gate && !m_request.collector_library.empty()) {
+  void record(const std::optional<range_name>& capture_range, const std::vector<range_name>& required) {
+    std::optional<core::timeline> timeline = attempt(capture_range);
+    if (!timeline && capture_range && !m_request.collector_library.empty()) {
       const core::timeline observed = observe_ranges(m_request, m_run);
-      if (find_range(observed, *gate) == range_state::absent) fail_absent_range(*gate, observed);
-      // A gate that opens with the program's first NVTX call opens before nsys has got ready, now and then,
-      // and was seen to do so twice in a row.
-      m_result.notes.push_back(
-          fmt::format("nsys missed the range '{}' at first, so the workload ran again", gate->as_gate()));
-      for (int left = most_attempts - 1; left > 0 && !timeline; --left) timeline = attempt(gate);
+      if (find_range(observed, *capture_range) == range_state::absent)
+        fail_absent_range(*capture_range, observed);
+      // A capture range that opens with the program's first NVTX call opens before nsys has got ready, now
+      // and then, and was seen to do so twice in a row.
+      m_result.notes.push_back(fmt::format("nsys missed the range '{}' at first, so the workload ran again",
+                                           capture_range->as_capture_range()));
+      for (int left = most_attempts - 1; left > 0 && !timeline; --left) timeline = attempt(capture_range);
     }
-    if (!timeline) fail_without_report(gate);
+    if (!timeline) fail_without_report(capture_range);
     require_ranges(*timeline, required);
     if (timeline->dropped_records > 0) {
       m_result.notes.push_back(fmt::format("nsys dropped {} records", timeline->dropped_records));
@@ -50,9 +51,9 @@ class nsys_session {
 
  private:
   /// Nothing: the workload ran to a good end, and nsys recorded nothing.
-  std::optional<core::timeline> attempt(const std::optional<range_name>& gate) {
+  std::optional<core::timeline> attempt(const std::optional<range_name>& capture_range) {
     remove_stale_files();
-    const tool_run profiled = run_profile(gate);
+    const tool_run profiled = run_profile(capture_range);
     // What there is gets converted even if the workload failed: its last moments are in it.
     std::optional<core::timeline> timeline;
     try {
@@ -74,9 +75,9 @@ class nsys_session {
     }
   }
 
-  tool_run run_profile(const std::optional<range_name>& gate) {
+  tool_run run_profile(const std::optional<range_name>& capture_range) {
     tool_command command;
-    command.argv = nsys_profile_command(m_nsys, m_request.nsys, gate, m_base, m_request.workload);
+    command.argv = nsys_profile_command(m_nsys, m_request.nsys, capture_range, m_base, m_request.workload);
     command.set_environment = m_request.set_environment;
     command.unset_environment = m_request.unset_environment;
     for (const char* injection : {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"}) {
@@ -192,19 +193,19 @@ class nsys_session {
     }
   }
 
-  [[noreturn]] void fail_without_report(const std::optional<range_name>& gate) const {
-    if (!gate) {
+  [[noreturn]] void fail_without_report(const std::optional<range_name>& capture_range) const {
+    if (!capture_range) {
       throw core::step_failure("nsys made no report",
                                fmt::format("its output is in {}", m_request.log_file.string()));
     }
     if (m_request.collector_library.empty()) {
-      throw core::step_failure(
-          fmt::format("nsys made no report: the workload never opened the range '{}'", gate->as_gate()),
-          "compare the range's name and domain with what the program opens");
+      throw core::step_failure(fmt::format("nsys made no report: the workload never opened the range '{}'",
+                                           capture_range->as_capture_range()),
+                               "compare the range's name and domain with what the program opens");
     }
     throw core::step_failure(
         fmt::format("nsys made no report in {} attempts, although the workload opened the range '{}'",
-                    most_attempts, gate->as_gate()),
+                    most_attempts, capture_range->as_capture_range()),
         "record without a gate (profiling/nsys=ungated) or with timeline=embedded; a program that opens the "
         "range as its first NVTX call may be too early for nsys");
   }
@@ -236,7 +237,7 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
     nsys_session(request, nsys, run, result, "run").record(std::nullopt, request.ranges);
     return result;
   }
-  result.gate = gate_list(request.ranges);
+  result.capture_ranges = capture_range_list(request.ranges);
   std::string stem = "run";
   for (const range_name& range : request.ranges) {
     nsys_session(request, nsys, run, result, stem).record(range, {range});

@@ -16,8 +16,8 @@ struct embedded_run {
 
 enum class collected {
   everything,
-  inside_gate,  ///< what happens inside of the request's ranges
-  ranges_only,  ///< of the whole run, and nothing of the GPU
+  inside_capture_ranges,  ///< what happens inside of the request's ranges
+  ranges_only,            ///< of the whole run, and nothing of the GPU
 };
 
 embedded_run run_under_collector(const capture_request& request, const std::string& stem, collected collect,
@@ -28,6 +28,6 @@ embedded_run run_under_collector(const capture_request& request, const std::stri
 core::timeline observe_ranges(const capture_request& request, const command_runner& run);
 
 /// "decode_all@LLM,prefill@LLM"
-std::string gate_list(const std::vector<range_name>& ranges);
+std::string capture_range_list(const std::vector<range_name>& ranges);
 
 }  // namespace profgate::profilers

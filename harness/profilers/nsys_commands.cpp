@@ -9,7 +9,7 @@
 namespace profgate::profilers {
 
 std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, const nsys_options& options,
-                                              const std::optional<range_name>& gate,
+                                              const std::optional<range_name>& capture_range,
                                               const std::filesystem::path& output_base,
                                               const std::vector<std::string>& workload) {
   std::vector<std::string> argv = {nsys.executable.string(), "profile", "--trace=" + options.trace,
@@ -19,11 +19,11 @@ std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, con
   if (traces_cuda && nsys.knows_cuda_graph_trace) {
     argv.push_back("--cuda-graph-trace=" + options.cuda_graph_trace);
   }
-  if (gate) {
-    argv.insert(argv.end(),
-                {"--capture-range=nvtx", "--nvtx-capture=" + gate->as_gate(), "--capture-range-end=stop",
-                 // Without it a gate whose string the program did not register never opens.
-                 "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"});
+  if (capture_range) {
+    argv.insert(argv.end(), {"--capture-range=nvtx", "--nvtx-capture=" + capture_range->as_capture_range(),
+                             "--capture-range-end=stop",
+                             // Without it a range whose string the program did not register never opens.
+                             "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"});
   }
   argv.insert(argv.end(), {"--force-overwrite=true", "--output=" + output_base.string()});
   argv.insert(argv.end(), workload.begin(), workload.end());

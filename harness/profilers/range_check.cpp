@@ -57,7 +57,7 @@ void fail_absent_range(const range_name& wanted, const core::timeline& timeline)
       throw core::step_failure(
           fmt::format("{}; it opened it in {}", what, in_words(range.domain)),
           fmt::format("ask for '{}', or open the range in {}",
-                      range_name{std::string(range.name), std::string(range.domain)}.as_gate(),
+                      range_name{std::string(range.name), std::string(range.domain)}.as_capture_range(),
                       in_words(wanted.domain)));
     }
     if (range.domain == wanted.domain) names.emplace(range.name);
@@ -66,7 +66,7 @@ void fail_absent_range(const range_name& wanted, const core::timeline& timeline)
   if (const auto meant = core::nearest(wanted.range, in_domain)) {
     throw core::step_failure(fmt::format("{}; it opened '{}'", what, *meant),
                              fmt::format("ask for '{}', or rename the range in the program",
-                                         range_name{*meant, wanted.domain}.as_gate()));
+                                         range_name{*meant, wanted.domain}.as_capture_range()));
   }
   const std::size_t shown = std::min<std::size_t>(in_domain.size(), 8);
   throw core::step_failure(

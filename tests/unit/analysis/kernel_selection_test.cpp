@@ -52,10 +52,10 @@ TEST(kernel_selection, of_nothing_is_nothing) {
 /// head.
 launch_order decode(int steps, int layers) {
   launch_order order;
-  order.shapes = {{"embed", {1, 1, 1}, {256, 1, 1}},
-                  {"qkv", {2, 1, 1}, {256, 1, 1}},
-                  {"gemv", {3, 1, 1}, {256, 1, 1}},
-                  {"gemv", {9, 1, 1}, {256, 1, 1}}};  // the head: gemv with another grid
+  order.configurations = {{"embed", {1, 1, 1}, {256, 1, 1}},
+                          {"qkv", {2, 1, 1}, {256, 1, 1}},
+                          {"gemv", {3, 1, 1}, {256, 1, 1}},
+                          {"gemv", {9, 1, 1}, {256, 1, 1}}};  // the head: gemv with another grid
   for (int step = 0; step < steps; ++step) {
     order.launches.push_back(0);
     for (int layer = 0; layer < layers; ++layer) order.launches.insert(order.launches.end(), {1, 2, 2});
@@ -116,7 +116,7 @@ TEST(launch_windows, leave_the_first_launch_out_unless_it_is_the_only_one) {
   plan_limits limits;
   limits.launches_per_kernel = 5;
   launch_order order;
-  order.shapes = {{"a", {1, 1, 1}, {256, 1, 1}}, {"b", {1, 1, 1}, {256, 1, 1}}};
+  order.configurations = {{"a", {1, 1, 1}, {256, 1, 1}}, {"b", {1, 1, 1}, {256, 1, 1}}};
   order.launches = {0, 0, 0};
   std::vector<launch_window> windows =
       plan_windows(select_kernels("s", {candidate_group("a", 9)}, 1), order, limits);
@@ -169,7 +169,7 @@ TEST(launch_windows, of_launches_that_do_not_match_are_none) {
 
 std::vector<std::string> names_of(const launch_order& order) {
   std::vector<std::string> names;
-  for (const std::uint32_t launch : order.launches) names.push_back(order.shapes[launch].kernel_name);
+  for (const std::uint32_t launch : order.launches) names.push_back(order.configurations[launch].kernel_name);
   return names;
 }
 
@@ -217,8 +217,8 @@ TEST(order_of_launches, prefers_the_capture_gated_on_the_stage) {
   const core::timeline gated = timeline_builder().range("prefill", 0, 9).kernel("b", 1, 2, 3).build();
   const launch_order order =
       order_of_launches({{"x", std::nullopt, whole}, {"y", "prefill", gated}}, "prefill", "LLM");
-  ASSERT_THAT(order.shapes, SizeIs(1));
-  EXPECT_EQ(order.shapes[0].kernel_name, "b");
+  ASSERT_THAT(order.configurations, SizeIs(1));
+  EXPECT_EQ(order.configurations[0].kernel_name, "b");
 }
 
 TEST(selection_json, says_what_was_chosen_and_why_not) {

@@ -163,9 +163,10 @@ TEST(counter_plan, skips_only_launches_that_the_filter_by_name_lets_through) {
   for (const core::kernel_group& group : selection.groups) EXPECT_THAT(names, Contains(group.kernel_name));
 
   const analysis::launch_order order = analysis::order_of_launches(facts.captures, "decode_all", "LLM");
-  std::vector<analysis::launch_shape> let_through;
+  std::vector<analysis::launch_configuration> let_through;
   for (const std::uint32_t launch : order.launches) {
-    if (order.shapes[launch].kernel_name == names.front()) let_through.push_back(order.shapes[launch]);
+    if (order.configurations[launch].kernel_name == names.front())
+      let_through.push_back(order.configurations[launch]);
   }
   const core::kernel_group& largest = selection.groups.front();
   for (const profilers::counter_session& session : plan.sessions) {
@@ -176,7 +177,7 @@ TEST(counter_plan, skips_only_launches_that_the_filter_by_name_lets_through) {
     const bool is_counted =
         std::any_of(let_through.begin() + static_cast<std::ptrdiff_t>(start),
                     let_through.begin() + static_cast<std::ptrdiff_t>(end),
-                    [&](const analysis::launch_shape& shape) { return shape.grid == largest.grid; });
+                    [&](const analysis::launch_configuration& shape) { return shape.grid == largest.grid; });
     EXPECT_TRUE(is_counted) << "skip " << start << " of " << let_through.size();
   }
 }

@@ -24,7 +24,7 @@ TEST_F(capture_embedded, records_all_gates_in_one_run) {
   std::ofstream(m_folder / "embedded.timeline") << "stale";
   const profilers::capture_result result = capture();
   EXPECT_EQ(result.tool, "embedded");
-  EXPECT_EQ(result.gate, "decode_all@LLM,prefill@LLM");
+  EXPECT_EQ(result.capture_ranges, "decode_all@LLM,prefill@LLM");
   EXPECT_THAT(result.files, ElementsAre(m_folder / "embedded.timeline"));
   EXPECT_THAT(recorded_names(result), ElementsAre("prefill", "decode_all", "op"));
   EXPECT_TRUE(result.notes.empty());
@@ -34,7 +34,7 @@ TEST_F(capture_embedded, ungated_records_everything) {
   set_script({"push:LLM:before", "pop:LLM", "push:LLM:decode_all", "pop:LLM"});
   m_request.is_gated = false;
   const profilers::capture_result result = capture();
-  EXPECT_EQ(result.gate, "");
+  EXPECT_EQ(result.capture_ranges, "");
   EXPECT_THAT(recorded_names(result), ElementsAre("before", "decode_all"));
 }
 

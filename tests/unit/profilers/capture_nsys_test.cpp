@@ -120,7 +120,7 @@ TEST_F(capture_with_real_nsys, gates_once_for_each_stage_and_replaces_old_files)
               "many:LLM:decode_step:3", "pop:LLM"});
   m_request.ranges.push_back({"prefill", "LLM"});
   const profilers::capture_result result = capture();
-  EXPECT_EQ(result.gate, "decode_all@LLM,prefill@LLM");
+  EXPECT_EQ(result.capture_ranges, "decode_all@LLM,prefill@LLM");
   EXPECT_EQ(result.version, m_nsys.version);
   EXPECT_THAT(result.timeline_files, ElementsAre(m_folder / "run.sqlite", m_folder / "run.prefill.sqlite"));
   EXPECT_THAT(recorded_names(result),

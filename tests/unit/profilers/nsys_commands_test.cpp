@@ -85,8 +85,8 @@ TEST(name_of_report, knows_the_names_of_both_generations) {
 }
 
 TEST(range_name, is_written_as_nsys_wants_it) {
-  EXPECT_EQ((range_name{"decode_all", "LLM"}.as_gate()), "decode_all@LLM");
-  EXPECT_EQ((range_name{"decode_all", ""}.as_gate()), "decode_all");
+  EXPECT_EQ((range_name{"decode_all", "LLM"}.as_capture_range()), "decode_all@LLM");
+  EXPECT_EQ((range_name{"decode_all", ""}.as_capture_range()), "decode_all");
 }
 
 }  // namespace

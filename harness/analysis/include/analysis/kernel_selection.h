@@ -36,20 +36,20 @@ kernel_selection select_kernels(const std::string& stage, const std::vector<core
                                 std::size_t top_n);
 
 /// What a launch looks like to ncu, which knows no operator while it filters.
-struct launch_shape {
+struct launch_configuration {
   std::string kernel_name;
   std::array<std::uint32_t, 3> grid{};
   std::array<std::uint32_t, 3> block{};
 
-  bool operator<(const launch_shape& other) const {
+  bool operator<(const launch_configuration& other) const {
     return std::tie(kernel_name, grid, block) < std::tie(other.kernel_name, other.grid, other.block);
   }
 };
 
 /// Launches of a stage in the order in which the host made them, which is that of ncu.
 struct launch_order {
-  std::vector<launch_shape> shapes;     ///< each once
-  std::vector<std::uint32_t> launches;  ///< indices into `shapes`
+  std::vector<launch_configuration> configurations;  ///< each once
+  std::vector<std::uint32_t> launches;               ///< indices into `configurations`
   /// Of each kernel its names as the linker knows them: ncu filters by these, since it simplifies the others.
   std::map<std::string, std::vector<std::string>> mangled_names;
 };

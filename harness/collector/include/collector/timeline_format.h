@@ -34,7 +34,7 @@ struct file_header {
   std::uint64_t process_id;
   std::uint64_t chunk_count;      ///< chunks handed out so far; the file may be longer
   std::uint64_t dropped_records;  ///< ranges that found no room
-  std::uint64_t gated;            ///< 1: only what happened inside a gate range was recorded
+  std::uint64_t gated;            ///< 1: only what happened inside a capture range was recorded
   std::uint64_t
       dropped_activities;        ///< of the GPU: CUPTI's count, those that found no room, those without times
   std::uint64_t gpu_flushed_ns;  ///< all activity that had ended by then is in the file; 0: never flushed
@@ -67,9 +67,9 @@ struct range_record {
   std::uint32_t name_id;
   std::uint32_t domain_id;  ///< the id of the domain's name; 0: the default domain
   std::uint32_t thread_id;
-  std::uint8_t style;     ///< a record_style
-  std::uint8_t is_gate;   ///< 1: this range opened a gate
-  std::uint16_t nesting;  ///< push/pop ranges open around it on its thread, at most 65535
+  std::uint8_t style;             ///< a record_style
+  std::uint8_t is_capture_range;  ///< 1: everything was recorded while it was open
+  std::uint16_t nesting;          ///< push/pop ranges open around it on its thread, at most 65535
 };
 
 struct kernel_record {

@@ -40,7 +40,7 @@ struct capture_request {
 struct capture_result {
   std::string tool;  ///< "nsys" or "embedded"
   std::string version;
-  std::string gate;                                   ///< "decode_all@LLM,prefill@LLM"; empty: everything
+  std::string capture_ranges;                         ///< "decode_all@LLM,prefill@LLM"; empty: everything
   std::vector<std::filesystem::path> files;           ///< all that is to be kept
   std::vector<std::filesystem::path> timeline_files;  ///< of these, what parsers::read_timelines takes
   std::vector<std::vector<std::string>> commands;     ///< every argument list that ran

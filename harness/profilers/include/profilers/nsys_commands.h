@@ -16,7 +16,7 @@ struct range_name {
   std::string domain;
 
   /// "decode_all@LLM", the way nsys and the embedded collector want it.
-  std::string as_gate() const { return domain.empty() ? range : range + "@" + domain; }
+  std::string as_capture_range() const { return domain.empty() ? range : range + "@" + domain; }
 };
 
 struct nsys_options {
@@ -26,10 +26,10 @@ struct nsys_options {
   std::string cuda_graph_trace = "node";  ///< "graph" shows a replayed graph as one opaque block
 };
 
-/// `nsys profile`. With a gate it records from the gate range's opening to its end and lets the program run
+/// `nsys profile`. With a capture range it records from its opening to its end and lets the program run
 /// on (--capture-range-end=stop; the default would kill it).
 std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, const nsys_options& options,
-                                              const std::optional<range_name>& gate,
+                                              const std::optional<range_name>& capture_range,
                                               const std::filesystem::path& output_base,
                                               const std::vector<std::string>& workload);
 

@@ -1,4 +1,4 @@
-#include "gate.h"
+#include "capture_range.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,9 +10,9 @@
 
 namespace profgate::collector {
 
-constinit gate the_gate;
+constinit capture_range the_capture_range;
 
-void gate::read_environment() {
+void capture_range::read_environment() {
   const char* rest = std::getenv("PROFGATE_COLLECTOR_GATE");
   if (rest == nullptr || m_count > 0) return;
   while (*rest != '\0') {
@@ -42,7 +42,7 @@ void gate::read_environment() {
   if (m_count > 0) the_recording.mark_gated();
 }
 
-bool gate::is_named(std::uint32_t domain_id, std::uint32_t name_id) const {
+bool capture_range::is_named(std::uint32_t domain_id, std::uint32_t name_id) const {
   for (std::size_t i = 0; i < m_count; ++i) {
     const named_range& named = m_ranges[i];
     if (named.name_id == name_id && (named.any_domain || named.domain_id == domain_id)) return true;
@@ -50,7 +50,7 @@ bool gate::is_named(std::uint32_t domain_id, std::uint32_t name_id) const {
   return false;
 }
 
-bool gate::make_room_for_window() {
+bool capture_range::make_room_for_window() {
   if (m_window_count < m_window_capacity) return true;
   const std::size_t capacity = m_window_capacity == 0 ? 64 : m_window_capacity * 2;
   if (capacity > max_windows) return false;
@@ -61,7 +61,7 @@ bool gate::make_room_for_window() {
   return true;
 }
 
-void gate::open() {
+void capture_range::open() {
   const lock_guard lock(m_lock);
   if (__atomic_fetch_add(&m_open, 1, __ATOMIC_RELAXED) > 0) return;
   if (make_room_for_window()) {
@@ -72,14 +72,14 @@ void gate::open() {
   }
 }
 
-bool gate::close() {
+bool capture_range::close() {
   const lock_guard lock(m_lock);
   if (__atomic_sub_fetch(&m_open, 1, __ATOMIC_RELAXED) > 0) return false;
   if (m_window_count > 0) m_windows[m_window_count - 1].close_ns = now_ns();
   return true;
 }
 
-bool gate::was_open(std::uint64_t time_ns, std::uint64_t slack_ns) {
+bool capture_range::was_open(std::uint64_t time_ns, std::uint64_t slack_ns) {
   if (m_count == 0) return true;
   const lock_guard lock(m_lock);
   std::size_t first_later = 0;

@@ -8,29 +8,30 @@
 namespace profgate::collector {
 
 /// Recording only inside of chosen ranges, as nsys's capture range does: while one of them is open on any
-/// thread, every thread is recorded. Without gates everything is.
-class gate {
+/// thread, every thread is recorded. Without any named everything is.
+class capture_range {
  public:
   /// Reads PROFGATE_COLLECTOR_GATE: a comma list of `range@domain`; `range` alone is in the default domain,
   /// `range@*` in any.
   void read_environment();
 
-  /// True if a range that opens now is recorded. *is_gate: it has opened the gate and must close it.
-  bool lets_through(std::uint32_t domain_id, std::uint32_t name_id, bool* is_gate) {
+  /// True if a range that opens now is recorded. *is_capture_range: it is one of them, and
+  /// whoever closes it must say so.
+  bool lets_through(std::uint32_t domain_id, std::uint32_t name_id, bool* is_capture_range) {
     if (m_count == 0) [[likely]] {
       return true;
     }
-    *is_gate = is_named(domain_id, name_id);
-    if (*is_gate) {
+    *is_capture_range = is_named(domain_id, name_id);
+    if (*is_capture_range) {
       open();
       return true;
     }
     return __atomic_load_n(&m_open, __ATOMIC_RELAXED) > 0;
   }
-  /// True when no gate is open any more.
+  /// True when none is open any more.
   bool close();
 
-  /// Whether a gate was open at that time, or had closed no longer than `slack_ns` before it.
+  /// Whether one was open at that time, or had closed no longer than `slack_ns` before it.
   bool was_open(std::uint64_t time_ns, std::uint64_t slack_ns);
 
   void before_fork() { pthread_mutex_lock(&m_lock); }
@@ -62,6 +63,6 @@ class gate {
   std::size_t m_window_capacity = 0;
 };
 
-extern constinit gate the_gate;
+extern constinit capture_range the_capture_range;
 
 }  // namespace profgate::collector
