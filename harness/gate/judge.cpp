@@ -28,8 +28,10 @@ std::vector<std::string> judged_stages(const run_set& baseline, const run_set& c
 }
 
 bool has_samples(const run_set& runs, const std::string& stage) {
-  const std::vector<std::string> stages = stages_of(runs);
-  return std::find(stages.begin(), stages.end(), stage) != stages.end();
+  return std::any_of(runs.processes.begin(), runs.processes.end(), [&](const process_record& process) {
+    const auto samples = process.samples_ns.find(stage);
+    return samples != process.samples_ns.end() && !samples->second.empty();
+  });
 }
 
 exact_comparison compare_structures(const run_set& baseline, const run_set& candidate,
