@@ -63,93 +63,119 @@ class csv_report {
   csv_table m_table;
 };
 
-/// "Domain:range"; the default domain is ":range" (2025.3) or "range" (2022.4).
-std::pair<std::string, std::string> split_range(const std::string& cell) {
-  const std::size_t colon = cell.find(':');
-  if (colon == std::string::npos) return {"", cell};
-  return {cell.substr(0, colon), cell.substr(colon + 1)};
+/// One row of a report.
+class csv_row {
+ public:
+  csv_row(const csv_report& report, std::size_t row) : m_report(report), m_row(row) {}
+
+  bool has(const char* column) const { return m_report.has_column(column); }
+  const std::string& text(const char* column) const { return m_report.text(column, m_row); }
+  std::int64_t integer(const char* column) const { return m_report.integer(column, m_row); }
+  double real(const char* column) const { return m_report.real(column, m_row); }
+
+  /// Domain and name of a range, "Domain:range"; the default domain is ":range" (2025.3) or "range" (2022.4).
+  std::pair<std::string, std::string> range(const char* column) const {
+    const std::string& cell = text(column);
+    const std::size_t colon = cell.find(':');
+    if (colon == std::string::npos) return {"", cell};
+    return {cell.substr(0, colon), cell.substr(colon + 1)};
+  }
+
+ private:
+  const csv_report& m_report;
+  std::size_t m_row;
+};
+
+template <typename summary_type>
+std::vector<summary_type> read_rows(const std::filesystem::path& file,
+                                    summary_type (*summary_of)(const csv_row& row)) {
+  const csv_report report(file);
+  std::vector<summary_type> summaries;
+  for (std::size_t row = 0; row < report.row_count(); ++row) {
+    summaries.push_back(summary_of(csv_row(report, row)));
+  }
+  return summaries;
+}
+
+range_summary range_of(const csv_row& row) {
+  range_summary summary;
+  std::tie(summary.domain, summary.name) = row.range("Range");
+  summary.total_ns = row.integer("Total Time (ns)");
+  summary.instances = row.integer("Instances");
+  summary.mean_ns = row.real("Avg (ns)");
+  summary.median_ns = row.real("Med (ns)");
+  summary.min_ns = row.integer("Min (ns)");
+  summary.max_ns = row.integer("Max (ns)");
+  summary.stddev_ns = row.real("StdDev (ns)");
+  return summary;
+}
+
+projection_summary projection_of(const csv_row& row) {
+  const bool is_trace = row.has("Projected Duration (ns)");  // a row an instance
+  projection_summary summary;
+  std::tie(summary.domain, summary.name) = row.range(is_trace ? "Name" : "Range");
+  summary.style = row.text("Style");
+  summary.projected_ns = row.integer(is_trace ? "Projected Duration (ns)" : "Total Proj Time (ns)");
+  summary.range_ns = row.integer(is_trace ? "Orig Duration (ns)" : "Total Range Time (ns)");
+  summary.instances = is_trace ? 1 : row.integer("Range Instances");
+  summary.operations = row.integer(is_trace ? "NumGPUOps" : "Total GPU Ops");
+  return summary;
+}
+
+range_kernel_summary range_kernel_of(const csv_row& row) {
+  range_kernel_summary summary;
+  std::tie(summary.domain, summary.name) = row.range("NVTX Range");
+  summary.style = row.text("Style");
+  summary.process_id = row.integer("PID");
+  summary.thread_id = row.integer("TID");
+  summary.range_instances = row.integer("NVTX Inst");
+  summary.kernel_instances = row.integer("Kern Inst");
+  summary.total_ns = row.integer("Total Time (ns)");
+  summary.min_ns = row.integer("Min (ns)");
+  summary.max_ns = row.integer("Max (ns)");
+  summary.kernel_name = row.text("Kernel Name");
+  return summary;
+}
+
+core::kernel_record kernel_of(const csv_row& row) {
+  core::kernel_record kernel;
+  kernel.kernel_name = row.text("Name");
+  kernel.total_ns = row.integer("Total Time (ns)");
+  kernel.calls = row.integer("Instances");
+  kernel.mean_ns = row.real("Avg (ns)");
+  return kernel;
 }
 
 }  // namespace
 
 std::vector<range_summary> read_nvtx_pushpop_csv(const std::filesystem::path& file) {
-  const csv_report report(file);
-  std::vector<range_summary> summaries;
-  for (std::size_t row = 0; row < report.row_count(); ++row) {
-    range_summary summary;
-    std::tie(summary.domain, summary.name) = split_range(report.text("Range", row));
-    summary.total_ns = report.integer("Total Time (ns)", row);
-    summary.instances = report.integer("Instances", row);
-    summary.mean_ns = report.real("Avg (ns)", row);
-    summary.median_ns = report.real("Med (ns)", row);
-    summary.min_ns = report.integer("Min (ns)", row);
-    summary.max_ns = report.integer("Max (ns)", row);
-    summary.stddev_ns = report.real("StdDev (ns)", row);
-    summaries.push_back(std::move(summary));
-  }
-  return summaries;
+  return read_rows(file, range_of);
 }
 
 std::vector<projection_summary> read_nvtx_projection_csv(const std::filesystem::path& file) {
-  const csv_report report(file);
-  const bool is_trace = report.has_column("Projected Duration (ns)");  // a row an instance
-  std::vector<projection_summary> summaries;
-  std::map<std::pair<std::string, std::string>, std::size_t> places;
-  for (std::size_t row = 0; row < report.row_count(); ++row) {
-    projection_summary summary;
-    const std::string& cell = report.text(is_trace ? "Name" : "Range", row);
-    std::tie(summary.domain, summary.name) = split_range(cell);
-    summary.style = report.text("Style", row);
-    summary.projected_ns = report.integer(is_trace ? "Projected Duration (ns)" : "Total Proj Time (ns)", row);
-    summary.range_ns = report.integer(is_trace ? "Orig Duration (ns)" : "Total Range Time (ns)", row);
-    summary.instances = is_trace ? 1 : report.integer("Range Instances", row);
-    summary.operations = report.integer(is_trace ? "NumGPUOps" : "Total GPU Ops", row);
-    const auto [place, is_new] = places.try_emplace({cell, summary.style}, summaries.size());
+  std::vector<projection_summary> sums;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
+  for (projection_summary& row : read_rows(file, projection_of)) {
+    const auto [place, is_new] = places.try_emplace({row.domain, row.name, row.style}, sums.size());
     if (is_new) {
-      summaries.push_back(std::move(summary));
+      sums.push_back(std::move(row));
       continue;
     }
-    projection_summary& sum = summaries[place->second];
-    sum.projected_ns += summary.projected_ns;
-    sum.range_ns += summary.range_ns;
-    sum.instances += summary.instances;
-    sum.operations += summary.operations;
+    projection_summary& sum = sums[place->second];
+    sum.projected_ns += row.projected_ns;
+    sum.range_ns += row.range_ns;
+    sum.instances += row.instances;
+    sum.operations += row.operations;
   }
-  return summaries;
+  return sums;
 }
 
 std::vector<range_kernel_summary> read_nvtx_kernels_csv(const std::filesystem::path& file) {
-  const csv_report report(file);
-  std::vector<range_kernel_summary> summaries;
-  for (std::size_t row = 0; row < report.row_count(); ++row) {
-    range_kernel_summary summary;
-    std::tie(summary.domain, summary.name) = split_range(report.text("NVTX Range", row));
-    summary.style = report.text("Style", row);
-    summary.process_id = report.integer("PID", row);
-    summary.thread_id = report.integer("TID", row);
-    summary.range_instances = report.integer("NVTX Inst", row);
-    summary.kernel_instances = report.integer("Kern Inst", row);
-    summary.total_ns = report.integer("Total Time (ns)", row);
-    summary.min_ns = report.integer("Min (ns)", row);
-    summary.max_ns = report.integer("Max (ns)", row);
-    summary.kernel_name = report.text("Kernel Name", row);
-    summaries.push_back(std::move(summary));
-  }
-  return summaries;
+  return read_rows(file, range_kernel_of);
 }
 
 std::vector<core::kernel_record> read_kernel_sum_csv(const std::filesystem::path& file) {
-  const csv_report report(file);
-  std::vector<core::kernel_record> kernels;
-  for (std::size_t row = 0; row < report.row_count(); ++row) {
-    core::kernel_record kernel;
-    kernel.kernel_name = report.text("Name", row);
-    kernel.total_ns = report.integer("Total Time (ns)", row);
-    kernel.calls = report.integer("Instances", row);
-    kernel.mean_ns = report.real("Avg (ns)", row);
-    kernels.push_back(std::move(kernel));
-  }
-  return kernels;
+  return read_rows(file, kernel_of);
 }
 
 }  // namespace profgate::test
