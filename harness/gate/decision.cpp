@@ -5,11 +5,51 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "decision_parts.h"
 #include "gate/rank_statistics.h"
 
 namespace profgate::gate {
 namespace {
+
+std::optional<double> as_ratio(const std::optional<double>& log_ratio) {
+  if (!log_ratio) return std::nullopt;
+  return to_ratio(*log_ratio);
+}
+
+/// Runs first … first+count of each arm, as far as there are any.
+arm_pair block_of(const arm_pair& runs, std::size_t first, std::size_t count) {
+  const auto part = [&](const std::vector<double>& arm) {
+    const auto at = [&](std::size_t i) {
+      return arm.begin() + static_cast<std::ptrdiff_t>(std::min(i, arm.size()));
+    };
+    return std::vector<double>(at(first), at(first + count));
+  };
+  return {part(runs.baseline_ns), part(runs.candidate_ns)};
+}
+
+/// The margin as a log ratio; never less than the difference that is ignored anyway.
+double margin_log(double ratio, double ignored_difference_ns, double baseline_median_ns) {
+  return to_log(std::max(ratio, ignored_difference_ns / baseline_median_ns));
+}
+
+/// The smallest slowdown that this much noise would have let through: one at which the lower bound is above
+/// `least_log`, or the margin if that is larger. Nothing where there are too few runs for a bound.
+std::optional<double> detectable(const log_ratios& ratios, double alpha, double margin,
+                                 double least_log = 0) {
+  const std::optional<double> lower = ratios.lower_bound(alpha);
+  if (!lower) return std::nullopt;
+  return to_ratio(std::max(margin, least_log + ratios.hodges_lehmann() - *lower));
+}
+
+/// "p = 0.0123", "p < 0.0001".
+std::string p_text(double p) {
+  return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.4f}", p);
+}
+
+/// "2.3 % slower", "0.4 % faster".
+std::string slowdown_text(double log_ratio) {
+  const double percent = 100 * to_ratio(log_ratio);
+  return percent < 0 ? fmt::format("{:.2f} % faster", -percent) : fmt::format("{:.2f} % slower", percent);
+}
 
 struct margins {
   double screen_log, confirm_log, improved_log, unchanged_log;
@@ -163,9 +203,99 @@ void check(const decision_rules& rules) {
 
 }  // namespace
 
+comparison compare(const arm_pair& runs) {
+  const log_ratios ratios(runs.baseline_ns, runs.candidate_ns);
+  comparison result;
+  result.baseline_runs = runs.baseline_ns.size();
+  result.candidate_runs = runs.candidate_ns.size();
+  result.baseline_median_ns = median_of(runs.baseline_ns);
+  result.candidate_median_ns = median_of(runs.candidate_ns);
+  result.slowdown_ratio = to_ratio(ratios.hodges_lehmann());
+  result.difference_ns = result.slowdown_ratio * result.baseline_median_ns;
+  result.lower_95_ratio = as_ratio(ratios.lower_bound(0.05));
+  result.upper_95_ratio = as_ratio(ratios.upper_bound(0.05));
+  result.lower_99_ratio = as_ratio(ratios.lower_bound(0.01));
+  result.upper_99_ratio = as_ratio(ratios.upper_bound(0.01));
+  result.u_slower = ratios.u_slower();
+  result.p_slower = ratios.p_slower();
+  result.p_faster = ratios.p_faster();
+  return result;
+}
+
+std::string to_text(phase which) {
+  switch (which) {
+    case phase::screen:
+      return "screen";
+    case phase::extension:
+      return "extended screen";
+    case phase::confirm:
+      return "confirming block";
+    case phase::stored:
+      return "comparison with stored runs";
+  }
+  return "screen";
+}
+
+runs_needed needed_by_all(const std::vector<stage_step>& stages) {
+  runs_needed needed;
+  for (const stage_step& stage : stages) {
+    needed.baseline = std::max(needed.baseline, stage.more_baseline_runs);
+    needed.candidate = std::max(needed.candidate, stage.more_candidate_runs);
+  }
+  return needed;
+}
+
 stage_step decide(const arm_pair& runs, const decision_rules& rules, bool no_more_runs) {
   check(rules);
   return stage_decision(runs, rules, no_more_runs).decide();
+}
+
+stage_step decide_stored(const arm_pair& runs, const stored_rules& rules, bool no_more_runs) {
+  stage_step step;
+  step.in_phase = phase::stored;
+  if (runs.baseline_ns.size() < rules.min_runs) {
+    step.final_verdict = verdict::not_comparable;
+    step.reason = fmt::format("the stored baseline has {} runs of this stage, at least {} are needed",
+                              runs.baseline_ns.size(), rules.min_runs);
+    return step;
+  }
+  if (runs.candidate_ns.size() < rules.min_runs) {
+    if (no_more_runs) {
+      step.final_verdict = verdict::missing;
+      step.reason =
+          fmt::format("{} runs survived, at least {} are needed", runs.candidate_ns.size(), rules.min_runs);
+      return step;
+    }
+    step.more_candidate_runs = rules.min_runs - runs.candidate_ns.size();
+    step.most_runs_left = step.more_candidate_runs;
+    step.reason = fmt::format("a comparison with stored numbers takes {} runs", rules.min_runs);
+    return step;
+  }
+  const log_ratios ratios(runs.baseline_ns, runs.candidate_ns);
+  step.judged = compare(runs);
+  const double margin = margin_log(rules.ratio, rules.ignored_difference_ns, step.judged->baseline_median_ns);
+  const std::string shift = slowdown_text(ratios.hodges_lehmann());
+  const auto lower = ratios.lower_bound(rules.alpha);
+  const auto upper = ratios.upper_bound(rules.alpha);
+  const auto unchanged_upper = ratios.upper_bound(rules.unchanged_alpha);
+  if (lower && *lower > margin) {
+    step.final_verdict = verdict::regressed;
+    step.reason = fmt::format("{}, at least {}", shift, slowdown_text(*lower));
+  } else if (upper && *upper < -margin) {
+    step.final_verdict = verdict::improved;
+    step.reason = fmt::format("{}, at least {}", shift, slowdown_text(*upper));
+  } else if (unchanged_upper && *unchanged_upper < margin) {
+    step.final_verdict = verdict::unchanged;
+    step.reason = fmt::format("{} at most; stored numbers are judged with a margin of {:.1f} %",
+                              slowdown_text(*unchanged_upper), 100 * to_ratio(margin));
+  } else {
+    step.final_verdict = verdict::inconclusive;
+    step.reason = fmt::format(
+        "{}, which is neither surely above the margin of {:.1f} % for stored numbers nor below it", shift,
+        100 * to_ratio(margin));
+    step.detectable_ratio = detectable(ratios, rules.alpha, margin, margin);
+  }
+  return step;
 }
 
 }  // namespace profgate::gate

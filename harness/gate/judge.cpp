@@ -183,6 +183,12 @@ void add_notices(const run_set& candidate, const judge_rules& rules, judgement& 
     judged.notices.push_back("on a CPU there are no kernels: the operators' ranges take their place");
 }
 
+/// As it counts for the whole: what is waived is as good as unchanged.
+verdict counted(const stage_judgement& stage) {
+  if (stage.waived_by) return verdict::unchanged;
+  return stage.exact.fails() ? verdict::regressed : stage.which;
+}
+
 judgement judge(const run_set& baseline, const run_set& candidate, const comparability& conditions,
                 const judge_rules& rules, const std::vector<waiver>& waivers, const std::string& today,
                 const compared_names& names, bool is_interleaved) {
@@ -210,6 +216,24 @@ judgement judge(const run_set& baseline, const run_set& candidate, const compara
 }
 
 }  // namespace
+
+void conclude(judgement& whole, bool inconclusive_fails) {
+  if (whole.stages.empty()) {
+    whole.overall = verdict::missing;
+    whole.reason = "no stage is gated";
+  } else {
+    std::vector<verdict> verdicts;
+    for (const stage_judgement& stage : whole.stages) verdicts.push_back(counted(stage));
+    whole.overall = worst_of(verdicts, inconclusive_fails);
+    for (const stage_judgement& stage : whole.stages) {
+      if (counted(stage) != whole.overall) continue;
+      whole.reason = fmt::format("{}: {}", stage.stage, stage.reason);
+      if (stage.waived_by) whole.reason += fmt::format("; waived by {}", *stage.waived_by);
+      break;
+    }
+  }
+  whole.code = exit_code_of(whole.overall, inconclusive_fails);
+}
 
 judgement judge_stored(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
                        const std::vector<waiver>& waivers, const std::string& today,

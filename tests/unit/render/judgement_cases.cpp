@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "gate/judge.h"
 #include "nanoseconds.h"
 
 namespace profgate::render {

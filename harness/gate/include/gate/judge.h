@@ -50,4 +50,8 @@ judgement judged_without_runs(const std::string& pair, verdict which, const std:
 /// "1a2b3c4", or "uncommitted code on 1a2b3c4".
 std::string commit_text(const build_identity& identity);
 
+/// Sets overall, code and reason from the stages: waived ones do not fail, exact changes fail where the rules
+/// say so.
+void conclude(judgement& whole, bool inconclusive_fails);
+
 }  // namespace profgate::gate

@@ -51,8 +51,4 @@ struct judgement {
   std::string look_deeper{};        ///< a command
 };
 
-/// Sets overall, code and reason from the stages: waived ones do not fail, exact changes fail where the rules
-/// say so.
-void conclude(judgement& whole, bool inconclusive_fails);
-
 }  // namespace profgate::gate
