@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "artifacts/clean.h"
 #include "artifacts/gpu_facts.h"
+#include "artifacts/retention.h"
 #include "baselines/baseline_store.h"
 #include "commands.h"
 #include "core/units.h"

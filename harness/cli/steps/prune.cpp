@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "artifacts/clean.h"
 #include "artifacts/files.h"
 #include "artifacts/retention.h"
 #include "artifacts/run_list.h"

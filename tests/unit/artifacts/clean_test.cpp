@@ -1,8 +1,7 @@
-#include "artifacts/clean.h"
-
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "artifacts/retention.h"
 #include "artifacts/run_list.h"
 #include "artifacts/run_store.h"
 #include "artifacts/status.h"
