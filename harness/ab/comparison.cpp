@@ -9,8 +9,8 @@
 #include "artifacts/sha256.h"
 #include "artifacts/utc_time.h"
 #include "core/error.h"
+#include "core/records.h"
 #include "drive.h"
-#include "gpu_watch.h"
 #include "identity.h"
 #include "run_folder.h"
 #include "traced_runs.h"
@@ -18,18 +18,6 @@
 
 namespace profgate::ab {
 namespace {
-
-/// The GPU that is measured; nothing for a CPU pair.
-std::optional<artifacts::gpu_device> measured_gpu(const arm_build& build) {
-  if (build.config.text("workload.device") != "cuda") return std::nullopt;
-  std::optional<artifacts::gpu_device> gpu = look_at_gpu();
-  if (!gpu) {
-    throw core::not_possible(
-        "no GPU to compare the builds on",
-        "run it on a machine with an NVIDIA GPU; `profgate doctor` tells what is missing");
-  }
-  return gpu;
-}
 
 void require_known_stages(const comparison_settings& settings, const config::resolved& config) {
   const std::vector<std::string> known = config.list("workload.stages");
@@ -62,25 +50,6 @@ plan_record plan_of(const surroundings& where, const arm_build& baseline, const 
           .substr(0, 12);
   return plan;
 }
-
-void add_driver(const std::optional<artifacts::gpu_device>& gpu, gate::build_identity& identity) {
-  if (!gpu) return;
-  const artifacts::gpu_facts facts = artifacts::gather_gpu_facts();
-  if (facts.driver_version) identity.versions["driver"] = *facts.driver_version;
-  if (facts.cuda_driver_version) identity.versions["cuda_driver"] = *facts.cuda_driver_version;
-}
-
-}  // namespace
-
-gate::build_identity identity_of_build(const surroundings& where, const arm_build& build,
-                                       const std::string& device_name) {
-  const std::optional<artifacts::gpu_device> gpu = measured_gpu(build);
-  gate::build_identity identity = identity_of(where, build, gate_config(build.config), gpu, device_name);
-  add_driver(gpu, identity);
-  return identity;
-}
-
-namespace {
 
 gate::build_identity identity_of_runs(const surroundings& where, const arm_build& build,
                                       const workload_runs& runs) {

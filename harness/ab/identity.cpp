@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "ab/comparison.h"
 #include "ab/gate_config.h"
 #include "artifacts/host_facts.h"
 #include "artifacts/inputs.h"
 #include "artifacts/owner.h"
+#include "core/error.h"
+#include "gpu_watch.h"
 
 namespace profgate::ab {
 namespace fs = std::filesystem;
@@ -24,15 +27,25 @@ std::string build_fingerprint(const arm_build& build) {
                      build.is_dirty ? " with changes" : "", hash, fmt::join(build.command, " "));
 }
 
-gate::build_identity identity_of(const surroundings& where, const arm_build& build,
-                                 const config::resolved& of_gate,
-                                 const std::optional<artifacts::gpu_device>& gpu,
-                                 const std::string& device_name) {
+std::optional<artifacts::gpu_device> measured_gpu(const arm_build& build) {
+  if (build.config.text("workload.device") != "cuda") return std::nullopt;
+  std::optional<artifacts::gpu_device> gpu = look_at_gpu();
+  if (!gpu) {
+    throw core::not_possible(
+        "no GPU to compare the builds on",
+        "run it on a machine with an NVIDIA GPU; `profgate doctor` tells what is missing");
+  }
+  return gpu;
+}
+
+gate::build_identity identity_of_build(const surroundings& where, const arm_build& build,
+                                       const std::string& device_name) {
+  const std::optional<artifacts::gpu_device> gpu = measured_gpu(build);
   const artifacts::host_facts host = artifacts::gather_host_facts();
   gate::build_identity identity;
   identity.pair = where.pair;
   identity.model = where.model;
-  identity.config_sha256 = config_sha256(of_gate);
+  identity.config_sha256 = config_sha256(gate_config(build.config));
   if (gpu) {
     identity.device_name = gpu->name.value_or("a GPU without a name");
     identity.multiprocessors = gpu->multiprocessor_count.value_or(0);
@@ -45,6 +58,11 @@ gate::build_identity identity_of(const surroundings& where, const arm_build& bui
   identity.is_dirty = build.is_dirty;
   identity.profgate_version = where.profgate_version;
   identity.versions = build.versions;
+  if (gpu) {
+    const artifacts::gpu_facts driver = artifacts::gather_gpu_facts();
+    if (driver.driver_version) identity.versions["driver"] = *driver.driver_version;
+    if (driver.cuda_driver_version) identity.versions["cuda_driver"] = *driver.cuda_driver_version;
+  }
   identity.host = host.host_name.value_or("");
   identity.boot_id = boot_id();
   return identity;
