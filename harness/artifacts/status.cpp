@@ -41,7 +41,7 @@ constexpr std::array<core::step_state, 3> finished_states{core::step_state::ok, 
                                                           core::step_state::failed};
 
 fs::path status_path(const fs::path& run_directory, std::string_view step) {
-  return run_directory / stage_folder(step) / "status.json";
+  return run_directory / folder_of_step(step) / "status.json";
 }
 
 void put_if_given(ordered_json& object, const char* key, const std::string& text) {
@@ -146,7 +146,7 @@ std::string_view state_name(const std::optional<core::step_state>& state) {
   return "failed";
 }
 
-fs::path stage_folder(std::string_view step) {
+fs::path folder_of_step(std::string_view step) {
   const auto* const found = std::find_if(step_folders.begin(), step_folders.end(),
                                          [&](const step_folder& entry) { return entry.step == step; });
   if (found == step_folders.end()) {

@@ -23,7 +23,7 @@ class interruption : public pair_fixture {
       const std::vector<fs::path> all = runs();
       if (sent || all.empty()) return std::nullopt;
       const std::optional<artifacts::step_status> status = artifacts::read_status(all.back(), step);
-      const fs::path log = all.back() / artifacts::stage_folder(step) / "log.txt";
+      const fs::path log = all.back() / artifacts::folder_of_step(step) / "log.txt";
       const bool is_waiting = !has_log || (fs::exists(log) && fs::file_size(log) > 0);
       if (status && !status->state && status->process && is_waiting) {
         kill(static_cast<pid_t>(status->process->pid), signal);

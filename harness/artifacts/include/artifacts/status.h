@@ -22,7 +22,7 @@ struct command_status {
   bool operator==(const command_status&) const = default;
 };
 
-/// What one step of a run leaves in <stage>/status.json. A field that does not apply is left out there.
+/// What one step of a run leaves in its folder's status.json. A field that does not apply is left out there.
 struct step_status {
   std::string step;                       ///< prepare, stage1, timeline, counters, report, gate, prune
   std::optional<core::step_state> state;  ///< nothing: it has not finished ("running")
@@ -45,7 +45,7 @@ struct step_status {
 std::string_view state_name(const std::optional<core::step_state>& state);
 
 /// The folder of a step inside the run directory: nsys for timeline, ncu for counters, its own name else.
-std::filesystem::path stage_folder(std::string_view step);
+std::filesystem::path folder_of_step(std::string_view step);
 
 /// Writes "running" with this process and the time, so that even SIGKILL leaves a trace. What it returns is
 /// completed and handed to write_status in the end.
