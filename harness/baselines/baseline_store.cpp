@@ -7,7 +7,7 @@
 
 #include "artifacts/files.h"
 #include "core/error.h"
-#include "core/nearest.h"
+#include "core/slips.h"
 #include "gate/comparability.h"
 
 namespace profgate::baselines {

@@ -6,7 +6,7 @@
 #include "artifacts/sha256.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/merge_marker.h"
+#include "core/slips.h"
 #include "run_set_text.h"
 
 namespace profgate::baselines {

@@ -8,7 +8,7 @@
 #include "artifacts/files.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/nearest.h"
+#include "core/slips.h"
 #include "installation.h"
 
 namespace profgate::cli {

@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "config/yaml_tree.h"
 #include "core/error.h"
-#include "core/nearest.h"
+#include "core/slips.h"
 
 namespace profgate::config {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "core/error.h"
 #include "core/escape.h"
-#include "core/nearest.h"
+#include "core/slips.h"
 #include "groups.h"
 
 namespace profgate::config {

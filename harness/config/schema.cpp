@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "core/escape.h"
-#include "core/nearest.h"
+#include "core/slips.h"
 
 namespace profgate::config {
 namespace {
@@ -14,10 +13,6 @@ namespace {
 std::string_view leaf_of(std::string_view key) {
   const std::size_t dot = key.rfind('.');
   return dot == std::string_view::npos ? key : key.substr(dot + 1);
-}
-
-std::string_view top_section_of(std::string_view key) {
-  return key.substr(0, key.find('.'));
 }
 
 std::string kind_name(value_kind kind) {
@@ -75,20 +70,6 @@ std::optional<std::string> nearest_key(std::string_view unknown_key) {
     keys.push_back(row.key);
   }
   return core::nearest(unknown_key, keys);
-}
-
-std::string schema_markdown() {
-  std::string text;
-  std::string_view section;
-  for (const schema_row& row : schema()) {
-    if (top_section_of(row.key) != section) {
-      section = top_section_of(row.key);
-      text += fmt::format("\n### {}\n\n| key | value | default | meaning |\n|---|---|---|---|\n", section);
-    }
-    text += fmt::format("| `{}` | {} | `{}` | {} |\n", row.key, core::escape_markdown(accepted_values(row)),
-                        row.default_yaml, core::escape_markdown(row.description));
-  }
-  return text;
 }
 
 }  // namespace profgate::config

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/escape.h"
-#include "core/nearest.h"
+#include "core/slips.h"
 #include "layer.h"
 
 namespace profgate::config {

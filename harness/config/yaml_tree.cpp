@@ -13,7 +13,7 @@
 
 #include "core/error.h"
 #include "core/escape.h"
-#include "core/merge_marker.h"
+#include "core/slips.h"
 #include "core/units.h"
 
 namespace profgate::config {

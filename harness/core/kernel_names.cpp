@@ -1,7 +1,11 @@
 #include "core/kernel_names.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
+#include <memory>
 
 namespace profgate::core {
 namespace {
@@ -217,6 +221,14 @@ std::size_t cast_length(std::string_view text) {
 }
 
 }  // namespace
+
+std::string demangle(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text ? std::string(text.get()) : name;
+}
 
 std::string bare_kernel_name(std::string_view name) {
   std::string bare;

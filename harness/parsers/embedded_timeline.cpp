@@ -6,9 +6,9 @@
 #include <tuple>
 #include <utility>
 
-#include "core/demangle.h"
 #include "core/escape.h"
 #include "core/interrupt.h"
+#include "core/kernel_names.h"
 #include "embedded_file.h"
 #include "parsers/timeline.h"
 #include "sort_by_start.h"

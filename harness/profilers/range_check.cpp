@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/nearest.h"
+#include "core/slips.h"
 
 namespace profgate::profilers {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "artifacts/files.h"
 #include "bundle.h"
-#include "core/demangle.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/kernel_names.h"
 #include "parsers/ncu.h"
 #include "parsers/timeline.h"
 #include "parsers/workload_result.h"

@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/escape.h"
+
 namespace profgate::config {
 namespace {
 
@@ -41,6 +43,22 @@ TEST(schema, says_what_a_key_accepts) {
       << "range and app-range give no row a kernel";
   EXPECT_EQ(accepted_values(*find_row("stage1.warmup")), "a whole number from 0 to 100");
   EXPECT_EQ(accepted_values(*find_row("model.checkpoint")), "the path of an input, or null");
+}
+
+/// One table a section.
+std::string schema_markdown() {
+  std::string text;
+  std::string section;
+  for (const schema_row& row : schema()) {
+    const std::string section_of_row = row.key.substr(0, row.key.find('.'));
+    if (section_of_row != section) {
+      section = section_of_row;
+      text += "\n### " + section + "\n\n| key | value | default | meaning |\n|---|---|---|---|\n";
+    }
+    text += "| `" + row.key + "` | " + core::escape_markdown(accepted_values(row)) + " | `" +
+            row.default_yaml + "` | " + core::escape_markdown(row.description) + " |\n";
+  }
+  return text;
 }
 
 /// The part of conf/README.md below this line is schema_markdown().

@@ -5,6 +5,13 @@
 namespace profgate::core {
 namespace {
 
+TEST(demangle, leaves_other_names_alone) {
+  EXPECT_EQ(demangle("_Z4axpyPfi"), "axpy(float*, int)");
+  EXPECT_EQ(demangle("nvjet_sm90_tst"), "nvjet_sm90_tst");
+  EXPECT_EQ(demangle("_Zbroken"), "_Zbroken");
+  EXPECT_EQ(demangle("i"), "i") << "a C kernel's name, which is also the mangled name of int";
+}
+
 TEST(normalise_kernel_name, keeps_of_library_products_what_they_compute) {
   EXPECT_EQ(normalise_kernel_name("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT"),
             "gemm/nvjet/tst/splitK/NNT");

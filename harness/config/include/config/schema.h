@@ -47,7 +47,4 @@ constexpr std::size_t max_shown_bytes = 60;
 /// The key that was most likely meant by an unknown one.
 std::optional<std::string> nearest_key(std::string_view unknown_key);
 
-/// The table as Markdown, one table a section: the generated part of conf/README.md.
-std::string schema_markdown();
-
 }  // namespace profgate::config

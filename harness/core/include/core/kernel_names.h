@@ -8,6 +8,9 @@
 /// a library picks another tile, a lambda gets another number. Normalised names are equal where the work is.
 namespace profgate::core {
 
+/// The name as the source has it; one that is not mangled stays as it is.
+std::string demangle(const std::string& name);
+
 /// Without return type, parameters, clone suffixes, lambda numbers and architectures; bool and int template
 /// arguments as '#'. Matrix products of libraries lose tile, stage, warp and cluster as well and keep dtype,
 /// layout and split-K: nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT is gemm/nvjet/tst/splitK/NNT.

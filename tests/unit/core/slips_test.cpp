@@ -1,4 +1,4 @@
-#include "core/nearest.h"
+#include "core/slips.h"
 
 #include <gtest/gtest.h>
 

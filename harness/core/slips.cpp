@@ -1,4 +1,4 @@
-#include "core/nearest.h"
+#include "core/slips.h"
 
 #include <algorithm>
 #include <numeric>
@@ -40,6 +40,15 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
     }
   }
   return best;
+}
+
+bool is_merge_marker(std::string_view line) {
+  for (const std::string_view marker : {"<<<<<<<", "|||||||", "=======", ">>>>>>>"}) {
+    if (!line.starts_with(marker)) continue;
+    const std::string_view rest = line.substr(marker.size());
+    if (rest.empty() || rest.front() == ' ' || rest.front() == '\r') return true;
+  }
+  return false;
 }
 
 }  // namespace profgate::core
