@@ -139,7 +139,6 @@ TEST_F(installation, asks_nsys_about_itself) {
   EXPECT_THAT(found.reports, ElementsAre("nvtxppsum", "gpukernsum"));
   EXPECT_TRUE(found.knows_cuda_graph_trace);
   EXPECT_THAT(found.missing_libraries, ElementsAre("libdw.so.1"));
-  EXPECT_FALSE(found.can_import());
 }
 
 TEST_F(installation, a_broken_nsys_is_a_failure) {

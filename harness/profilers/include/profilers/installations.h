@@ -21,7 +21,6 @@ struct nsys_installation {
   std::vector<std::string> missing_libraries;  ///< that the importer cannot load; empty: it works
   std::optional<std::string> library_path;     ///< PROFGATE_NSYS_LIBRARY_PATH, for importer, export and stats
 
-  bool can_import() const { return importer && missing_libraries.empty(); }
   /// LD_LIBRARY_PATH for the tools that read reports; never for `nsys profile`, which hands it on to the
   /// workload.
   std::map<std::string, std::string> reading_environment() const;
