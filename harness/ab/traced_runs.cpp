@@ -8,8 +8,8 @@
 #include "ab/gate_config.h"
 #include "analysis/kernel_patterns.h"
 #include "gate/exact_gates.h"
-#include "parsers/timeline.h"
 #include "parsers/workload_result.h"
+#include "profilers/backends.h"
 #include "run_folder.h"
 #include "runs/run_reader.h"
 
@@ -45,7 +45,7 @@ traced_arm::traced_arm(const arm_build& build, const fs::path& folder, const std
     }
     const fs::path traces = folder / "traces" / run_folder::stem(run.record.slot, which);
     traced_process process;
-    process.timeline = parsers::read_timelines(timeline_files(traces));
+    process.timeline = profilers::read_timelines(timeline_files(traces));
     if (fs::exists(traces / "result.json"))
       process.result = parsers::read_workload_result(traces / "result.json");
     if (build.config.text("workload.device") == "cpu" && process.timeline.kernels.empty())

@@ -30,7 +30,8 @@ void print_table(const std::vector<check>& checks) {
 
 core::exit_code doctor(const doctor_options& options) {
   const std::uint64_t needed_bytes = std::stoull(config::find_row("artifacts.max_run_bytes")->default_yaml);
-  const std::vector<check> checks = diagnose(look_at_machine(options.runs_dir, needed_bytes));
+  const machine_facts facts = look_at_machine(options.runs_dir, needed_bytes);
+  const std::vector<check> checks = diagnose(facts, diagnose_profilers(facts));
   if (options.as_json) {
     print_json(checks);
   } else {

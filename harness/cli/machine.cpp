@@ -9,35 +9,12 @@
 #include "artifacts/disk.h"
 #include "core/error.h"
 #include "installation.h"
-#include "nsys_agents.h"
-#include "profilers/installations.h"
+#include "profilers/backends.h"
 #include "tool_runner.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
-
-using profilers::tool_environment;
-
-core::measured<std::string> version_of_nsys(const tool_environment& environment) {
-  const profilers::tool_location found = profilers::find_nsys(environment);
-  if (!found.executable) return core::measured<std::string>::absent(found.reason);
-  try {
-    return profilers::inspect_nsys(*found.executable, environment, plain_tool_runner()).version;
-  } catch (const core::error& broken) {
-    return core::measured<std::string>::absent(broken.what());
-  }
-}
-
-core::measured<std::string> version_of_ncu(const tool_environment& environment) {
-  const profilers::tool_location found = profilers::find_ncu(environment);
-  if (!found.executable) return core::measured<std::string>::absent(found.reason);
-  try {
-    return profilers::ncu_version(*found.executable, plain_tool_runner());
-  } catch (const core::error& broken) {
-    return core::measured<std::string>::absent(broken.what());
-  }
-}
 
 /// The kernel driver says its version even where NVML does not work.
 std::optional<std::string> kernel_driver_version() {
@@ -61,48 +38,6 @@ void look_at_gpu(machine_facts& facts) {
   }
 }
 
-void look_at_nsys(const tool_environment& environment, machine_facts& facts) {
-  const profilers::tool_location found = profilers::find_nsys(environment);
-  if (!found.executable) return;
-  try {
-    const profilers::nsys_installation installed =
-        profilers::inspect_nsys(*found.executable, environment, plain_tool_runner());
-    facts.nsys = {{found.executable->string(), installed.version}};
-    if (installed.importer) facts.nsys_importer.path = installed.importer->string();
-    facts.nsys_importer.missing_libraries = installed.missing_libraries;
-  } catch (const core::error& broken) {
-    facts.nsys_fault = {{broken.what(), broken.remedy()}};
-  }
-}
-
-void look_at_ncu(const tool_environment& environment, machine_facts& facts) {
-  const profilers::tool_location found = profilers::find_ncu(environment);
-  if (!found.executable) return;
-  try {
-    facts.ncu = {
-        {found.executable->string(), profilers::ncu_version(*found.executable, plain_tool_runner())}};
-  } catch (const core::error& broken) {
-    facts.ncu_fault = {{broken.what(), broken.remedy()}};
-  }
-}
-
-void look_at_tools(machine_facts& facts) {
-  const tool_environment environment = tool_environment::of_this_process();
-  look_at_nsys(environment, facts);
-  look_at_ncu(environment, facts);
-  facts.leftover_nsys_agents = leftover_nsys_agents();
-  facts.counters_for_admin_only = profilers::are_counters_for_admins_only(environment).value_or(false);
-  facts.running_as_root = geteuid() == 0;
-}
-
-void look_at_collector(machine_facts& facts) {
-  facts.collector_present = fs::exists(find_installation().collector_library);
-  facts.collector_has_gpu_part = PROFGATE_COLLECTOR_HAS_GPU_PART != 0;
-  const profilers::cupti_location cupti = profilers::find_cupti(tool_environment::of_this_process());
-  if (cupti.library) facts.cupti_library = cupti.library->string();
-  facts.cupti_absent_reason = cupti.reason;
-}
-
 }  // namespace
 
 std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu) {
@@ -118,9 +53,42 @@ void require_gpu(const artifacts::gpu_facts& gpu) {
   }
 }
 
+profilers::machine this_machine(const fs::path& collector_library) {
+  profilers::machine here;
+  here.environment = profilers::tool_environment::of_this_process();
+  here.ask = plain_tool_runner();
+  here.collector_library = collector_library;
+  here.collector_has_gpu_part = PROFGATE_COLLECTOR_HAS_GPU_PART != 0;
+  here.is_root = geteuid() == 0;
+  return here;
+}
+
 std::map<std::string, core::measured<std::string>> tool_versions() {
-  const tool_environment environment = tool_environment::of_this_process();
-  return {{"nsys", version_of_nsys(environment)}, {"ncu", version_of_ncu(environment)}};
+  const profilers::tool_environment environment = profilers::tool_environment::of_this_process();
+  std::map<std::string, core::measured<std::string>> versions;
+  for (const profilers::profiler* tool : profilers::all_profilers()) {
+    if (tool->find == nullptr || tool->version == nullptr) continue;
+    const profilers::tool_location found = tool->find(environment);
+    core::measured<std::string>& version = versions[std::string(tool->name)];
+    try {
+      version = found.executable ? tool->version(*found.executable, plain_tool_runner())
+                                 : core::measured<std::string>::absent(found.reason);
+    } catch (const core::error& broken) {
+      version = core::measured<std::string>::absent(broken.what());
+    }
+  }
+  return versions;
+}
+
+std::vector<check> diagnose_profilers(const machine_facts& facts) {
+  profilers::machine here = this_machine(find_installation().collector_library);
+  here.has_driver = facts.driver_version.has_value();
+  std::vector<check> checks;
+  for (const profilers::profiler* tool : profilers::all_profilers()) {
+    if (tool->diagnose == nullptr) continue;
+    for (check& one : tool->diagnose(here)) checks.push_back(std::move(one));
+  }
+  return checks;
 }
 
 machine_facts look_at_machine(const fs::path& runs_dir, std::uint64_t needed_bytes) {
@@ -128,8 +96,6 @@ machine_facts look_at_machine(const fs::path& runs_dir, std::uint64_t needed_byt
   constexpr std::string_view engine_cuda_version = PROFGATE_ENGINE_CUDA_VERSION;
   if (!engine_cuda_version.empty()) facts.engine_cuda_version = engine_cuda_version;
   look_at_gpu(facts);
-  look_at_tools(facts);
-  look_at_collector(facts);
   facts.runs_dir = runs_dir.string();
   facts.needed_bytes = needed_bytes;
   try {

@@ -18,9 +18,15 @@ std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu);
 /// not_possible, with the doctor's remedy, where there is none.
 void require_gpu(const artifacts::gpu_facts& gpu);
 
+/// For the profilers; whether there is a driver is left open.
+profilers::machine this_machine(const std::filesystem::path& collector_library);
+
 /// "nsys", "ncu" and their versions for the provenance.
 std::map<std::string, core::measured<std::string>> tool_versions();
 
 machine_facts look_at_machine(const std::filesystem::path& runs_dir, std::uint64_t needed_bytes);
+
+/// What each profiler says of itself on this machine.
+std::vector<check> diagnose_profilers(const machine_facts& facts);
 
 }  // namespace profgate::cli

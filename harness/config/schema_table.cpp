@@ -3,66 +3,22 @@
 #include <vector>
 
 #include "config/schema.h"
+#include "profilers/backends.h"
 
 namespace profgate::config {
 namespace {
 
 using words = std::vector<std::string>;
 
-constexpr bool nullable = true;
+using namespace core::setting_rows;
 
-schema_row text(std::string key, std::string default_yaml, std::string description,
-                bool may_be_null = false) {
-  schema_row row;
-  row.key = std::move(key);
-  row.nullable = may_be_null;
-  row.default_yaml = std::move(default_yaml);
-  row.description = std::move(description);
-  return row;
-}
-
-schema_row of_kind(value_kind kind, schema_row row) {
-  row.kind = kind;
-  return row;
-}
-
-schema_row choice(std::string key, std::string default_yaml, words allowed, std::string description,
-                  bool may_be_null = false) {
-  schema_row row = text(std::move(key), std::move(default_yaml), std::move(description), may_be_null);
-  row.allowed = std::move(allowed);
-  return row;
-}
-
-schema_row list(std::string key, std::string default_yaml, std::string description) {
-  return of_kind(value_kind::text_list,
-                 text(std::move(key), std::move(default_yaml), std::move(description)));
-}
-
-schema_row flag(std::string key, std::string default_yaml, std::string description,
-                bool may_be_null = false) {
-  return of_kind(value_kind::boolean,
-                 text(std::move(key), std::move(default_yaml), std::move(description), may_be_null));
-}
-
-schema_row integer(std::string key, std::string default_yaml, double minimum, double maximum,
-                   std::string description, bool may_be_null = false) {
-  schema_row row = of_kind(value_kind::integer, text(std::move(key), std::move(default_yaml),
-                                                     std::move(description), may_be_null));
-  row.minimum = minimum;
-  row.maximum = maximum;
-  return row;
-}
-
-schema_row number(std::string key, double minimum, double maximum, std::string description) {
-  schema_row row = integer(std::move(key), "null", minimum, maximum, std::move(description), nullable);
-  row.kind = value_kind::number;
-  return row;
-}
-
-schema_row ratio(std::string key, std::string default_yaml, std::string description) {
-  schema_row row = integer(std::move(key), std::move(default_yaml), 0, 1, std::move(description));
-  row.kind = value_kind::number;
-  return row;
+/// What `timeline` may be: a profiler's name, the first that is there, or none.
+words timeline_choices() {
+  words choices = {"auto"};
+  for (const profilers::timeline_backend& backend : profilers::timeline_backends())
+    choices.emplace_back(backend.tool.name);
+  choices.emplace_back("none");
+  return choices;
 }
 
 std::vector<schema_row> runner_rows() {
@@ -81,7 +37,7 @@ std::vector<schema_row> runner_rows() {
       integer("artifacts.keep_runs", "5", 1, 10000, "the last runs of a pair that stay uncompressed"),
       flag("artifacts.hash_whole_inputs", "false",
            "hash every byte of model.checkpoint's files; false: of weights the header and the size only"),
-      choice("timeline", "auto", {"auto", "nsys", "embedded", "none"},
+      choice("timeline", "auto", timeline_choices(),
              "what records the timeline; auto: nsys where there is one (broken, it fails the step), else the "
              "embedded collector"),
       integer("stage1.repetitions", "5", 1, 1000, "timed repetitions of the bare run"),
@@ -201,41 +157,14 @@ std::vector<schema_row> shape_rows() {
   };
 }
 
+/// Each profiler brings its own.
 std::vector<schema_row> profiler_rows() {
-  return {
-      list("nsys.trace", "[cuda, nvtx, osrt]", "what nsys traces"),
-      choice("nsys.sample", "none", {"none", "cpu", "process-tree", "system-wide"}, "CPU sampling"),
-      choice("nsys.cpuctxsw", "none", {"none", "process-tree", "system-wide"}, "context switch tracing"),
-      flag("nsys.gating_nvtx", "true", "capture only inside NVTX stage ranges"),
-      text("nsys.gate_range", "decode_all", "the stage whose capture is the run's main trace"),
-      choice("nsys.cuda_graph_trace", "node", {"node", "graph"},
-             "node: every kernel of a CUDA graph is seen"),
-      integer("collector.max_bytes", "268435456", 1e6, 1e12,
-              "room that the embedded collector has for the records of one process; what does not fit is "
-              "dropped and counted"),
-      choice("ncu.target_processes", "all", {"all", "application-only"}, "which processes are profiled"),
-      list(
-          "ncu.nvtx_include", "[]",
-          "NVTX filters, each beginning with a stage's own (LLM@decode_all/); empty: the stages as they are"),
-      text("ncu.set", "roofline", "section set; null: only the sections and metrics named", nullable),
-      list("ncu.sections", "[SpeedOfLight]", "exact names of further sections"),
-      list("ncu.metrics", "[]", "further metrics"),
-      // Not range and app-range: they count a whole range in one row, while plan and parser want one a
-      // kernel.
-      choice("ncu.replay_mode", "kernel", {"kernel", "application"}, "what is repeated to read all counters"),
-      choice("ncu.clock_control", "none", {"none", "base"},
-             "none: clocks as in the timeline, so times compare"),
-      choice("ncu.cache_control", "all", {"all", "none"}, "all: caches are flushed before each pass"),
-      integer("ncu.launches_per_kernel", "3", 1, 100,
-              "launches of a kernel that are counted, where it has them"),
-      integer("ncu.windows", "2", 1, 10,
-              "places of a stage at which launches are counted; each costs a run of the workload"),
-      integer("ncu.max_launches", "100", 1, 10000, "launches that are counted in all, at most"),
-      integer("ncu.reduced_prompt_tokens", "null", 1, 1 << 24,
-              "prompt length for the counters where the workload fills more than 45 % of the GPU's memory; "
-              "null: never shortened",
-              nullable),
-  };
+  std::vector<schema_row> rows;
+  for (const profilers::profiler* tool : profilers::all_profilers()) {
+    if (tool->settings == nullptr) continue;
+    for (schema_row& row : tool->settings()) rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 std::vector<schema_row> hardware_rows() {

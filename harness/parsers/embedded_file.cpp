@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <system_error>
@@ -10,6 +12,7 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/interrupt.h"
+#include "parsers/timeline.h"
 
 namespace profgate::parsers {
 namespace {
@@ -152,6 +155,13 @@ std::string_view embedded_file::string_of(std::uint32_t id, std::string_view who
 
 embedded_file read_embedded_file(const std::filesystem::path& file) {
   return embedded_reader(file).read();
+}
+
+bool is_embedded_timeline(const std::filesystem::path& file) {
+  std::array<char, sizeof collector::file_magic> magic{};
+  std::ifstream in(file, std::ios::binary);
+  in.read(magic.data(), magic.size());
+  return std::equal(magic.begin(), magic.end(), collector::file_magic);
 }
 
 }  // namespace profgate::parsers

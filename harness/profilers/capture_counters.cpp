@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "parsers/ncu.h"
-#include "profilers/installations.h"
+#include "profilers/ncu_installation.h"
 #include "range_check.h"
 
 namespace profgate::profilers {
@@ -273,6 +273,19 @@ counters_result capture_counters(const counters_request& request, const command_
   return ncu_sessions(request, run).capture();
 } catch (const fs::filesystem_error& problem) {
   fail_on_files(problem);
+}
+
+counters_result capture_counters(const counters_request& request, const tool_use& use) {
+  counters_request own = request;
+  own.executable = use.executable;
+  own.ncu.target_processes = use.settings.text("ncu.target_processes");
+  if (!use.settings.is_null("ncu.set")) own.ncu.set = use.settings.text("ncu.set");
+  own.ncu.sections = use.settings.list("ncu.sections");
+  own.ncu.metrics = use.settings.list("ncu.metrics");
+  own.ncu.replay_mode = use.settings.text("ncu.replay_mode");
+  own.ncu.clock_control = use.settings.text("ncu.clock_control");
+  own.ncu.cache_control = use.settings.text("ncu.cache_control");
+  return capture_counters(own, use.run);
 }
 
 }  // namespace profgate::profilers

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "embedded_run.h"
 #include "parsers/timeline.h"
+#include "profilers/backends.h"
 #include "range_check.h"
 
 namespace profgate::profilers {
@@ -70,7 +71,7 @@ std::string capture_range_list(const std::vector<range_name>& ranges) {
 core::timeline observe_ranges(const capture_request& request, const command_runner& run) {
   const embedded_run observed = run_under_collector(request, "diagnosis", collected::ranges_only, run);
   core::timeline timeline;
-  if (!observed.files.empty()) timeline = parsers::read_timelines(observed.files);
+  if (!observed.files.empty()) timeline = read_timelines(observed.files);
   for (const fs::path& file : observed.files) fs::remove(file);
   return timeline;
 }
@@ -126,7 +127,7 @@ capture_result capture_embedded(const capture_request& request, const command_ru
             "says so in {}",
             request.log_file.string()));
   }
-  const core::timeline timeline = parsers::read_timelines(recorded.files);
+  const core::timeline timeline = read_timelines(recorded.files);
   if (request.is_gated && timeline.ranges.empty() && !request.ranges.empty()) {
     fail_absent_range(request.ranges.front(), observe_ranges(request, run));
   }
@@ -147,6 +148,12 @@ capture_result capture_embedded(const capture_request& request, const command_ru
   return result;
 } catch (const fs::filesystem_error& problem) {
   fail_on_files(problem);
+}
+
+capture_result capture_embedded(const capture_request& request, const tool_use& use) {
+  capture_request own = request;
+  own.collector_max_bytes = static_cast<std::uint64_t>(use.settings.integer("collector.max_bytes"));
+  return capture_embedded(own, use.run);
 }
 
 }  // namespace profgate::profilers

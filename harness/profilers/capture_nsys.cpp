@@ -252,4 +252,14 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
   fail_on_files(problem);
 }
 
+capture_result capture_with_nsys(const capture_request& request, const tool_use& use) {
+  capture_request own = request;
+  own.nsys.trace = fmt::format("{}", fmt::join(use.settings.list("nsys.trace"), ","));
+  own.nsys.sample = use.settings.text("nsys.sample");
+  own.nsys.cpu_context_switches = use.settings.text("nsys.cpuctxsw");
+  own.nsys.cuda_graph_trace = use.settings.text("nsys.cuda_graph_trace");
+  own.collector_max_bytes = static_cast<std::uint64_t>(use.settings.integer("collector.max_bytes"));
+  return capture_with_nsys(own, inspect_nsys(use.executable, use.here.environment, use.here.ask), use.run);
+}
+
 }  // namespace profgate::profilers

@@ -10,48 +10,59 @@
 
 #include "artifacts/files.h"
 #include "core/error.h"
+#include "profilers/backends.h"
 
 namespace profgate::runs {
 namespace fs = std::filesystem;
 namespace {
 
-/// Reports first, then data, then provenance. A name that ends in * stands for all files that begin so.
+/// A name may hold one *, which stands for whatever is there.
 struct bundle_row {
   std::string_view path;
   std::string_view title;
-  std::string_view made_by;  ///< the step that must have left it once it is ok; empty: not required
+  std::string_view made_by;    ///< the step that must have left it once it is ok; empty: not required
+  std::string_view by_tool{};  ///< with this profiler; empty: with any
 };
 
-constexpr bundle_row bundle[] = {
-    {"stakeholder_summary.md", "Summary for stakeholders", "report"},
-    {"report.md", "Report", "report"},
-    {"report.html", "Report with pictures", "report"},
-    {"operators.md", "Time by operator", "report"},
-    {"kernels.md", "Time by kernel", "report"},
-    {"ncu/regions/report.md", "Time by region", "report"},
-    {"ncu/regions/report.json", "Time by region, for programs", "report"},
-    {"profile.json", "The canonical profile", "report"},
-    {"gate.md", "The gate's verdict", ""},
-    {"gate.svg", "The gate's verdict, drawn", ""},
-    {"verdict.json", "The gate's verdict, for programs", ""},
-    {"stage1/metrics.json", "Metrics of the bare run", "stage1"},
-    {"stage1/result.json", "What the workload said of itself", ""},
-    {"stage1/benchmark.json", "Google Benchmark's own output", ""},
-    {"stage1/process_samples.json", "Duration of each bare process", ""},
-    {"nsys/run*.nsys-rep", "Timeline for Nsight Systems", ""},
-    {"nsys/run*.sqlite", "Timeline as SQLite", ""},
-    {"nsys/run*.csv", "Summary by nsys stats", ""},
-    {"nsys/embedded*.timeline", "Timeline of the embedded collector", ""},
-    {"ncu/run*.ncu-rep", "Counters for Nsight Compute", "counters"},
-    {"ncu/raw*.csv", "Counters, all of them", "counters"},
-    {"ncu/counters*.csv", "Counters that the analysis reads", "counters"},
-    {"ncu/selection.json", "Kernels that were chosen for the counters", "counters"},
-    {"ncu/config.yaml", "Configuration of the workload under ncu", ""},
-    {"ncu/sections.txt", "Sections that ncu knows", ""},
-    {"env.json", "Provenance: machine, versions, commands", "prepare"},
-    {"config.yaml", "Resolved configuration", "prepare"},
-    {"inputs.yaml", "What the workload was fed", "prepare"},
-};
+/// Reports first, then data, then provenance.
+const std::vector<bundle_row>& bundle() {
+  static const std::vector<bundle_row> rows = [] {
+    std::vector<bundle_row> all = {
+        {"stakeholder_summary.md", "Summary for stakeholders", "report"},
+        {"report.md", "Report", "report"},
+        {"report.html", "Report with pictures", "report"},
+        {"operators.md", "Time by operator", "report"},
+        {"kernels.md", "Time by kernel", "report"},
+        {"ncu/regions/report.md", "Time by region", "report"},
+        {"ncu/regions/report.json", "Time by region, for programs", "report"},
+        {"profile.json", "The canonical profile", "report"},
+        {"gate.md", "The gate's verdict", ""},
+        {"gate.svg", "The gate's verdict, drawn", ""},
+        {"verdict.json", "The gate's verdict, for programs", ""},
+        {"stage1/metrics.json", "Metrics of the bare run", "stage1"},
+        {"stage1/result.json", "What the workload said of itself", ""},
+        {"stage1/benchmark.json", "Google Benchmark's own output", ""},
+        {"stage1/process_samples.json", "Duration of each bare process", ""},
+    };
+    const auto add = [&](const profilers::profiler& tool, std::string_view step) {
+      for (const profilers::artifact_row& row : tool.artifacts)
+        all.push_back({row.path, row.title, row.is_required ? step : "", tool.name});
+    };
+    for (const profilers::timeline_backend& backend : profilers::timeline_backends())
+      add(backend.tool, "timeline");
+    for (const profilers::counter_backend& backend : profilers::counter_backends())
+      add(backend.tool, "counters");
+    all.insert(all.end(), {
+                              {"ncu/selection.json", "Kernels that were chosen for the counters", "counters"},
+                              {"ncu/config.yaml", "Configuration of the workload under ncu", ""},
+                              {"env.json", "Provenance: machine, versions, commands", "prepare"},
+                              {"config.yaml", "Resolved configuration", "prepare"},
+                              {"inputs.yaml", "What the workload was fed", "prepare"},
+                          });
+    return all;
+  }();
+  return rows;
+}
 
 bool matches(std::string_view name, std::string_view pattern) {
   const std::size_t star = pattern.find('*');
@@ -101,34 +112,39 @@ fs::path make_temporary_folder() {
 }  // namespace
 
 std::vector<timeline_file> timeline_files(const fs::path& run_dir, const std::vector<std::string>& gates) {
-  std::vector<timeline_file> files;
-  for (const fs::path& path : find_all(run_dir, "nsys/run*.sqlite")) {
-    timeline_file file{fs::relative(path, run_dir).string(), std::nullopt, {path}};
-    const std::string stage = path.stem().extension().string();  // "run.prefill.sqlite" is gated on prefill
-    if (!gates.empty()) file.gate = stage.size() > 1 ? stage.substr(1) : gates.front();
-    files.push_back(std::move(file));
+  for (const profilers::timeline_backend& backend : profilers::timeline_backends()) {
+    const std::vector<fs::path> paths = find_all(run_dir, backend.timelines);
+    if (paths.empty()) continue;
+    std::vector<timeline_file> files;
+    if (!backend.has_one_file_a_gate) {
+      std::string name(backend.timelines);
+      std::erase(name, '*');
+      files.push_back({name, std::nullopt, paths});
+      if (!gates.empty()) files.front().gate = fmt::format("{}", fmt::join(gates, ", "));
+      return files;
+    }
+    for (const fs::path& path : paths) {
+      timeline_file file{fs::relative(path, run_dir).string(), std::nullopt, {path}};
+      const std::string stage = path.stem().extension().string();  // "run.prefill.sqlite" is gated on prefill
+      if (!gates.empty()) file.gate = stage.size() > 1 ? stage.substr(1) : gates.front();
+      files.push_back(std::move(file));
+    }
+    return files;
   }
-  const std::vector<fs::path> embedded = find_all(run_dir, "nsys/embedded*.timeline");
-  if (files.empty() && !embedded.empty()) {
-    timeline_file file{"nsys/embedded.timeline", std::nullopt, embedded};
-    // The collector takes all stages in one run.
-    if (!gates.empty()) file.gate = fmt::format("{}", fmt::join(gates, ", "));
-    files.push_back(std::move(file));
-  }
-  return files;
+  return {};
 }
 
 std::vector<fs::path> profiled_results(const fs::path& run_dir) {
   return find_all(run_dir, "nsys/result*.json");
 }
 
-std::vector<fs::path> counter_files(const fs::path& run_dir) {
-  return find_all(run_dir, "ncu/counters*.csv");
+std::vector<fs::path> files_like(const fs::path& run_dir, std::string_view pattern) {
+  return find_all(run_dir, pattern);
 }
 
 std::vector<analysis::artifact_facts> list_artifacts(const fs::path& run_dir) {
   std::vector<analysis::artifact_facts> list;
-  for (const bundle_row& row : bundle) {
+  for (const bundle_row& row : bundle()) {
     if (row.made_by == "report") continue;  // their sizes are not known while they are made
     for (const fs::path& path : find_all(run_dir, row.path)) {
       list.push_back({fs::relative(path, run_dir).string(), std::string(row.title), stored_bytes(path)});
@@ -137,18 +153,21 @@ std::vector<analysis::artifact_facts> list_artifacts(const fs::path& run_dir) {
   return list;
 }
 
-std::vector<std::string> missing_artifacts(const fs::path& run_dir,
-                                           const std::function<bool(const std::string&)>& ended_well) {
+std::vector<std::string> missing_artifacts(const fs::path& run_dir, const status_lookup& status_of) {
+  const auto ended_well = [&](std::string_view step) {
+    const std::optional<artifacts::step_status>& status = status_of(std::string(step));
+    return status && status->state == core::step_state::ok;
+  };
   std::vector<std::string> missing;
-  for (const bundle_row& row : bundle) {
+  for (const bundle_row& row : bundle()) {
     // While the report step asks, its own status is "running": its files are due now.
-    const bool due =
-        row.made_by == "report" || (!row.made_by.empty() && ended_well(std::string(row.made_by)));
+    const bool due = row.made_by == "report" ||
+                     (!row.made_by.empty() && ended_well(row.made_by) &&
+                      (row.by_tool.empty() || status_of(std::string(row.made_by))->tool == row.by_tool));
     if (due && !any_exists(run_dir, row.path)) missing.emplace_back(row.path);
   }
-  const bool has_timeline =
-      any_exists(run_dir, "nsys/run*.sqlite") || any_exists(run_dir, "nsys/embedded*.timeline");
-  if (ended_well("timeline") && !has_timeline) missing.emplace_back("a timeline in nsys/");
+  if (ended_well("timeline") && timeline_files(run_dir, {}).empty())
+    missing.emplace_back("a timeline in nsys/");
   return missing;
 }
 

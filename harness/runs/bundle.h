@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/facts.h"
+#include "artifacts/status.h"
 
 /// Which files make up a run's bundle: their names, what they are, which of them must be there.
 namespace profgate::runs {
@@ -18,24 +19,27 @@ struct timeline_file {
   std::vector<std::filesystem::path> paths;
 };
 
-/// `gates`: the stages that were captured, that of nsys's first capture first; none where the captures are
-/// whole runs.
+/// Of the first profiler that left any. `gates`: the stages that were captured, that of the first capture
+/// first; none where the captures are whole runs.
 std::vector<timeline_file> timeline_files(const std::filesystem::path& run_dir,
                                           const std::vector<std::string>& gates);
 
 /// Result JSONs that the traced runs wrote.
 std::vector<std::filesystem::path> profiled_results(const std::filesystem::path& run_dir);
 
-/// What was imported of ncu's reports for the analysis, one a session.
-std::vector<std::filesystem::path> counter_files(const std::filesystem::path& run_dir);
+/// Files by a pattern of the profilers' tables, "ncu/counters*.csv", sorted.
+std::vector<std::filesystem::path> files_like(const std::filesystem::path& run_dir, std::string_view pattern);
 
 /// Every file of the bundle that exists, but for the reports themselves, in the order in which a person reads
 /// them.
 std::vector<analysis::artifact_facts> list_artifacts(const std::filesystem::path& run_dir);
 
-/// Files that the steps which ended well should have left and did not. `ended_well`: asked by a step's name.
+/// A step's end; nothing: it has not run.
+using status_lookup = std::function<const std::optional<artifacts::step_status>&(const std::string& step)>;
+
+/// Files that the steps which ended well should have left and did not.
 std::vector<std::string> missing_artifacts(const std::filesystem::path& run_dir,
-                                           const std::function<bool(const std::string&)>& ended_well);
+                                           const status_lookup& status_of);
 
 /// Retention compresses the files of old runs; who reads a timeline wants plain ones. Those that are
 /// compressed are unpacked into a folder that goes with this object.

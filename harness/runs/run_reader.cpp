@@ -11,9 +11,8 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/kernel_names.h"
-#include "parsers/ncu.h"
-#include "parsers/timeline.h"
 #include "parsers/workload_result.h"
+#include "profilers/backends.h"
 
 namespace profgate::runs {
 namespace fs = std::filesystem;
@@ -130,7 +129,8 @@ void run_reader::read_captures(analysis::run_facts& facts) {
   const std::vector<std::string> gates =
       config().boolean("nsys.gating_nvtx") ? stages_gate_first(config()) : std::vector<std::string>{};
   for (const timeline_file& file : timeline_files(path(), gates)) {
-    analysis::capture capture{file.name, file.gate, parsers::read_timelines(plain_files(file.paths).paths())};
+    analysis::capture capture{file.name, file.gate,
+                              profilers::read_timelines(plain_files(file.paths).paths())};
     if (facts.device == "cpu" && capture.timeline.kernels.empty()) {
       capture.timeline.kernels_absent_reason = "the pair runs on the CPU: there are no kernels";
     }
@@ -143,10 +143,16 @@ void run_reader::read_captures(analysis::run_facts& facts) {
 
 analysis::counter_facts run_reader::counters(const std::vector<analysis::capture>& captures) {
   analysis::counter_facts facts;
-  const plain_files files(counter_files(path()));
-  for (const fs::path& file : files.paths()) {
-    const auto launches = parsers::read_ncu_counters(file, config().text("workload.nvtx_domain"));
-    facts.launches.insert(facts.launches.end(), launches.begin(), launches.end());
+  profilers::counting_conditions conditions;
+  for (const profilers::counter_backend& backend : profilers::counter_backends()) {
+    const plain_files files(files_like(path(), backend.counters));
+    if (files.paths().empty()) continue;
+    for (const fs::path& file : files.paths()) {
+      const auto launches = backend.read(file, config().text("workload.nvtx_domain"));
+      facts.launches.insert(facts.launches.end(), launches.begin(), launches.end());
+    }
+    conditions = backend.conditions(config());
+    break;
   }
   if (facts.launches.empty()) {
     facts.absent_reason = reason_of("counters");
@@ -164,9 +170,9 @@ analysis::counter_facts run_reader::counters(const std::vector<analysis::capture
     launch.kernel_name =
         known == names.end() ? core::demangle(launch.kernel_name) : std::string(known->second);
   }
-  facts.cache_control = config().text("ncu.cache_control");
-  facts.clock_control = config().text("ncu.clock_control");
-  facts.replay_mode = config().text("ncu.replay_mode");
+  facts.cache_control = conditions.cache_control;
+  facts.clock_control = conditions.clock_control;
+  facts.replay_mode = conditions.replay_mode;
   return facts;
 }
 
@@ -199,10 +205,10 @@ std::vector<analysis::artifact_facts> run_reader::artifacts() const {
 }
 
 std::vector<std::string> run_reader::missing_artifacts() {
-  return runs::missing_artifacts(path(), [this](const std::string& step) {
-    const std::optional<artifacts::step_status>& found = status(step);
-    return found && found->state == core::step_state::ok;
-  });
+  return runs::missing_artifacts(
+      path(), [this](const std::string& step) -> const std::optional<artifacts::step_status>& {
+        return status(step);
+      });
 }
 
 void write_process_samples(const std::filesystem::path& file, const std::vector<std::int64_t>& wall_ns) {

@@ -19,6 +19,7 @@
 #include "../unit/profilers/fork_runner.h"
 #include "parsers/timeline.h"
 #include "parsers/workload_result.h"
+#include "profilers/backends.h"
 #include "profilers/capture.h"
 
 namespace profgate::test {
@@ -80,7 +81,7 @@ class collector_on_gpu : public ::testing::Test {
     request.is_gated = is_gated;
     const profilers::capture_result captured = profilers::capture_embedded(request, run_by_fork);
     for (const std::string& note : captured.notes) std::printf("note: %s\n", note.c_str());
-    core::timeline timeline = parsers::read_timelines(captured.timeline_files);
+    core::timeline timeline = profilers::read_timelines(captured.timeline_files);
     const parsers::embedded_facts facts = parsers::read_embedded_facts(captured.timeline_files.front());
     std::printf(
         "%s, graphs %s: %zu ranges, %zu kernels, %zu copies, %zu calls; CUPTI %u, dropped %llu + %llu, %s\n",

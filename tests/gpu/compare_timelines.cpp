@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/records.h"
-#include "parsers/timeline.h"
+#include "profilers/backends.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ timeline read(const std::string& comma_list) {
   std::vector<std::filesystem::path> files;
   std::istringstream in(comma_list);
   for (std::string file; std::getline(in, file, ',');) files.emplace_back(file);
-  return profgate::parsers::read_timelines(files);
+  return profgate::profilers::read_timelines(files);
 }
 
 /// nsys writes `f<(int)2, (bool)1>`, the C++ library `f<2, true>`; only for tools that give no mangled name.

@@ -1,13 +1,14 @@
 #include "analysis/counters.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 #include "analysis/counter_metrics.h"
 #include "analysis/findings.h"
 #include "artifacts/files.h"
 #include "core/escape.h"
-#include "profilers/installations.h"
+#include "machine.h"
+#include "profilers/backends.h"
 #include "runs/run_reader.h"
 #include "steps/counter_plan.h"
 #include "steps/run_command.h"
@@ -18,23 +19,28 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
-fs::path usable_ncu(step_context& context) {
-  const profilers::tool_environment environment = profilers::tool_environment::of_this_process();
-  const profilers::tool_location found = profilers::find_ncu(environment);
-  if (!found.executable) {
-    throw core::not_possible(found.reason,
-                             "install Nsight Compute (part of the CUDA Toolkit) or set PROFGATE_NCU");
+struct chosen_counters {
+  const profilers::counter_backend& backend;
+  fs::path executable;
+};
+
+/// The first that is there.
+chosen_counters choose_counters(step_context& context, const profilers::machine& here) {
+  std::vector<std::string> reasons;
+  std::string remedy;  // of the one that is preferred
+  for (const profilers::counter_backend& backend : profilers::counter_backends()) {
+    const profilers::tool_location found = backend.tool.find(here.environment);
+    if (!found.executable) {
+      reasons.push_back(found.reason);
+      if (remedy.empty()) remedy = backend.tool.remedy;
+      continue;
+    }
+    context.status.tool = backend.tool.name;
+    context.status.tool_version = backend.tool.version(*found.executable, here.ask);
+    backend.require_access(here);
+    return {backend, *found.executable};
   }
-  context.status.tool = "ncu";
-  context.status.tool_version = profilers::ncu_version(*found.executable, plain_tool_runner());
-  if (profilers::are_counters_for_admins_only(environment).value_or(false) && geteuid() != 0) {
-    throw core::not_possible(
-        "the driver gives GPU counters to administrators only (RmProfilingAdminOnly), so there is no more "
-        "than the "
-        "timeline",
-        "set NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module and reload it, or run as root");
-  }
-  return *found.executable;
+  throw core::not_possible(fmt::format("{}", fmt::join(reasons, "; ")), remedy);
 }
 
 /// The run's configuration with what must differ under ncu; it stays in the bundle.
@@ -47,18 +53,6 @@ fs::path write_config(step_context& context, const memory_plan& memory) {
   const fs::path file = context.run_dir / "ncu" / "config.yaml";
   artifacts::write_file_atomically(file, config.to_yaml());
   return file;
-}
-
-profilers::ncu_options options_of(const config::resolved& config) {
-  profilers::ncu_options options;
-  options.target_processes = config.text("ncu.target_processes");
-  if (!config.is_null("ncu.set")) options.set = config.text("ncu.set");
-  options.sections = config.list("ncu.sections");
-  options.metrics = config.list("ncu.metrics");
-  options.replay_mode = config.text("ncu.replay_mode");
-  options.clock_control = config.text("ncu.clock_control");
-  options.cache_control = config.text("ncu.cache_control");
-  return options;
 }
 
 /// Whether what was counted is what the timeline saw, by name, grid and block.
@@ -89,7 +83,8 @@ void run_counters(step_context& context) {
   if (context.config.text("workload.device") == "cpu") {
     throw core::not_possible("the pair runs on the CPU: there are no kernels to count", "");
   }
-  const fs::path ncu = usable_ncu(context);
+  const profilers::machine here = this_machine(context.parts.collector_library);
+  const chosen_counters chosen = choose_counters(context, here);
   const fs::path folder = context.run_dir / "ncu";
   std::vector<std::string>& notes = context.status.notes;
 
@@ -106,16 +101,16 @@ void run_counters(step_context& context) {
   artifacts::write_file_atomically(folder / "selection.json", analysis::selection_json(plan.stages, notes));
 
   profilers::counters_request request;
-  request.executable = ncu;
   request.workload = workload_argv(context, "profile", folder / "result.json", write_config(context, memory));
   request.output_folder = folder;
   request.log_file = folder / "log.txt";
   request.deadline_ms = context.config.integer("run.step_timeout_s") * 1000;
-  request.ncu = options_of(context.config);
   request.sessions = plan.sessions;
   request.columns = analysis::needed_metrics();
   request.nvtx_domain = facts.nvtx_domain;
-  const profilers::counters_result result = profilers::capture_counters(request, step_tool_runner(context));
+  const profilers::command_runner run_tool = step_tool_runner(context);
+  const profilers::counters_result result =
+      chosen.backend.capture(request, {here, chosen.executable, context.config, run_tool});
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
 
   facts.counters = run.counters(facts.captures);

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "profilers/capture.h"
+#include "machine.h"
+#include "profilers/backends.h"
 #include "runs/run_reader.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -29,28 +30,38 @@ profilers::capture_request request_of(step_context& context) {
   request.ranges = ranges_of(config);
   request.is_gated = config.boolean("nsys.gating_nvtx");
   request.collector_library = context.parts.collector_library;
-  request.collector_max_bytes = static_cast<std::uint64_t>(config.integer("collector.max_bytes"));
-  request.nsys.trace = fmt::format("{}", fmt::join(config.list("nsys.trace"), ","));
-  request.nsys.sample = config.text("nsys.sample");
-  request.nsys.cpu_context_switches = config.text("nsys.cpuctxsw");
-  request.nsys.cuda_graph_trace = config.text("nsys.cuda_graph_trace");
   request.say = [&context](const std::string& line) { context.display.note(line); };
   return request;
 }
 
-/// nsys where it is wanted and there; a missing one is no failure unless it was asked for by name.
-std::optional<profilers::nsys_installation> usable_nsys(step_context& context) {
+struct chosen_backend {
+  const profilers::timeline_backend& backend;
+  fs::path executable;  ///< empty: a part of profgate
+};
+
+/// The one that is wanted, or the first that is there; a missing one is no failure unless it was asked for by
+/// name.
+chosen_backend choose_backend(step_context& context, const profilers::tool_environment& environment) {
   const std::string wanted = context.config.text("timeline");
-  if (wanted == "embedded") return std::nullopt;
-  const profilers::tool_environment environment = profilers::tool_environment::of_this_process();
-  const profilers::tool_location found = profilers::find_nsys(environment);
-  if (found.executable) return profilers::inspect_nsys(*found.executable, environment, plain_tool_runner());
-  if (wanted == "nsys") {
-    throw core::not_possible(found.reason, "install Nsight Systems, set PROFGATE_NSYS, or use timeline=auto");
+  std::vector<std::string> reasons;  // of those before it
+  for (const profilers::timeline_backend& backend : profilers::timeline_backends()) {
+    const profilers::profiler& tool = backend.tool;
+    if (wanted != "auto" && wanted != tool.name) continue;
+    const profilers::tool_location found =
+        tool.find == nullptr ? profilers::tool_location{fs::path(), "", ""} : tool.find(environment);
+    if (found.executable) {
+      if (!reasons.empty()) {
+        context.status.notes.push_back(
+            fmt::format("{} recorded the timeline: {}", tool.title, fmt::join(reasons, "; ")));
+      }
+      return {backend, *found.executable};
+    }
+    if (wanted != "auto")
+      throw core::not_possible(found.reason, fmt::format("{}, or use timeline=auto", tool.remedy));
+    reasons.push_back(found.reason);
   }
-  context.status.notes.push_back(
-      fmt::format("the embedded collector recorded the timeline: {}", found.reason));
-  return std::nullopt;
+  throw core::not_possible(fmt::format("{}", fmt::join(reasons, "; ")),
+                           "`profgate doctor` tells what is missing");
 }
 
 }  // namespace
@@ -60,10 +71,10 @@ void run_timeline(step_context& context) {
     throw core::not_possible("timeline=none was asked for", "set timeline=auto");
   }
   const profilers::command_runner run = step_tool_runner(context);
-  const std::optional<profilers::nsys_installation> nsys = usable_nsys(context);
-  const profilers::capture_request request = request_of(context);
+  const profilers::machine here = this_machine(context.parts.collector_library);
+  const chosen_backend chosen = choose_backend(context, here.environment);
   const profilers::capture_result result =
-      nsys ? profilers::capture_with_nsys(request, *nsys, run) : profilers::capture_embedded(request, run);
+      chosen.backend.capture(request_of(context), {here, chosen.executable, context.config, run});
   context.status.tool = result.tool;
   context.status.tool_version = result.version;
   context.status.notes.insert(context.status.notes.end(), result.notes.begin(), result.notes.end());

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "parsers/ncu.h"
 #include "parsers/timeline.h"
+#include "profilers/backends.h"
 #include "recordings.h"
 
 /// The closed loop on what was recorded of one program: nsys's timeline, and what ncu counted of it.
@@ -37,7 +38,7 @@ analysis::run_facts recorded_run() {
   facts.bare.stages = {"prefill", "decode_all"};
   facts.bare.bench_absent_reason = "not recorded";
   facts.captures.push_back({"eager.sqlite", std::nullopt,
-                            parsers::read_timelines({recordings / "qwen3-3layers" / "eager.sqlite"})});
+                            profilers::read_timelines({recordings / "qwen3-3layers" / "eager.sqlite"})});
   return facts;
 }
 

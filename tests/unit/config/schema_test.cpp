@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/escape.h"
+#include "profilers/backends.h"
 
 namespace profgate::config {
 namespace {
@@ -78,6 +79,15 @@ TEST(schema, is_what_the_readme_says) {
   }
   EXPECT_EQ(readme, written_by_hand + schema_markdown())
       << "conf/README.md is out of date: run this test with PROFGATE_UPDATE_GOLDENS=1";
+}
+
+TEST(schema, knows_every_profiler_and_its_settings) {
+  for (const profilers::timeline_backend& backend : profilers::timeline_backends())
+    EXPECT_THAT(find_row("timeline")->allowed, ::testing::Contains(backend.tool.name));
+  for (const profilers::profiler* tool : profilers::all_profilers()) {
+    if (tool->settings == nullptr) continue;
+    for (const core::setting& own : tool->settings()) EXPECT_NE(find_row(own.key), nullptr) << own.key;
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "collector/timeline_format.h"
 #include "file_fixture.h"
 #include "parsers/timeline.h"
+#include "profilers/backends.h"
 
 namespace profgate::test {
 namespace {
@@ -237,17 +238,17 @@ TEST_F(embedded_timeline, several_files_become_one_timeline) {
   m_header.process_id = 43;
   m_header.dropped_records = 2;
   const auto second = write(bytes(), "b");
-  const core::timeline timeline = parsers::read_timelines({first, second});
+  const core::timeline timeline = profilers::read_timelines({first, second});
   ASSERT_EQ(timeline.ranges.size(), 2U);
   EXPECT_EQ(timeline.ranges[1].process_id, 43U);
   EXPECT_EQ(timeline.dropped_records, 2U);
   const std::filesystem::path nsys = samples / "cpu-2022.4.2/gated.sqlite";
-  EXPECT_EQ(parsers::read_timelines({nsys, nsys}).ranges.size(), 4U);
+  EXPECT_EQ(profilers::read_timelines({nsys, nsys}).ranges.size(), 4U);
   EXPECT_THAT(words_of_bad_input([&] {
-                parsers::read_timelines({first, nsys});
+                profilers::read_timelines({first, nsys});
               }),
               HasSubstr("recorded by nsys, the others by embedded"));
-  EXPECT_THAT(words_of_bad_input([] { parsers::read_timelines({}); }), HasSubstr("no timeline file"));
+  EXPECT_THAT(words_of_bad_input([] { profilers::read_timelines({}); }), HasSubstr("no timeline file"));
 }
 
 }  // namespace

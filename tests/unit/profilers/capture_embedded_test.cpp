@@ -1,6 +1,7 @@
 #include <fstream>
 
 #include "capture_fixture.h"
+#include "parsers/timeline.h"
 
 namespace profgate::test {
 namespace {
@@ -54,7 +55,7 @@ TEST_F(capture_embedded, records_the_gpu_inside_the_gates) {
   set_script({"cuda", "kernel:warm_up:5", "push:LLM:decode_all", "kernel:_Z4gemmv:3", "pop:LLM"});
   m_request.set_environment["PROFGATE_CUPTI_LIBRARY"] = FAKE_CUPTI_LIBRARY;
   const profilers::capture_result result = capture();
-  const core::timeline recorded = parsers::read_timelines(result.timeline_files);
+  const core::timeline recorded = profilers::read_timelines(result.timeline_files);
   EXPECT_EQ(recorded.kernels_absent_reason, std::nullopt);
   ASSERT_EQ(recorded.kernels.size(), 3U);
   EXPECT_EQ(recorded.kernels[0].shape->name, "gemm()");

@@ -6,7 +6,7 @@
 #include "../collector/temp_folder.h"
 #include "core/error.h"
 #include "fork_runner.h"
-#include "parsers/timeline.h"
+#include "profilers/backends.h"
 #include "profilers/capture.h"
 
 namespace profgate::test {
@@ -39,7 +39,7 @@ class capture_test : public ::testing::Test {
 
   std::vector<std::string> recorded_names(const profilers::capture_result& result) {
     std::vector<std::string> names;
-    const core::timeline recorded = parsers::read_timelines(result.timeline_files);
+    const core::timeline recorded = profilers::read_timelines(result.timeline_files);
     for (const core::range_record& range : recorded.ranges) names.emplace_back(range.name);
     return names;
   }

@@ -4,6 +4,7 @@
 
 #include "../agreement/nsys_csv.h"
 #include "capture_fixture.h"
+#include "parsers/timeline.h"
 
 namespace profgate::test {
 namespace {

@@ -5,7 +5,9 @@
 
 #include "../collector/temp_folder.h"
 #include "core/error.h"
-#include "profilers/installations.h"
+#include "profilers/collector_installation.h"
+#include "profilers/ncu_installation.h"
+#include "profilers/nsys_installation.h"
 
 namespace profgate::profilers {
 namespace {

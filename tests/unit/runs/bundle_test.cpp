@@ -48,5 +48,21 @@ TEST_F(bundle_of_a_run, says_that_a_timeline_without_a_gate_is_whole) {
   EXPECT_THAT(timelines({}), ::testing::ElementsAre("nsys/run.sqlite: whole"));
 }
 
+TEST_F(bundle_of_a_run, misses_the_files_of_the_profiler_that_ran_and_of_no_other) {
+  std::optional<artifacts::step_status> counters = artifacts::step_status{};
+  counters->state = core::step_state::ok;
+  const std::optional<artifacts::step_status> not_run;
+  const auto missing = [&](const std::string& tool) {
+    counters->tool = tool;
+    return missing_artifacts(m_run.path(),
+                             [&](const std::string& step) -> const std::optional<artifacts::step_status>& {
+                               return step == "counters" ? counters : not_run;
+                             });
+  };
+  EXPECT_THAT(missing("ncu"), ::testing::IsSupersetOf({"ncu/raw*.csv", "ncu/selection.json"}));
+  EXPECT_THAT(missing("another"), ::testing::Not(::testing::Contains("ncu/raw*.csv")));
+  EXPECT_THAT(missing("another"), ::testing::Contains("ncu/selection.json")) << "the step itself makes it";
+}
+
 }  // namespace
 }  // namespace profgate::runs

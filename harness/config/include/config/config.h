@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/settings.h"
+
 /// Composes conf/*.yaml into one validated configuration. Whatever is wrong with a file or an override is a
 /// core::bad_input that names file:line (or the override's source), the fault and the fix.
 namespace profgate::config {
@@ -24,16 +26,16 @@ struct entry {
 
 /// A complete, validated configuration: every key of the schema has a value (perhaps null).
 /// Asking for a key that the schema lacks, or as another type, is a programming error: std::logic_error.
-class resolved {
+class resolved : public core::settings {
  public:
   explicit resolved(std::map<std::string, entry, std::less<>> entries);
 
-  std::string text(std::string_view key) const;  ///< paths too
-  std::int64_t integer(std::string_view key) const;
-  double number(std::string_view key) const;
-  bool boolean(std::string_view key) const;
-  std::vector<std::string> list(std::string_view key) const;
-  bool is_null(std::string_view key) const;
+  std::string text(std::string_view key) const override;  ///< paths too
+  std::int64_t integer(std::string_view key) const override;
+  double number(std::string_view key) const override;
+  bool boolean(std::string_view key) const override;
+  std::vector<std::string> list(std::string_view key) const override;
+  bool is_null(std::string_view key) const override;
 
   /// "conf/workload/smoke.yaml:3", "profgate_add_workload", "PROFGATE_OVERRIDES", "command line", "default".
   const std::string& origin(std::string_view key) const;

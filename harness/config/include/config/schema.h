@@ -5,29 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/settings.h"
+
 /// The table of every configuration key. Validation, hints, `profgate config` and conf/README.md all read it.
 namespace profgate::config {
 
-enum class value_kind {
-  text,
-  integer,
-  number,
-  boolean,
-  text_list,
-  input_path,   ///< relative to the YAML file that names it, or to the project in an override; made absolute
-  output_path,  ///< relative to the project that registers the pair; kept as written
-};
-
-struct schema_row {
-  std::string key;  ///< "workload.prompt_tokens"
-  value_kind kind = value_kind::text;
-  bool nullable = false;
-  std::string default_yaml;          ///< the default, as it would stand in a YAML file
-  std::vector<std::string> allowed;  ///< empty: any; of a list, what its items may be
-  std::optional<double> minimum;     ///< of integers and numbers
-  std::optional<double> maximum;
-  std::string description;  ///< one line; says what null means where null is possible
-};
+using core::value_kind;
+using schema_row = core::setting;
 
 /// All keys, section by section, in the order in which they are printed.
 const std::vector<schema_row>& schema();

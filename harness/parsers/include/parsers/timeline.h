@@ -11,6 +11,8 @@ namespace profgate::parsers {
 /// What the embedded collector left. A file that is not whole, or whose numbers contradict each other:
 /// bad_input.
 core::timeline read_embedded_timeline(const std::filesystem::path& file);
+/// By how the file begins.
+bool is_embedded_timeline(const std::filesystem::path& file);
 
 /// What a recording of the embedded collector says about itself; the timeline's dropped_records sums it up.
 struct embedded_facts {
@@ -26,8 +28,7 @@ embedded_facts read_embedded_facts(const std::filesystem::path& file);
 /// the thread 0.
 core::timeline read_nsys_sqlite(const std::filesystem::path& file);
 
-/// One timeline from the files of one capture (a process or a stage each), told apart by their content. All
-/// must come from the same tool. Their clocks differ: only ranges of one process may be compared.
-core::timeline read_timelines(const std::vector<std::filesystem::path>& files);
+/// Adds to a timeline what another file of the same capture holds; bad_input where another tool recorded it.
+void append_timeline(core::timeline& all, core::timeline more, const std::filesystem::path& file_of_more);
 
 }  // namespace profgate::parsers

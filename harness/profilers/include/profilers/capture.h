@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "profilers/installations.h"
+#include "profilers/machine.h"
 #include "profilers/nsys_commands.h"
+#include "profilers/nsys_installation.h"
 #include "profilers/tool_command.h"
 
 namespace profgate::profilers {
@@ -42,7 +43,7 @@ struct capture_result {
   std::string version;
   std::string capture_ranges;                         ///< "decode_all@LLM,prefill@LLM"; empty: everything
   std::vector<std::filesystem::path> files;           ///< all that is to be kept
-  std::vector<std::filesystem::path> timeline_files;  ///< of these, what parsers::read_timelines takes
+  std::vector<std::filesystem::path> timeline_files;  ///< of these, what read_timelines takes
   std::vector<std::vector<std::string>> commands;     ///< every argument list that ran
   std::vector<std::string> notes;
 };
@@ -52,8 +53,12 @@ struct capture_result {
 /// in the report; what was recorded stays.
 capture_result capture_with_nsys(const capture_request& request, const nsys_installation& nsys,
                                  const command_runner& run);
+/// The same as the settings nsys.* have it.
+capture_result capture_with_nsys(const capture_request& request, const tool_use& use);
 
 /// Leaves embedded.timeline, or embedded.<pid>.timeline for each process where several use NVTX.
 capture_result capture_embedded(const capture_request& request, const command_runner& run);
+/// The same as the settings collector.* have it.
+capture_result capture_embedded(const capture_request& request, const tool_use& use);
 
 }  // namespace profgate::profilers

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/records.h"
+#include "profilers/machine.h"
 #include "profilers/ncu_commands.h"
 #include "profilers/tool_command.h"
 
@@ -47,5 +48,7 @@ struct counters_result {
 /// - no launch matched: a note, or step_failure where that is so for every session;
 /// - a metric that the chip lacks: a note.
 counters_result capture_counters(const counters_request& request, const command_runner& run);
+/// The same as the settings ncu.* have it.
+counters_result capture_counters(const counters_request& request, const tool_use& use);
 
 }  // namespace profgate::profilers

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "profilers/installations.h"
+#include "profilers/nsys_installation.h"
 
 /// Argument lists for nsys: pure functions of their arguments.
 namespace profgate::profilers {

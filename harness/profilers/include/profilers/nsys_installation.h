@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "profilers/tool_command.h"
-#include "profilers/tool_environment.h"
+#include "profilers/machine.h"
 
 namespace profgate::profilers {
 
@@ -48,25 +47,25 @@ std::string parse_tool_version(const std::string& output);
 std::vector<std::string> parse_report_names(const std::string& help_reports);
 std::vector<std::string> parse_missing_libraries(const std::string& loader_output);
 
-/// PROFGATE_NCU, PATH, the CUDA toolkit, /opt/nvidia, Debian's folder.
-tool_location find_ncu(const tool_environment& environment);
+/// inspect_nsys's version alone.
+std::string nsys_version(const std::filesystem::path& executable, const command_runner& ask);
 
-/// What `ncu --version` says; step_failure if it does not run.
-std::string ncu_version(const std::filesystem::path& executable, const command_runner& run);
-
-/// `ncu --list-sections`, the argument list.
-std::vector<std::string> ncu_list_sections_command(const std::filesystem::path& executable);
-
-/// Whether the driver keeps GPU counters to administrators (RmProfilingAdminOnly). Nothing: no driver says.
-std::optional<bool> are_counters_for_admins_only(const tool_environment& environment);
-
-/// Where the embedded collector will find CUPTI inside of a traced program, or why it will not. A library
-/// that the program itself brings along cannot be seen from outside.
-struct cupti_location {
-  std::optional<std::filesystem::path> library;
-  std::string reason;  ///< where there is none
+/// What the doctor wants to know.
+struct nsys_facts {
+  std::optional<tool_facts> tool{};
+  std::optional<tool_fault> fault{};
+  std::optional<std::string> importer{};         ///< nothing: not found anywhere
+  std::vector<std::string> missing_libraries{};  ///< that the importer's loader could not find
+  std::vector<std::string> leftover_agents{};    ///< "pid command" of agents that no nsys owns any more
 };
 
-cupti_location find_cupti(const tool_environment& environment);
+std::vector<check> judge(const nsys_facts& facts);
+std::vector<check> diagnose_nsys(const machine& here);
+
+/// "<pid> <command>" of nsys agents that no living nsys started: what a killed nsys leaves, and what makes
+/// every later one fail. `proc` is /proc, or a folder like it.
+std::vector<std::string> leftover_nsys_agents(const std::filesystem::path& proc);
+
+std::vector<core::setting> nsys_settings();
 
 }  // namespace profgate::profilers

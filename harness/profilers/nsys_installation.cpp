@@ -1,17 +1,15 @@
-#include "profilers/installations.h"
+#include "profilers/nsys_installation.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "collector/cupti_places.h"
 #include "core/error.h"
 
 namespace profgate::profilers {
@@ -155,13 +153,7 @@ nsys_installation inspect_nsys(const fs::path& executable, const tool_environmen
                                const command_runner& run) {
   nsys_installation nsys;
   nsys.executable = executable;
-  const tool_run version = ask(run, {executable.string(), "--version"});
-  nsys.version = parse_tool_version(version.captured_stdout);
-  if (!version.is_good() || nsys.version.empty()) {
-    throw core::step_failure(
-        fmt::format("{} --version does not work: {}", executable.string(), version.description),
-        "install Nsight Systems again, or set PROFGATE_NSYS to one that works (or to 'none')");
-  }
+  nsys.version = nsys_version(executable, run);
   nsys.reports =
       parse_report_names(ask(run, {executable.string(), "stats", "--help-reports"}).captured_stdout);
   const tool_run help = ask(run, {executable.string(), "profile", "--help"});
@@ -181,86 +173,13 @@ nsys_installation inspect_nsys(const fs::path& executable, const tool_environmen
   return nsys;
 }
 
-tool_location find_ncu(const tool_environment& environment) {
-  return find_tool(environment, "ncu", "PROFGATE_NCU",
-                   {{"usr/local/cuda/bin", "the CUDA toolkit"},
-                    {"opt/nvidia/nsight-compute/*", "/opt/nvidia/nsight-compute"},
-                    {"usr/local/cuda*/bin", "the CUDA toolkit"},
-                    {"usr/lib/nsight-compute", "Debian's package nsight-compute"}});
-}
-
-std::string ncu_version(const std::filesystem::path& executable, const command_runner& run) {
-  tool_command command;
-  command.argv = {executable.string(), "--version"};
-  command.capture_stdout = true;
-  command.deadline_ms = 60'000;
-  const tool_run done = run(command);
-  std::string version = parse_tool_version(done.captured_stdout);
-  if (!done.is_good() || version.empty()) {
-    throw core::step_failure(
-        fmt::format("{} --version does not work: {}", executable.string(), done.description),
-        "install Nsight Compute again, or set PROFGATE_NCU to one that works (or to 'none')");
-  }
-  return version;
-}
-
-std::vector<std::string> ncu_list_sections_command(const std::filesystem::path& executable) {
-  return {executable.string(), "--list-sections"};
-}
-
-std::optional<bool> are_counters_for_admins_only(const tool_environment& environment) {
-  std::ifstream parameters(environment.root / "proc/driver/nvidia/params");
-  for (std::string line; std::getline(parameters, line);) {
-    if (line.rfind("RmProfilingAdminOnly:", 0) == 0) return line.find('1') != std::string::npos;
-  }
-  return std::nullopt;
-}
-
-namespace {
-
-/// Patterns in the order in which the collector looks, relative to the file system's root.
-std::vector<std::string> patterns_of(const tool_environment& environment) {
-  std::vector<std::string> patterns;
-  const auto add_toolkit = [&](const std::string& toolkit) {
-    for (const char* folder : collector::cupti_toolkit_folders) {
-      for (const char* name : collector::cupti_names) {
-        patterns.push_back(fmt::format("{}/{}/{}", toolkit, folder, name));
-      }
-    }
-  };
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const auto toolkit = environment.variable(variable)) add_toolkit(*toolkit);
-  }
-  for (const char* name : collector::cupti_names) {
-    std::istringstream folders(environment.variable("LD_LIBRARY_PATH").value_or(""));
-    for (std::string folder; std::getline(folders, folder, ':');) {
-      if (!folder.empty()) patterns.push_back(fmt::format("{}/{}", folder, name));
-    }
-    for (const char* folder : {"/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/local/lib"}) {
-      patterns.push_back(fmt::format("{}/{}", folder, name));
-    }
-  }
-  for (const char* toolkit : collector::cupti_toolkits) add_toolkit(toolkit);
-  for (const char* pattern : collector::cupti_tool_patterns) patterns.emplace_back(pattern);
-  return patterns;
-}
-
-}  // namespace
-
-cupti_location find_cupti(const tool_environment& environment) {
-  if (const auto asked = environment.variable(collector::cupti_variable)) {
-    if (*asked == "none") return {std::nullopt, fmt::format("hidden by {}=none", collector::cupti_variable)};
-    std::error_code problem;
-    if (fs::exists(*asked, problem)) return {fs::path(*asked), ""};
-    return {std::nullopt, fmt::format("{}={} does not exist", collector::cupti_variable, *asked)};
-  }
-  for (const std::string& pattern : patterns_of(environment)) {
-    const std::vector<fs::path> matched = match_paths(environment.root, pattern);
-    if (!matched.empty()) return {matched.back(), ""};
-  }
-  return {
-      std::nullopt,
-      "no libcupti.so.13 or .12 in CUDA_HOME, LD_LIBRARY_PATH, /usr/local/cuda or beside the Nsight tools"};
+std::string nsys_version(const fs::path& executable, const command_runner& ask_tool) {
+  tool_run answer = ask(ask_tool, {executable.string(), "--version"});
+  std::string version = parse_tool_version(answer.captured_stdout);
+  if (answer.is_good() && !version.empty()) return version;
+  throw core::step_failure(
+      fmt::format("{} --version does not work: {}", executable.string(), answer.description),
+      "install Nsight Systems again, or set PROFGATE_NSYS to one that works (or to 'none')");
 }
 
 }  // namespace profgate::profilers
