@@ -59,26 +59,31 @@ traced_arm::traced_arm(const arm_build& build, const fs::path& folder, const std
   }
 }
 
-const std::vector<analysis::stage_trace>& traced_arm::traces_of(traced_process& process,
-                                                                const std::string& stage) {
-  const auto [found, is_new] = process.labelled.try_emplace(stage);
-  if (!is_new) return found->second.occurrences;
-  const analysis::category_rules categories = runs::category_rules_of(m_build.config);
-  found->second = analysis::label_operations(
-      process.timeline, stage,
-      {m_build.config.text("workload.nvtx_domain"), &process.result.graph_maps, &categories});
-  if (found->second.unmatched > 0) {
-    const std::string doubt =
-        fmt::format("{} kernels have no operator: {}", found->second.unmatched, found->second.mismatch);
-    if (std::find(m_doubts.begin(), m_doubts.end(), doubt) == m_doubts.end()) m_doubts.push_back(doubt);
+void traced_arm::label(traced_process& process, const std::vector<std::string>& stages) {
+  std::vector<std::string> new_stages;
+  for (const std::string& stage : stages) {
+    if (!process.labelled.contains(stage)) new_stages.push_back(stage);
   }
-  return found->second.occurrences;
+  if (new_stages.empty()) return;
+  const analysis::category_rules categories = runs::category_rules_of(m_build.config);
+  std::vector<analysis::labelled_traces> labelled = analysis::label_operations(
+      process.timeline, new_stages,
+      {m_build.config.text("workload.nvtx_domain"), &process.result.graph_maps, &categories});
+  for (std::size_t i = 0; i < new_stages.size(); ++i) {
+    if (labelled[i].unmatched > 0) {
+      const std::string doubt =
+          fmt::format("{} kernels have no operator: {}", labelled[i].unmatched, labelled[i].mismatch);
+      if (std::find(m_doubts.begin(), m_doubts.end(), doubt) == m_doubts.end()) m_doubts.push_back(doubt);
+    }
+    process.labelled.emplace(new_stages[i], std::move(labelled[i]));
+  }
 }
 
 std::vector<analysis::stage_trace> traced_arm::traces_of(const std::string& stage) {
   std::vector<analysis::stage_trace> all;
   for (traced_process& process : m_processes) {
-    for (const analysis::stage_trace& trace : traces_of(process, stage)) all.push_back(trace);
+    label(process, {stage});
+    for (const analysis::stage_trace& trace : process.labelled.at(stage).occurrences) all.push_back(trace);
   }
   return all;
 }
@@ -98,9 +103,10 @@ std::vector<std::map<std::string, analysis::stage_operations>> traced_arm::sums(
     const std::vector<std::string>& stages) {
   std::vector<std::map<std::string, analysis::stage_operations>> all;
   for (traced_process& process : m_processes) {
+    label(process, stages);
     std::map<std::string, analysis::stage_operations> by_stage;
     for (const std::string& stage : stages) {
-      const std::vector<analysis::stage_trace>& traces = traces_of(process, stage);
+      const std::vector<analysis::stage_trace>& traces = process.labelled.at(stage).occurrences;
       if (!traces.empty()) by_stage[stage] = analysis::sum_up(traces);
     }
     all.push_back(std::move(by_stage));

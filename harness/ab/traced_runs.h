@@ -43,7 +43,8 @@ class traced_arm {
     std::map<std::string, analysis::labelled_traces> labelled{};  ///< by stage, made when first asked for
   };
 
-  const std::vector<analysis::stage_trace>& traces_of(traced_process& process, const std::string& stage);
+  /// All stages at once: what they have in common is found out once.
+  void label(traced_process& process, const std::vector<std::string>& stages);
 
   const arm_build& m_build;
   std::deque<traced_process> m_processes;

@@ -6,6 +6,7 @@
 #include "analysis/graph_replays.h"
 #include "analysis/stage_operations.h"
 #include "range_sweep.h"
+#include "start_order.h"
 
 namespace profgate::analysis {
 namespace {
@@ -83,63 +84,125 @@ class category_cache {
   std::map<std::pair<std::string_view, std::string_view>, std::string_view> m_known;
 };
 
-/// A stage's occurrences, with what its process ran on devices in the meantime, whoever launched it.
-class device_labeller {
+/// Finds what ran during windows, asked in the order of their starts: what began before a window and still
+/// ran when it opened is carried from window to window, so that nothing is looked at for each of thousands.
+template <typename execution>
+class overlap_cursor {
  public:
-  device_labeller(const core::timeline& timeline, const std::string& stage, const operation_labels& labels,
-                  labelled_traces& result)
-      : m_timeline(timeline),
-        m_windows(find_windows(timeline, {stage}, labels.domain)),
-        m_paths(timeline, result.texts),
-        m_categories(labels.categories, result.texts) {
-    sweep(timeline, split_by_thread(timeline), m_windows, {stage}, labels.domain, m_paths);
-    static const std::vector<core::graph_map> no_maps;
-    const graph_attribution graphs =
-        attribute_replays(timeline, labels.graph_maps == nullptr ? no_maps : *labels.graph_maps);
-    for (std::size_t k = 0; k < graphs.kernels.size(); ++k) {
-      const std::string_view op = graphs.operators[graphs.kernels[k].op];
-      if (!op.empty()) m_paths.kernel_paths[k] = op;
-    }
-    result.unmatched = graphs.unmatched;
-    result.mismatch = graphs.mismatch;
-  }
+  overlap_cursor(const std::vector<execution>& records, const start_order<execution>& order)
+      : m_records(records), m_order(order) {}
 
-  void add_to(std::vector<stage_trace>& traces) {
-    for (const stage_window& window : m_windows) traces.push_back(trace_of(window));
+  /// Indices in the order of the records; valid until the next question.
+  const std::vector<std::uint32_t>& during(const stage_window& window) {
+    for (; m_next < m_records.size() && nth(m_next).start_ns < window.start_ns; ++m_next)
+      m_running.push_back(m_order[m_next]);
+    std::erase_if(m_running, [&](std::uint32_t index) { return m_records[index].end_ns <= window.start_ns; });
+    m_found.clear();
+    for (const std::uint32_t index : m_running) add_if_during(window, index);
+    for (std::size_t i = m_next; i < m_records.size() && nth(i).start_ns < window.end_ns; ++i)
+      add_if_during(window, m_order[i]);
+    if (!std::is_sorted(m_found.begin(), m_found.end())) std::sort(m_found.begin(), m_found.end());
+    return m_found;
   }
 
  private:
-  stage_trace trace_of(const stage_window& window) {
-    stage_trace trace{window.start_ns, window.end_ns};
-    for (std::size_t k = 0; k < m_timeline.kernels.size(); ++k) {
-      const core::kernel_execution& kernel = m_timeline.kernels[k];
-      if (!runs_during(kernel, window)) continue;
-      const std::string_view path = m_paths.kernel_paths[k];
-      trace.operations.push_back({kernel.shape->name, path, m_categories.of(*kernel.shape, path), false,
-                                  kernel.device, kernel.stream, kernel.start_ns, kernel.end_ns});
+  const execution& nth(std::size_t n) const { return m_records[m_order[n]]; }
+  void add_if_during(const stage_window& window, std::uint32_t index) {
+    if (runs_during(m_records[index], window)) m_found.push_back(index);
+  }
+
+  const std::vector<execution>& m_records;
+  const start_order<execution>& m_order;
+  std::size_t m_next = 0;  ///< the first, in their order, that starts in the last window or later
+  std::vector<std::uint32_t> m_running;  ///< of those before it, what had not ended
+  std::vector<std::uint32_t> m_found;    ///< reused
+};
+
+std::vector<core::host_call> waits_of(const core::timeline& timeline) {
+  std::vector<core::host_call> waits;
+  for (const core::host_call& call : timeline.calls) {
+    if (call.name.find("Synchronize") != std::string_view::npos) waits.push_back(call);
+  }
+  return waits;
+}
+
+/// The stages' occurrences, with what their process ran on devices in the meantime, whoever launched it. What
+/// no stage changes is found out once for all of them.
+class device_labeller {
+ public:
+  device_labeller(const core::timeline& timeline, const operation_labels& labels)
+      : m_timeline(timeline),
+        m_labels(labels),
+        m_threads(split_by_thread(timeline)),
+        m_graphs(attribute_replays(timeline, labels.graph_maps == nullptr ? no_maps() : *labels.graph_maps)),
+        m_waits(waits_of(timeline)),
+        m_kernel_order(timeline.kernels),
+        m_copy_order(timeline.copies),
+        m_graph_order(timeline.opaque_graphs),
+        m_wait_order(m_waits) {}
+
+  labelled_traces label(const std::string& stage) const {
+    labelled_traces result;
+    result.unmatched = m_graphs.unmatched;
+    result.mismatch = m_graphs.mismatch;
+    const std::vector<stage_window> windows = find_windows(m_timeline, {stage}, m_labels.domain);
+    const path_finder paths = find_paths(stage, windows, result.texts);
+    category_cache categories(m_labels.categories, result.texts);
+    overlap_cursor kernels(m_timeline.kernels, m_kernel_order);
+    overlap_cursor copies(m_timeline.copies, m_copy_order);
+    overlap_cursor graphs(m_timeline.opaque_graphs, m_graph_order);
+    overlap_cursor waits(m_waits, m_wait_order);
+    for (const stage_window& window : windows) {
+      stage_trace& trace = result.occurrences.emplace_back(stage_trace{window.start_ns, window.end_ns});
+      for (const std::uint32_t k : kernels.during(window)) {
+        const core::kernel_execution& kernel = m_timeline.kernels[k];
+        const std::string_view path = paths.kernel_paths[k];
+        trace.operations.push_back({kernel.shape->name, path, categories.of(*kernel.shape, path), false,
+                                    kernel.device, kernel.stream, kernel.start_ns, kernel.end_ns});
+      }
+      for (const std::uint32_t c : copies.during(window)) {
+        const core::copy_execution& copy = m_timeline.copies[c];
+        trace.operations.push_back({name_of(copy.kind), paths.copy_paths[c], "copy", true, copy.device,
+                                    copy.stream, copy.start_ns, copy.end_ns});
+      }
+      for (const std::uint32_t g : graphs.during(window)) {
+        const core::opaque_graph& graph = m_timeline.opaque_graphs[g];
+        trace.operations.push_back(
+            {"graph, its kernels unseen", {}, "other", false, graph.device, 0, graph.start_ns, graph.end_ns});
+      }
+      for (const std::uint32_t w : waits.during(window))
+        trace.waits.push_back({m_waits[w].start_ns, m_waits[w].end_ns});
     }
-    for (std::size_t c = 0; c < m_timeline.copies.size(); ++c) {
-      const core::copy_execution& copy = m_timeline.copies[c];
-      if (!runs_during(copy, window)) continue;
-      trace.operations.push_back({name_of(copy.kind), m_paths.copy_paths[c], "copy", true, copy.device,
-                                  copy.stream, copy.start_ns, copy.end_ns});
+    return result;
+  }
+
+ private:
+  static const std::vector<core::graph_map>& no_maps() {
+    static const std::vector<core::graph_map> none;
+    return none;
+  }
+
+  /// Another stage's range is one of the ranges around a launch, so each stage has paths of its own.
+  path_finder find_paths(const std::string& stage, const std::vector<stage_window>& windows,
+                         core::text_pool& texts) const {
+    path_finder paths(m_timeline, texts);
+    sweep(m_timeline, m_threads, windows, {stage}, m_labels.domain, paths);
+    for (std::size_t k = 0; k < m_graphs.kernels.size(); ++k) {
+      const std::string_view op = m_graphs.operators[m_graphs.kernels[k].op];
+      if (!op.empty()) paths.kernel_paths[k] = op;
     }
-    for (const core::opaque_graph& graph : m_timeline.opaque_graphs) {
-      if (!runs_during(graph, window)) continue;
-      trace.operations.push_back(
-          {"graph, its kernels unseen", {}, "other", false, graph.device, 0, graph.start_ns, graph.end_ns});
-    }
-    for (const core::host_call& call : m_timeline.calls) {
-      const bool waits = call.name.find("Synchronize") != std::string_view::npos;
-      if (waits && runs_during(call, window)) trace.waits.push_back({call.start_ns, call.end_ns});
-    }
-    return trace;
+    return paths;
   }
 
   const core::timeline& m_timeline;
-  std::vector<stage_window> m_windows;
-  path_finder m_paths;
-  category_cache m_categories;
+  const operation_labels& m_labels;
+  std::map<thread_key, thread_work> m_threads;
+  graph_attribution m_graphs;
+  std::vector<core::host_call> m_waits;  ///< calls that wait for the device
+  start_order<core::kernel_execution> m_kernel_order;
+  start_order<core::copy_execution> m_copy_order;
+  start_order<core::opaque_graph> m_graph_order;
+  start_order<core::host_call> m_wait_order;
 };
 
 struct nothing {};
@@ -200,24 +263,36 @@ class stretch_writer {
 
 }  // namespace
 
-labelled_traces label_operations(const core::timeline& timeline, const std::string& stage,
-                                 const operation_labels& labels) {
-  labelled_traces result;
+std::vector<labelled_traces> label_operations(const core::timeline& timeline,
+                                              const std::vector<std::string>& stages,
+                                              const operation_labels& labels) {
+  std::vector<labelled_traces> results;
+  results.reserve(stages.size());
   const bool has_device_work =
       !timeline.kernels.empty() || !timeline.copies.empty() || !timeline.opaque_graphs.empty();
   if (has_device_work) {
-    device_labeller(timeline, stage, labels, result).add_to(result.occurrences);
-    return result;
+    const device_labeller labeller(timeline, labels);
+    for (const std::string& stage : stages) results.push_back(labeller.label(stage));
+    return results;
   }
-  for (const auto& [thread, work] : split_by_thread(timeline)) {
-    const auto ranges = work.ranges.find(labels.domain);
-    if (ranges == work.ranges.end()) continue;
-    stretch_writer visit(stage, result);
-    host_walk().run(timeline, ranges->second, {}, visit);
+  const std::map<thread_key, thread_work> threads = split_by_thread(timeline);
+  for (const std::string& stage : stages) {
+    labelled_traces& result = results.emplace_back();
+    for (const auto& [thread, work] : threads) {
+      const auto ranges = work.ranges.find(labels.domain);
+      if (ranges == work.ranges.end()) continue;
+      stretch_writer visit(stage, result);
+      host_walk().run(timeline, ranges->second, {}, visit);
+    }
+    std::stable_sort(result.occurrences.begin(), result.occurrences.end(),
+                     [](const stage_trace& a, const stage_trace& b) { return a.start_ns < b.start_ns; });
   }
-  std::stable_sort(result.occurrences.begin(), result.occurrences.end(),
-                   [](const stage_trace& a, const stage_trace& b) { return a.start_ns < b.start_ns; });
-  return result;
+  return results;
+}
+
+labelled_traces label_operations(const core::timeline& timeline, const std::string& stage,
+                                 const operation_labels& labels) {
+  return std::move(label_operations(timeline, std::vector<std::string>{stage}, labels).front());
 }
 
 }  // namespace profgate::analysis

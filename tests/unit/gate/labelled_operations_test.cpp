@@ -121,6 +121,37 @@ TEST(label_operations, feeds_the_attribution) {
   EXPECT_EQ(result.causes.front().name, "synchronisation");
 }
 
+TEST(label_operations, finds_what_runs_during_each_of_many_occurrences_whatever_the_order_of_records) {
+  core::timeline timeline;
+  for (std::int64_t at_ns = 0; at_ns < 20000; at_ns += 100)
+    timeline.ranges.push_back(range("step", at_ns, at_ns + 60));
+  timeline.ranges.push_back(range("step", 5000, 9000));  // around others
+  timeline.ranges.push_back(range("prefill", 0, 20000));
+  for (std::uint32_t i = 0; i < 600; ++i) {
+    const std::int64_t start_ns = (i * 7919) % 20000;  // in no order
+    timeline.kernels.push_back(kernel(timeline, timeline.texts.keep("k" + std::to_string(i)), start_ns,
+                                      start_ns, start_ns + (i * 31) % 500, i + 1));
+  }
+  timeline.kernels.push_back(kernel(timeline, "persistent", 10, 20, 19990, 601));
+  const std::vector<labelled_traces> both =
+      label_operations(timeline, std::vector<std::string>{"step", "prefill"}, {"LLM"});
+  ASSERT_EQ(both.size(), 2U);
+  ASSERT_EQ(both[0].occurrences.size(), 201U);
+  for (const analysis::stage_trace& trace : both[0].occurrences) {
+    std::vector<std::string_view> expected;
+    for (const core::kernel_execution& one : timeline.kernels) {
+      if (one.start_ns < trace.end_ns && one.end_ns > trace.start_ns) expected.push_back(one.shape->name);
+    }
+    std::vector<std::string_view> found;
+    for (const operation& one : trace.operations) found.push_back(one.name);
+    EXPECT_EQ(found, expected) << trace.start_ns;
+  }
+  ASSERT_EQ(both[1].occurrences.size(), 1U);
+  EXPECT_EQ(both[1].occurrences[0].operations.back().path, "step")
+      << "another stage's range is an operator of this one";
+  EXPECT_EQ(both[0].occurrences[0].operations.back().path, "") << "but no operator of its own";
+}
+
 TEST(structure_of, counts_kernels_calls_and_nodes) {
   core::timeline timeline = two_stages();
   timeline.kernels.push_back(kernel(timeline, "gemv", 2950, 3800, 3900, 6, 11));

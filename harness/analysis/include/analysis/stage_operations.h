@@ -61,6 +61,10 @@ struct labelled_traces {
 /// What the stage's process ran while the stage was open. Where there is no device work at all, the stretches
 /// in which a range was the innermost one open on the stage's thread take its place: they fill the stage, so
 /// what lies outside of all has its own name, and nothing is idle.
+/// One a stage, in their order.
+std::vector<labelled_traces> label_operations(const core::timeline& timeline,
+                                              const std::vector<std::string>& stages,
+                                              const operation_labels& labels);
 labelled_traces label_operations(const core::timeline& timeline, const std::string& stage,
                                  const operation_labels& labels);
 
