@@ -263,8 +263,13 @@ embedded_facts facts_of(const embedded_file& file) {
 }  // namespace
 
 core::timeline read_embedded_timeline(const std::filesystem::path& file) {
+  embedded_facts unused;
+  return read_embedded_timeline(file, unused);
+}
+
+core::timeline read_embedded_timeline(const std::filesystem::path& file, embedded_facts& facts) {
   const embedded_file recorded = read_embedded_file(file);
-  const embedded_facts facts = facts_of(recorded);
+  facts = facts_of(recorded);
   core::timeline result;
   result.tool = "embedded";
   result.tool_version = std::to_string(recorded.header.version);
@@ -281,10 +286,6 @@ core::timeline read_embedded_timeline(const std::filesystem::path& file) {
   sort_by_start(result.ranges);
   add_activity(recorded, result);
   return result;
-}
-
-embedded_facts read_embedded_facts(const std::filesystem::path& file) {
-  return facts_of(read_embedded_file(file));
 }
 
 }  // namespace profgate::parsers

@@ -78,15 +78,26 @@ core::timeline observe_ranges(const capture_request& request, const command_runn
 
 namespace {
 
-void note_losses(const capture_request& request, const std::vector<fs::path>& files,
-                 std::vector<std::string>& notes) {
-  parsers::embedded_facts all;
+/// The files of one capture, each read once; `losses` sums up what they say is missing.
+core::timeline read_recorded(const std::vector<fs::path>& files, parsers::embedded_facts& losses) {
+  core::timeline all;
   for (const fs::path& file : files) {
-    const parsers::embedded_facts facts = parsers::read_embedded_facts(file);
-    all.dropped_ranges += facts.dropped_ranges;
-    all.dropped_activities += facts.dropped_activities;
-    all.is_activity_whole = all.is_activity_whole && facts.is_activity_whole;
+    parsers::embedded_facts facts;
+    core::timeline one = parsers::read_embedded_timeline(file, facts);
+    losses.dropped_ranges += facts.dropped_ranges;
+    losses.dropped_activities += facts.dropped_activities;
+    losses.is_activity_whole = losses.is_activity_whole && facts.is_activity_whole;
+    if (&file == &files.front()) {
+      all = std::move(one);
+    } else {
+      parsers::append_timeline(all, std::move(one), file);
+    }
   }
+  return all;
+}
+
+void note_losses(const capture_request& request, const parsers::embedded_facts& all,
+                 std::vector<std::string>& notes) {
   const std::string advice = fmt::format("raise collector.max_bytes, which is {}, or record inside of a gate",
                                          request.collector_max_bytes);
   if (all.dropped_ranges > 0) {
@@ -127,7 +138,8 @@ capture_result capture_embedded(const capture_request& request, const command_ru
             "says so in {}",
             request.log_file.string()));
   }
-  const core::timeline timeline = read_timelines(recorded.files);
+  parsers::embedded_facts losses;
+  const core::timeline timeline = read_recorded(recorded.files, losses);
   if (request.is_gated && timeline.ranges.empty() && !request.ranges.empty()) {
     fail_absent_range(request.ranges.front(), observe_ranges(request, run));
   }
@@ -140,7 +152,7 @@ capture_result capture_embedded(const capture_request& request, const command_ru
   result.files = recorded.files;
   result.timeline_files = recorded.files;
   result.commands = {request.workload};
-  note_losses(request, recorded.files, result.notes);
+  note_losses(request, losses, result.notes);
   if (recorded.files.size() > 1) {
     result.notes.push_back(
         fmt::format("{} processes used NVTX, each has its own file", recorded.files.size()));

@@ -142,22 +142,29 @@ void run_reader::read_captures(analysis::run_facts& facts) {
 }
 
 analysis::counter_facts run_reader::counters(const std::vector<analysis::capture>& captures) {
-  analysis::counter_facts facts;
+  std::vector<core::kernel_counters> launches;
   profilers::counting_conditions conditions;
   for (const profilers::counter_backend& backend : profilers::counter_backends()) {
     const plain_files files(files_like(path(), backend.counters));
     if (files.paths().empty()) continue;
     for (const fs::path& file : files.paths()) {
-      const auto launches = backend.read(file, config().text("workload.nvtx_domain"));
-      facts.launches.insert(facts.launches.end(), launches.begin(), launches.end());
+      const auto more = backend.read(file, config().text("workload.nvtx_domain"));
+      launches.insert(launches.end(), more.begin(), more.end());
     }
     conditions = backend.conditions(config());
     break;
   }
-  if (facts.launches.empty()) {
-    facts.absent_reason = reason_of("counters");
-    return facts;
-  }
+  if (!launches.empty()) return counted(std::move(launches), conditions, captures);
+  analysis::counter_facts nothing;
+  nothing.absent_reason = reason_of("counters");
+  return nothing;
+}
+
+analysis::counter_facts counted(std::vector<core::kernel_counters> launches,
+                                const profilers::counting_conditions& conditions,
+                                const std::vector<analysis::capture>& captures) {
+  analysis::counter_facts facts;
+  facts.launches = std::move(launches);
   std::unordered_map<std::string_view, std::string_view> names;  // demangled by mangled
   for (const analysis::capture& capture : captures) {
     for (const core::kernel_execution& kernel : capture.timeline.kernels) {

@@ -82,7 +82,8 @@ class collector_on_gpu : public ::testing::Test {
     const profilers::capture_result captured = profilers::capture_embedded(request, run_by_fork);
     for (const std::string& note : captured.notes) std::printf("note: %s\n", note.c_str());
     core::timeline timeline = profilers::read_timelines(captured.timeline_files);
-    const parsers::embedded_facts facts = parsers::read_embedded_facts(captured.timeline_files.front());
+    parsers::embedded_facts facts;
+    parsers::read_embedded_timeline(captured.timeline_files.front(), facts);
     std::printf(
         "%s, graphs %s: %zu ranges, %zu kernels, %zu copies, %zu calls; CUPTI %u, dropped %llu + %llu, %s\n",
         is_gated ? "gated" : "ungated", with_graphs ? "on" : "off", timeline.ranges.size(),

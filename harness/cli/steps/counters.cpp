@@ -113,7 +113,7 @@ void run_counters(step_context& context) {
       chosen.backend.capture(request, {here, chosen.executable, context.config, run_tool});
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
 
-  facts.counters = run.counters(facts.captures);
+  facts.counters = runs::counted(result.launches, chosen.backend.conditions(context.config), facts.captures);
   note_agreement(analysis::analyze_run(facts), notes);
 }
 

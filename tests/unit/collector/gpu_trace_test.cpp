@@ -16,7 +16,11 @@ class gpu_trace : public traced_program {
     m_environment["CUDA_INJECTION64_PATH"] = COLLECTOR_LIBRARY;
     m_environment["PROFGATE_CUPTI_LIBRARY"] = FAKE_CUPTI_LIBRARY;
   }
-  parsers::embedded_facts facts() { return parsers::read_embedded_facts(m_folder / "out.timeline"); }
+  parsers::embedded_facts facts(const std::string& file = "out.timeline") {
+    parsers::embedded_facts told;
+    parsers::read_embedded_timeline(m_folder / file, told);
+    return told;
+  }
   std::string absent_reason() { return timeline().kernels_absent_reason.value_or(""); }
 };
 
@@ -127,7 +131,7 @@ TEST_F(gpu_trace, a_crash_before_the_flush_is_told) {
   m_environment["PROFGATE_COLLECTOR_GATE"] = "a@LLM";
   m_environment["PROFGATE_COLLECTOR_OUTPUT"] = (m_folder / "open_gate").string();
   EXPECT_EQ(trace({"cuda", "push:LLM:a", "kernel:_Z1av:10", "abort"}).signal, SIGABRT);
-  EXPECT_FALSE(parsers::read_embedded_facts(m_folder / "open_gate").is_activity_whole);
+  EXPECT_FALSE(facts("open_gate").is_activity_whole);
 }
 
 TEST_F(gpu_trace, counts_what_does_not_fit_into_the_file) {

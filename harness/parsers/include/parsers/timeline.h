@@ -21,7 +21,8 @@ struct embedded_facts {
   bool is_activity_whole = true;         ///< false: the process died before CUPTI had delivered everything
   std::uint32_t cupti_version = 0;       ///< CUPTI's own number; 0: none was loaded
 };
-embedded_facts read_embedded_facts(const std::filesystem::path& file);
+/// Both in one reading: the file may have hundreds of megabytes.
+core::timeline read_embedded_timeline(const std::filesystem::path& file, embedded_facts& facts);
 
 /// nsys's own SQLite export (2022.4 to 2025.3). The file is opened read-only and never changed. A range that
 /// nsys closed only because the program died has no end; a kernel whose launch came before the recording has

@@ -10,6 +10,7 @@
 #include "artifacts/run_list.h"
 #include "artifacts/status.h"
 #include "config/config.h"
+#include "profilers/backends.h"
 
 /// A run directory, read: from nothing else, so that any machine can do it without a GPU, a tool or a build
 /// folder.
@@ -32,8 +33,6 @@ class run_reader {
   const analysis::bare_facts& bare();
   /// What the analysis needs, all of it.
   analysis::run_facts facts();
-  /// What ncu counted in the run, kernels named as in the captures; a reason where there is nothing.
-  analysis::counter_facts counters(const std::vector<analysis::capture>& captures);
 
   /// Every file of the bundle that exists, but for the reports themselves, in the order in which a person
   /// reads them.
@@ -45,12 +44,18 @@ class run_reader {
   std::string reason_of(const std::string& step);
   analysis::step_facts step_facts_of(const std::string& step);
   void read_captures(analysis::run_facts& facts);
+  analysis::counter_facts counters(const std::vector<analysis::capture>& captures);
 
   artifacts::run_info m_run;
   std::optional<config::resolved> m_config;
   std::map<std::string, std::optional<artifacts::step_status>> m_statuses;
   std::optional<analysis::bare_facts> m_bare;
 };
+
+/// What was counted in a run, kernels named as in its captures.
+analysis::counter_facts counted(std::vector<core::kernel_counters> launches,
+                                const profilers::counting_conditions& conditions,
+                                const std::vector<analysis::capture>& captures);
 
 /// stage1/process_samples.json: how long each bare process took, for a program that writes no result JSON.
 void write_process_samples(const std::filesystem::path& file, const std::vector<std::int64_t>& wall_ns);
