@@ -10,7 +10,7 @@
 #include "analysis/timeline_analysis.h"
 #include "core/kernel_names.h"
 #include "core/units.h"
-#include "wording.h"
+#include "findings_parts.h"
 
 namespace profgate::analysis {
 namespace {

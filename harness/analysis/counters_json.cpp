@@ -1,4 +1,4 @@
-#include "counters_json.h"
+#include "profile_parts.h"
 
 namespace profgate::analysis {
 namespace {

@@ -1,12 +1,10 @@
-#include "findings_counters.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "core/escape.h"
-#include "wording.h"
+#include "findings_parts.h"
 
 namespace profgate::analysis {
 namespace {

@@ -1,11 +1,9 @@
-#include "findings_measurement.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
 
-#include "wording.h"
+#include "findings_parts.h"
 
 namespace profgate::analysis {
 namespace {

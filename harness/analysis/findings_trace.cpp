@@ -1,5 +1,3 @@
-#include "findings_trace.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "findings_measurement.h"
-#include "findings_saving.h"
-#include "wording.h"
+#include "findings_parts.h"
 
 namespace profgate::analysis {
 namespace {

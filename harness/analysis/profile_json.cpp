@@ -4,7 +4,6 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "counters_json.h"
 #include "profile_parts.h"
 
 namespace profgate::analysis {

@@ -2,9 +2,7 @@
 
 #include <cmath>
 
-#include "counters_json.h"
 #include "profile_parts.h"
-#include "telemetry_json.h"
 
 namespace profgate::analysis {
 namespace {

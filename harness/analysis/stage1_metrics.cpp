@@ -1,7 +1,7 @@
 #include "analysis/bare_run.h"
 #include "analysis/json_object.h"
 #include "core/units.h"
-#include "telemetry_json.h"
+#include "profile_parts.h"
 
 namespace profgate::analysis {
 namespace {

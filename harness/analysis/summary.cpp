@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/units.h"
-#include "wording.h"
+#include "findings_parts.h"
 
 namespace profgate::analysis {
 namespace {

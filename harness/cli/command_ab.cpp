@@ -4,10 +4,8 @@
 #include "ab/comparison.h"
 #include "commands.h"
 #include "comparison_request.h"
-#include "gate_stored.h"
+#include "judging.h"
 #include "read_waivers.h"
-#include "record_comparison.h"
-#include "show_judgement.h"
 #include "steps/step.h"
 
 namespace profgate::cli {

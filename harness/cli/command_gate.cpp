@@ -5,10 +5,9 @@
 #include "commands.h"
 #include "gate/judge.h"
 #include "gate/process_runs.h"
-#include "gate_rules.h"
+#include "judging.h"
 #include "read_waivers.h"
 #include "run_set_source.h"
-#include "show_judgement.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;

@@ -6,8 +6,7 @@
 #include "ab/gate_config.h"
 #include "commands.h"
 #include "comparison_request.h"
-#include "record_comparison.h"
-#include "show_judgement.h"
+#include "judging.h"
 #include "steps/step.h"
 
 namespace profgate::cli {

@@ -1,16 +1,23 @@
 #include <fmt/format.h>
 
+#include "ab/comparison.h"
+#include "artifacts/files.h"
 #include "artifacts/utc_time.h"
 #include "baselines/baseline_store.h"
 #include "baselines/history.h"
+#include "baselines/run_set_file.h"
 #include "commands.h"
+#include "comparison_request.h"
 #include "core/units.h"
 #include "gate/comparability.h"
 #include "gate/judge.h"
 #include "gate/process_runs.h"
 #include "gate/rank_statistics.h"
+#include "installation.h"
 #include "process/git.h"
+#include "render/trend_views.h"
 #include "run_set_source.h"
+#include "steps/step.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -106,6 +113,63 @@ core::exit_code baseline_accept(const baseline_accept_options& options) {
   fmt::print("{}\n", accepted.file.string());
   print_stages(accepted.stored.runs);
   fmt::print("commit this file: it is the baseline of {} from now on\n", accepted.stored.runs.identity.pair);
+  return core::exit_code::good;
+}
+
+core::exit_code baseline_record(const baseline_record_options& options) {
+  const pair_manifest pair = manifest_of(options.pair);
+  const config::resolved config = compose_for(pair, options.pair.overrides);
+  baselines::stored_run_set stored;
+  fs::path file;
+  {
+    progress display(fmt::format("{} record", pair.pair));
+    const ab::surroundings where = surroundings_of(pair, config, display);
+    file = options.out.value_or(
+        where.folder / fmt::format("{}.runs.json", artifacts::utc_compact(artifacts::utc_clock::now())));
+    stored.runs = ab::run_one_arm(where, arm_of(pair, config, ""),
+                                  static_cast<std::size_t>(options.processes), ab::traced_too::yes);
+  }
+  baselines::write_run_set(file, stored);
+  const std::string shown = fs::proximate(file).string();
+  fmt::print("{}\nto make it the baseline: profgate baseline accept {} --reason \"…\"\n", shown, shown);
+  return core::exit_code::good;
+}
+
+core::exit_code history_append(const history_append_options& options) {
+  const baselines::stored_run_set stored = run_set_of(options.source);
+  // The other build of a comparison: the anchor, where it is the one that the trend is drawn against.
+  std::optional<gate::run_set> anchor;
+  if (const auto other = other_arm_of(options.source); other && std::filesystem::is_directory(options.source))
+    anchor = baselines::read_run_set(*other).runs;
+  const bool is_new = baselines::append_history(
+      options.history_file, stored, baselines::history_kind::nightly, anchor ? &*anchor : nullptr);
+  fmt::print("{} {}\n", baselines::measurement_id(stored),
+             is_new ? "appended to " + options.history_file.string() : "was there already");
+  return core::exit_code::good;
+}
+
+core::exit_code history_show(const history_show_options& options) {
+  baselines::trend_request request;
+  request.stage = options.stage;
+  request.anchor = options.anchor;
+  const std::vector<baselines::trend> trends = baselines::make_trends(
+      options.pair, baselines::read_history(options.history_file, options.pair), request);
+  if (!options.out) {
+    fmt::print("{}", baselines::trends_markdown(trends));
+    return core::exit_code::good;
+  }
+  const std::string extension = options.out->extension().string();
+  if (extension != ".svg" && extension != ".md") {
+    throw core::bad_input(fmt::format("cannot draw a trend as '{}'", options.out->string()),
+                          "end the file's name in .svg or .md");
+  }
+  artifacts::write_file_atomically(
+      *options.out, extension == ".svg" ? render::trends_svg(trends, find_installation().templates_dir)
+                                        : baselines::trends_markdown(trends));
+  const std::vector<std::string> changes = baselines::change_sentences(trends);
+  for (const std::string& change : changes) fmt::print("{}\n", change);
+  if (changes.empty()) fmt::print("no change of level was found\n");
+  fmt::print("{}\n", options.out->string());
   return core::exit_code::good;
 }
 

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "installation.h"
 #include "profilers/backends.h"
-#include "tool_runner.h"
+#include "steps/run_command.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;

@@ -6,10 +6,9 @@
 #include <functional>
 #include <new>
 
-#include "add_baseline_commands.h"
+#include "command_line.h"
 #include "commands.h"
 #include "core/interrupt.h"
-#include "pair_words.h"
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "artifacts/files.h"
+#include "artifacts/utc_time.h"
 #include "config/yaml_tree.h"
 #include "core/error.h"
 

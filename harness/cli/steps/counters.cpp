@@ -13,7 +13,6 @@
 #include "steps/counter_plan.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
-#include "tool_runner.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;

@@ -3,12 +3,10 @@
 #include "ab/comparison.h"
 #include "artifacts/files.h"
 #include "comparison_request.h"
-#include "gate_stored.h"
+#include "judging.h"
 #include "parsers/workload_result.h"
 #include "read_waivers.h"
-#include "record_comparison.h"
 #include "render/gate_views.h"
-#include "show_judgement.h"
 #include "steps/step.h"
 
 namespace profgate::cli {

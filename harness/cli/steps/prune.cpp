@@ -5,7 +5,7 @@
 #include "artifacts/run_list.h"
 #include "baselines/baseline_store.h"
 #include "core/units.h"
-#include "gate_stored.h"
+#include "judging.h"
 #include "make_reports.h"
 #include "steps/step.h"
 

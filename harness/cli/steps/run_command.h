@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "process/runner.h"
+#include "profilers/tool_command.h"
 #include "steps/step.h"
 
+/// How steps and commands start programs, their own and those that the profilers ask for.
 namespace profgate::cli {
 
 struct step_command {
@@ -25,5 +27,11 @@ process::outcome run_command(step_context& context, const step_command& wanted);
 std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,
                                        const std::filesystem::path& result,
                                        const std::filesystem::path& config = {});
+
+/// For a step: logged, shown, bounded, noted in its status.
+profilers::command_runner step_tool_runner(step_context& context);
+
+/// For short questions such as `nsys --version`, outside of a step.
+profilers::command_runner plain_tool_runner();
 
 }  // namespace profgate::cli

@@ -6,7 +6,6 @@
 #include "runs/run_reader.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
-#include "tool_runner.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;

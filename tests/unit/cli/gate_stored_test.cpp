@@ -1,9 +1,8 @@
-#include "gate_stored.h"
-
 #include <gmock/gmock.h>
 #include <unistd.h>
 
 #include "baselines/baseline_store.h"
+#include "judging.h"
 #include "run_set_source.h"
 
 namespace profgate::cli {

@@ -2,10 +2,16 @@
 
 #include <CLI/App.hpp>
 #include <functional>
+#include <memory>
 
+#include "commands.h"
 #include "core/error.h"
 
 namespace profgate::cli {
+
+/// The words that name a pair; `finish` is called once they are known to be complete.
+void add_pair_words(CLI::App* command, const std::shared_ptr<pair_options>& options,
+                    const std::function<void()>& finish);
 
 /// baseline, gate and history. `chosen` is set while the command line is parsed.
 void add_baseline_commands(CLI::App& app, std::function<core::exit_code()>& chosen);
