@@ -1,157 +1,290 @@
 #include "render/verdict_json.h"
 
+#include <fmt/format.h>
+
 #include "analysis/json_object.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "gate_words.h"
 
 namespace profgate::render {
 namespace {
 
-using analysis::json_object;
 using nlohmann::ordered_json;
 
-constexpr const char* too_few_runs = "the arms have too few runs for this bound";
+constexpr std::array<word<bool>, 2> mode_words{{{true, "interleaved"}, {false, "stored"}}};
 
-void put_bound(json_object& object, const char* key, const std::optional<double>& bound) {
-  object.put(key, analysis::or_absent(bound, too_few_runs));
+// The fields of each object, once and in their order: `Fields` writes or reads them. A further argument is
+// why a field can be null; what is derived is only written.
+
+template <class Fields>
+void visit_fields(Fields& fields, gate::comparison& numbers) {
+  const char* too_few_runs = "the arms have too few runs for this bound";
+  fields.value("baseline_runs_count", numbers.baseline_runs);
+  fields.value("candidate_runs_count", numbers.candidate_runs);
+  fields.value("baseline_median_ns", numbers.baseline_median_ns);
+  fields.value("candidate_median_ns", numbers.candidate_median_ns);
+  fields.value("slowdown_ratio", numbers.slowdown_ratio);
+  fields.value("difference_ns", numbers.difference_ns);
+  fields.value("lower_95_ratio", numbers.lower_95_ratio, too_few_runs);
+  fields.value("upper_95_ratio", numbers.upper_95_ratio, too_few_runs);
+  fields.value("lower_99_ratio", numbers.lower_99_ratio, too_few_runs);
+  fields.value("upper_99_ratio", numbers.upper_99_ratio, too_few_runs);
+  fields.value("u_slower_count", numbers.u_slower);
+  fields.value("p_slower_ratio", numbers.p_slower);
+  fields.value("p_faster_ratio", numbers.p_faster);
 }
 
-ordered_json numbers_json(const gate::comparison& numbers) {
-  json_object object;
-  object.put("baseline_runs_count", numbers.baseline_runs);
-  object.put("candidate_runs_count", numbers.candidate_runs);
-  object.put("baseline_median_ns", numbers.baseline_median_ns);
-  object.put("candidate_median_ns", numbers.candidate_median_ns);
-  object.put("slowdown_ratio", numbers.slowdown_ratio);
-  object.put("difference_ns", numbers.difference_ns);
-  put_bound(object, "lower_95_ratio", numbers.lower_95_ratio);
-  put_bound(object, "upper_95_ratio", numbers.upper_95_ratio);
-  put_bound(object, "lower_99_ratio", numbers.lower_99_ratio);
-  put_bound(object, "upper_99_ratio", numbers.upper_99_ratio);
-  object.put("u_slower_count", numbers.u_slower);
-  object.put("p_slower_ratio", numbers.p_slower);
-  object.put("p_faster_ratio", numbers.p_faster);
-  return object.take();
+template <class Fields>
+void visit_fields(Fields& fields, gate::exact_change& change) {
+  fields.word("kind", change.kind, exact_kind_words);
+  fields.value("subject", change.subject, "it is a count, not a kernel");
+  fields.value("baseline", change.baseline, "it is a kernel, not a count");
+  fields.value("candidate", change.candidate, "it is a kernel, not a count");
+  fields.value("fails", change.fails);
+  fields.derived("text", gate::to_text(change));
 }
 
-ordered_json exact_json(const gate::exact_comparison& exact) {
-  ordered_json changes = ordered_json::array();
-  for (const gate::exact_change& change : exact.changes) {
-    json_object object;
-    object.put("kind", std::string(text_of(exact_kind_words, change.kind)));
-    object.put_text("subject", change.subject, "it is a count, not a kernel");
-    object.put_text("baseline", change.baseline, "it is a kernel, not a count");
-    object.put_text("candidate", change.candidate, "it is a kernel, not a count");
-    object.put("fails", change.fails);
-    object.put("text", gate::to_text(change));
-    changes.push_back(object.take());
-  }
-  json_object object;
-  object.put("fails", exact.fails());
-  object.put("changes", std::move(changes));
-  ordered_json not_compared = ordered_json::array();
-  for (const std::string& sentence : exact.not_compared)
-    not_compared.push_back(core::to_valid_utf8(sentence));
-  object.put("not_compared", std::move(not_compared));
-  return object.take();
+template <class Fields>
+void visit_fields(Fields& fields, gate::exact_comparison& exact) {
+  fields.derived("fails", exact.fails());
+  fields.objects("changes", exact.changes);
+  fields.texts("not_compared", exact.not_compared);
 }
 
-ordered_json cause_json(gate::cause cause) {
-  // before the text is made, so that it is the same of what is read back
-  cause.name = core::to_valid_utf8(cause.name);
-  cause.baseline_name = core::to_valid_utf8(cause.baseline_name);
-  cause.path = core::to_valid_utf8(cause.path);
+template <class Fields>
+void visit_fields(Fields& fields, gate::cause& cause) {
+  fields.word("kind", cause.kind, cause_kind_words);
   const bool is_idle = cause.kind == gate::cause_kind::idle;
-  const std::string no_launches = "idle time has no launches";
-  json_object object;
-  object.put("kind", std::string(text_of(cause_kind_words, cause.kind)));
-  object.put("delta_ns", cause.delta_ns);
-  object.put("name", cause.name);
-  object.put_text("baseline_name", cause.baseline_name, "it is the same");
-  object.put_text("path", cause.path, is_idle ? no_launches : "no range was open around its launches");
-  object.put_text("category", cause.category, is_idle ? no_launches : "it has none");
-  object.put("matched_by", std::string(text_of(matched_by_words, cause.match)));
-  const auto put = [&](const char* key, double value, bool applies, const std::string& reason) {
-    object.put(key, applies ? analysis::measured<double>(value) : analysis::measured<double>::absent(reason));
-  };
-  put("baseline_launches_count", cause.baseline_launches, !is_idle, no_launches);
-  put("candidate_launches_count", cause.candidate_launches, !is_idle, no_launches);
-  put("baseline_each_ns", cause.baseline_each_ns, !is_idle, no_launches);
-  put("candidate_each_ns", cause.candidate_each_ns, !is_idle, no_launches);
-  put("baseline_idle_ns", cause.baseline_idle_ns, is_idle, "the device was busy");
-  put("candidate_idle_ns", cause.candidate_idle_ns, is_idle, "the device was busy");
-  object.put("text", gate::to_text(cause));
-  return object.take();
+  const char* no_launches = "idle time has no launches";
+  fields.value("delta_ns", cause.delta_ns);
+  fields.value("name", cause.name);
+  fields.value("baseline_name", cause.baseline_name, "it is the same");
+  fields.value("path", cause.path, is_idle ? no_launches : "no range was open around its launches");
+  fields.value("category", cause.category, is_idle ? no_launches : "it has none");
+  fields.word("matched_by", cause.match, matched_by_words);
+  fields.value_if(!is_idle, "baseline_launches_count", cause.baseline_launches, no_launches);
+  fields.value_if(!is_idle, "candidate_launches_count", cause.candidate_launches, no_launches);
+  fields.value_if(!is_idle, "baseline_each_ns", cause.baseline_each_ns, no_launches);
+  fields.value_if(!is_idle, "candidate_each_ns", cause.candidate_each_ns, no_launches);
+  fields.value_if(is_idle, "baseline_idle_ns", cause.baseline_idle_ns, "the device was busy");
+  fields.value_if(is_idle, "candidate_idle_ns", cause.candidate_idle_ns, "the device was busy");
+  fields.derived("text", gate::to_text(cause));
 }
 
-ordered_json attribution_json(const gate::attribution& attributed) {
-  json_object object;
-  object.put("baseline_ns", attributed.baseline_ns);
-  object.put("candidate_ns", attributed.candidate_ns);
-  object.put("difference_ns", attributed.difference_ns);
-  object.put("busy_difference_ns", attributed.busy_difference_ns);
-  object.put("idle_difference_ns", attributed.idle_difference_ns);
-  object.put("bare_difference_ns",
-             analysis::or_absent(attributed.bare_difference_ns, "the stage was not timed without a tracer"));
-  object.put("residual_ns", attributed.residual_ns);
-  object.put("operations_count", attributed.operations);
-  ordered_json causes = ordered_json::array();
-  for (const gate::cause& cause : attributed.causes) causes.push_back(cause_json(cause));
-  object.put("causes", std::move(causes));
-  return object.take();
+template <class Fields>
+void visit_fields(Fields& fields, gate::attribution& attributed) {
+  fields.value("baseline_ns", attributed.baseline_ns);
+  fields.value("candidate_ns", attributed.candidate_ns);
+  fields.value("difference_ns", attributed.difference_ns);
+  fields.value("busy_difference_ns", attributed.busy_difference_ns);
+  fields.value("idle_difference_ns", attributed.idle_difference_ns);
+  fields.value("bare_difference_ns", attributed.bare_difference_ns,
+               "the stage was not timed without a tracer");
+  fields.value("residual_ns", attributed.residual_ns);
+  fields.value("operations_count", attributed.operations);
+  fields.objects("causes", attributed.causes);
 }
 
-ordered_json stage_json(const gate::stage_judgement& stage) {
-  json_object object;
-  object.put("stage", stage.stage);
-  object.put("verdict", gate::to_text(stage.which));
-  object.put("phase", gate::to_text(stage.in_phase));
-  object.put("reason", stage.reason);
-  if (stage.numbers) {
-    object.put("numbers", numbers_json(*stage.numbers));
-  } else {
-    object.put_null("numbers", stage.reason);
+template <class Fields>
+void visit_fields(Fields& fields, gate::stage_judgement& stage) {
+  fields.value("stage", stage.stage);
+  fields.enumerator("verdict", stage.which, gate::verdict::no_baseline);
+  fields.enumerator("phase", stage.in_phase, gate::phase::stored);
+  fields.value("reason", stage.reason);
+  fields.object("numbers", stage.numbers, stage.reason);
+  fields.value("detectable_ratio", stage.detectable_ratio, "only an inconclusive comparison has it");
+  fields.value("waived_by", stage.waived_by, "no waiver applies");
+  fields.object("exact", stage.exact);
+  fields.object("attribution", stage.attributed, stage.attribution_reason);
+  fields.reason("attribution", stage.attribution_reason);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, gate::judgement& whole) {
+  fields.derived("schema_version", std::string(verdict_schema_version));
+  fields.value("pair", whole.pair);
+  fields.enumerator("verdict", whole.overall, gate::verdict::no_baseline);
+  fields.value("exit_code", whole.code);
+  fields.value("reason", whole.reason);
+  fields.value("failed_by", whole.failed_by, "the runs alone decide");
+  fields.word("mode", whole.is_interleaved, mode_words);
+  fields.value("baseline_name", whole.baseline_name, "there is no baseline");
+  fields.value("candidate_name", whole.candidate_name, "it has no name");
+  fields.value("device_name", whole.device_name, "it was not determined");
+  fields.value("duration_s", whole.seconds, "nothing was run for it");
+  fields.value("discarded_runs_count", whole.discarded_runs);
+  fields.value("look_deeper", whole.look_deeper, "no command was named");
+  fields.texts("warnings", whole.warnings);
+  fields.texts("notices", whole.notices);
+  fields.objects("stages", whole.stages);
+}
+
+/// Puts every field that it is shown. Texts become valid before anything is derived from them, so that it is
+/// the same as of what is read back.
+class field_writer {
+ public:
+  template <class T>
+  static ordered_json written(T& object) {
+    field_writer fields;
+    visit_fields(fields, object);
+    return fields.m_object.take();
   }
-  object.put("detectable_ratio",
-             analysis::or_absent(stage.detectable_ratio, "only an inconclusive comparison has it"));
-  object.put_text("waived_by", stage.waived_by.value_or(""), "no waiver applies");
-  object.put("exact", exact_json(stage.exact));
-  if (stage.attributed) {
-    object.put("attribution", attribution_json(*stage.attributed));
-  } else {
-    object.put_null("attribution", stage.attribution_reason);
-  }
-  return object.take();
-}
 
-ordered_json texts_json(const std::vector<std::string>& texts) {
-  ordered_json list = ordered_json::array();
-  for (const std::string& text : texts) list.push_back(core::to_valid_utf8(text));
-  return list;
-}
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void value(const char* key, T number) { m_object.put(key, number); }
+  void value(const char* key, std::string& text) { m_object.put(key, text = core::to_valid_utf8(text)); }
+  void value(const char* key, core::exit_code code) { m_object.put(key, static_cast<int>(code)); }
+  void value(const char* key, std::string& text, const char* reason_if_empty) {
+    m_object.put_text(key, text = core::to_valid_utf8(text), reason_if_empty);
+  }
+  template <class T>
+  void value(const char* key, const std::optional<T>& maybe, const char* reason) {
+    m_object.put(key, analysis::or_absent(maybe, reason));
+  }
+  void value_if(bool applies, const char* key, double number, const char* reason) {
+    value(key, applies ? std::optional(number) : std::nullopt, reason);
+  }
+  template <class T>
+  void derived(const char* key, const T& made) {
+    m_object.put(key, made);
+  }
+  template <class Value, class Words>
+  void word(const char* key, Value value, const Words& words) {
+    m_object.put(key, std::string(text_of(words, value)));
+  }
+  template <class Value>
+  void enumerator(const char* key, Value value, Value /*last*/) {
+    m_object.put(key, gate::to_text(value));
+  }
+  void texts(const char* key, const std::vector<std::string>& list) {
+    ordered_json array = ordered_json::array();
+    for (const std::string& text : list) array.push_back(core::to_valid_utf8(text));
+    m_object.put(key, std::move(array));
+  }
+  template <class T>
+  void object(const char* key, T& part) {
+    m_object.put(key, written(part));
+  }
+  template <class T>
+  void object(const char* key, std::optional<T>& part, const std::string& reason) {
+    if (part) {
+      object(key, *part);
+    } else {
+      m_object.put_null(key, reason);
+    }
+  }
+  void reason(const char* /*key*/, const std::string& /*text*/) {}  // object() has put it
+  template <class T>
+  void objects(const char* key, std::vector<T>& parts) {
+    ordered_json array = ordered_json::array();
+    for (T& part : parts) array.push_back(written(part));
+    m_object.put(key, std::move(array));
+  }
+
+ private:
+  analysis::json_object m_object;
+};
+
+/// Sets every field that it is shown; what is null stays as it is.
+class field_reader {
+ public:
+  explicit field_reader(core::json_cursor from) : m_from(std::move(from)) {}
+
+  void value(const char* key, std::string& text) { set(m_from.require(key), text); }
+  void value(const char* key, double& number) { set(m_from.require(key), number); }
+  void value(const char* key, bool& truth) { truth = m_from.require(key).boolean(); }
+  void value(const char* key, std::size_t& count) {
+    count = static_cast<std::size_t>(m_from.require(key).integer());
+  }
+  void value(const char* key, core::exit_code& code) {
+    const core::json_cursor field = m_from.require(key);
+    for (const core::exit_code known : {core::exit_code::good, core::exit_code::judged_bad,
+                                        core::exit_code::bad_input, core::exit_code::not_possible}) {
+      if (static_cast<int>(known) != field.integer()) continue;
+      code = known;
+      return;
+    }
+    field.fail(fmt::format("is {}, which no gate returns", field.shown()));
+  }
+  void value(const char* key, std::string& text, const char* /*reason*/) {
+    if (const auto field = m_from.find(key)) set(*field, text);
+  }
+  template <class T>
+  void value(const char* key, std::optional<T>& maybe, const char* /*reason*/) {
+    if (const auto field = m_from.find(key)) set(*field, maybe.emplace());
+  }
+  void value_if(bool /*applies*/, const char* key, double& number, const char* /*reason*/) {
+    if (const auto field = m_from.find(key)) set(*field, number);
+  }
+  template <class T>
+  void derived(const char* /*key*/, const T& /*made*/) {}
+  template <class Value, class Words>
+  void word(const char* key, Value& value, const Words& words) {
+    const core::json_cursor field = m_from.require(key);
+    for (const auto& entry : words) {
+      if (entry.text != field.text()) continue;
+      value = entry.value;
+      return;
+    }
+    field.fail(fmt::format("is '{}', which means nothing here", field.text()));
+  }
+  /// The one up to the last whose to_text() it is.
+  template <class Value>
+  void enumerator(const char* key, Value& value, Value last) {
+    const core::json_cursor field = m_from.require(key);
+    for (int number = 0; number <= static_cast<int>(last); ++number) {
+      value = static_cast<Value>(number);
+      if (gate::to_text(value) == field.text()) return;
+    }
+    field.fail(fmt::format("is '{}', which means nothing here", field.text()));
+  }
+  void texts(const char* key, std::vector<std::string>& list) { list = m_from.require(key).texts(); }
+  template <class T>
+  void object(const char* key, T& part) {
+    field_reader fields(m_from.require(key));
+    visit_fields(fields, part);
+  }
+  template <class T>
+  void object(const char* key, std::optional<T>& part, const std::string& /*reason*/) {
+    if (m_from.find(key)) object(key, part.emplace());
+  }
+  void reason(const char* key, std::string& text) {
+    if (const auto reasons = m_from.find("not_measured"))
+      if (const auto field = reasons->find(key)) set(*field, text);
+  }
+  template <class T>
+  void objects(const char* key, std::vector<T>& parts) {
+    for (const core::json_cursor& item : m_from.require(key).items()) {
+      field_reader fields(item);
+      visit_fields(fields, parts.emplace_back());
+    }
+  }
+
+ private:
+  static void set(const core::json_cursor& field, std::string& text) { text = field.text(); }
+  static void set(const core::json_cursor& field, double& number) { number = field.number(); }
+
+  core::json_cursor m_from;
+};
 
 }  // namespace
 
-std::string verdict_json(const gate::judgement& whole) {
-  json_object object;
-  object.put("schema_version", std::string(verdict_schema_version));
-  object.put("pair", whole.pair);
-  object.put("verdict", gate::to_text(whole.overall));
-  object.put("exit_code", static_cast<int>(whole.code));
-  object.put("reason", whole.reason);
-  object.put_text("failed_by", whole.failed_by.value_or(""), "the runs alone decide");
-  object.put("mode", whole.is_interleaved ? "interleaved" : "stored");
-  object.put_text("baseline_name", whole.baseline_name, "there is no baseline");
-  object.put_text("candidate_name", whole.candidate_name, "it has no name");
-  object.put_text("device_name", whole.device_name, "it was not determined");
-  object.put("duration_s", analysis::or_absent(whole.seconds, "nothing was run for it"));
-  object.put("discarded_runs_count", whole.discarded_runs);
-  object.put_text("look_deeper", whole.look_deeper, "no command was named");
-  object.put("warnings", texts_json(whole.warnings));
-  object.put("notices", texts_json(whole.notices));
-  ordered_json stages = ordered_json::array();
-  for (const gate::stage_judgement& stage : whole.stages) stages.push_back(stage_json(stage));
-  object.put("stages", std::move(stages));
-  return core::json_text(object.take());
+std::string verdict_json(gate::judgement whole) {
+  return core::json_text(field_writer::written(whole));
+}
+
+gate::judgement read_verdict(std::string_view text, const std::string& file) {
+  const core::json_document document(text, file,
+                                     "judge again: `profgate gate <run>` writes a new verdict.json");
+  const core::json_cursor version = document.root().require("schema_version");
+  if (version.text() != verdict_schema_version)
+    version.fail(fmt::format("is {}, and this program reads {}", version.text(), verdict_schema_version));
+  gate::judgement whole;
+  field_reader fields(document.root());
+  visit_fields(fields, whole);
+  return whole;
 }
 
 }  // namespace profgate::render

@@ -52,18 +52,21 @@ TEST(verdict_json, keeps_what_programs_decide_by) {
 TEST(read_verdict, names_the_place_of_a_fault) {
   const std::string good = verdict_json(made_up_judgement("regressed"));
   EXPECT_EQ(verdict_complaint(good), "");
-  EXPECT_THAT(verdict_complaint("{"), HasSubstr("verdict.json: /: is no object"));
-  EXPECT_THAT(verdict_complaint("[]"), HasSubstr("is no object"));
+  EXPECT_THAT(verdict_complaint("{"),
+              HasSubstr("verdict.json:1: not valid JSON at column 1: the file ends in the middle"));
+  EXPECT_THAT(verdict_complaint("[]"), HasSubstr("the document must be an object, but is array"));
   EXPECT_THAT(verdict_complaint(changed(good, "\"1.0\"", "\"2.0\"")),
-              HasSubstr("is 2.0, and this program reads 1.0"));
+              HasSubstr("schema_version is 2.0, and this program reads 1.0"));
   EXPECT_THAT(verdict_complaint(changed(good, "\"regressed\"", "\"fine\"")),
-              HasSubstr("/verdict: is 'fine', which means nothing here"));
+              HasSubstr("verdict is 'fine', which means nothing here"));
   EXPECT_THAT(verdict_complaint(changed(good, "\"exit_code\": 1", "\"exit_code\": 5")),
-              HasSubstr("/exit_code: is 5"));
+              HasSubstr("exit_code is 5, which no gate returns"));
+  EXPECT_THAT(verdict_complaint(changed(good, "\"interleaved\"", "\"sideways\"")),
+              HasSubstr("mode is 'sideways', which means nothing here"));
   EXPECT_THAT(verdict_complaint(changed(good, "\"slowdown_ratio\"", "\"slowdown\"")),
-              HasSubstr("/stages/0/numbers/slowdown_ratio: is missing"));
+              HasSubstr("stages[0].numbers lacks the required key 'slowdown_ratio'"));
   EXPECT_THAT(verdict_complaint(changed(good, "\"delta_ns\": ", "\"delta_ns\": \"x\", \"y\": ")),
-              HasSubstr("/stages/1/attribution/causes/0/delta_ns: is string instead of a number"));
+              HasSubstr("stages[1].attribution.causes[0].delta_ns must be a number, but is string"));
 }
 
 }  // namespace

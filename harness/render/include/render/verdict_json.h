@@ -11,10 +11,10 @@ namespace profgate::render {
 inline constexpr std::string_view verdict_schema_version = "1.0";
 
 /// The same judgement gives the same bytes.
-std::string verdict_json(const gate::judgement& whole);
+std::string verdict_json(gate::judgement whole);
 
-/// What verdict_json() was given. Throws core::bad_input with the JSON pointer of the first fault; `file` is
-/// the name that errors carry.
+/// What verdict_json() was given. Throws core::bad_input with the place of the first fault; `file` is the
+/// name that errors carry.
 gate::judgement read_verdict(std::string_view text, const std::string& file);
 
 }  // namespace profgate::render
