@@ -10,23 +10,35 @@
 #include "tidy_markdown.h"
 
 namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+json report_list() {
+  json list = json::array();
+  for (const report& entry : reports()) list.push_back({{"path", entry.output_file}, {"title", entry.title}});
+  return list;
+}
+
+}  // namespace
 
 const std::vector<report>& reports() {
   static const std::vector<report> table{
-      {"kernels.md.inja", "kernels.md"},
-      {"operators.md.inja", "operators.md"},
-      {"report.md.inja", "report.md"},
-      {"stakeholder_summary.md.inja", "stakeholder_summary.md"},
-      {"regions.md.inja", "ncu/regions/report.md"},
+      {"stakeholder_summary.md.inja", "stakeholder_summary.md", "Summary for stakeholders"},
+      {"report.md.inja", "report.md", "Report"},
+      {"report.html.inja", "report.html", "Report with pictures"},
+      {"operators.md.inja", "operators.md", "Time by operator"},
+      {"kernels.md.inja", "kernels.md", "Time by kernel"},
+      {"regions.md.inja", "ncu/regions/report.md", "Time by region"},
   };
   return table;
 }
 
-std::string render_text(std::string_view profile_json_text, std::string_view template_text,
+std::string render_text(std::string_view document_text, std::string_view template_text,
                         const std::string& template_file) {
-  nlohmann::json profile = core::parse_json(profile_json_text);
-  tell_short_names_apart(profile);
-  return tidy_markdown(fill_template(profile, template_text, template_file));
+  json document = core::parse_json(document_text);
+  tell_short_names_apart(document);
+  return tidy_markdown(fill_template(document, template_text, template_file));
 }
 
 std::vector<std::filesystem::path> render_reports(std::string_view profile_json_text,
@@ -34,18 +46,16 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
                                                   const std::filesystem::path& output_dir,
                                                   const report_writer& writer) {
   analysis::validate_profile(profile_json_text, (output_dir / "profile.json").string());
+  json document = core::parse_json(profile_json_text);
+  document["pictures"] = report_pictures(document);
+  document["reports"] = report_list();
+  tell_short_names_apart(document);
   std::vector<std::filesystem::path> written;
   for (const report& entry : reports()) {
-    const std::filesystem::path template_path = templates_dir / entry.template_file;
-    const std::string text =
-        render_text(profile_json_text, read_template(template_path), template_path.string());
+    const std::string text = fill_template_file(document, templates_dir / entry.template_file);
     written.push_back(output_dir / entry.output_file);
-    writer(written.back(), text);
+    writer(written.back(), written.back().extension() == ".md" ? tidy_markdown(text) : text);
   }
-  nlohmann::json page = core::parse_json(profile_json_text);
-  page["pictures"] = report_pictures(page);
-  written.push_back(output_dir / "report.html");
-  writer(written.back(), fill_template_file(page, templates_dir / "report.html.inja"));
   // The regions once more for programs: they may be long, and not everyone wants the rest.
   const auto profile = core::parse_ordered_json(profile_json_text);
   written.push_back(output_dir / "ncu" / "regions" / "report.json");

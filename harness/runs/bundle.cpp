@@ -16,7 +16,8 @@ namespace profgate::runs {
 namespace fs = std::filesystem;
 namespace {
 
-/// A name may hold one *, which stands for whatever is there.
+/// Data first, then provenance; the reports are render::reports(), which are written or fail. A name may hold
+/// one *, which stands for whatever is there.
 struct bundle_row {
   std::string_view path;
   std::string_view title;
@@ -24,17 +25,9 @@ struct bundle_row {
   std::string_view by_tool{};  ///< with this profiler; empty: with any
 };
 
-/// Reports first, then data, then provenance.
 const std::vector<bundle_row>& bundle() {
   static const std::vector<bundle_row> rows = [] {
     std::vector<bundle_row> all = {
-        {"stakeholder_summary.md", "Summary for stakeholders", "report"},
-        {"report.md", "Report", "report"},
-        {"report.html", "Report with pictures", "report"},
-        {"operators.md", "Time by operator", "report"},
-        {"kernels.md", "Time by kernel", "report"},
-        {"ncu/regions/report.md", "Time by region", "report"},
-        {"ncu/regions/report.json", "Time by region, for programs", "report"},
         {"profile.json", "The canonical profile", "report"},
         {"gate.md", "The gate's verdict", ""},
         {"gate.svg", "The gate's verdict, drawn", ""},

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-/// Turns profile.json into what people read. A pure function of the document and the templates.
+/// Turns profile.json into what people read. A pure function of the document and the templates, which see its
+/// fields and beside them `pictures` (report_page.h) and `reports` (render.cpp).
 namespace profgate::render {
 
 /// Writes one finished file; the caller decides how (atomically, into memory, ...).
@@ -15,13 +16,15 @@ using report_writer = std::function<void(const std::filesystem::path&, std::stri
 struct report {
   std::string template_file;  ///< in templates/
   std::string output_file;    ///< in the run directory
+  std::string title;          ///< of the link in report.md
 };
 
-/// Every report there is. A new report is a template and a row here.
+/// Every report there is, in the order in which a person reads them. A new report is a template and a row
+/// here.
 const std::vector<report>& reports();
 
-/// Renders one template's text; `template_file` is the name that errors carry.
-std::string render_text(std::string_view profile_json_text, std::string_view template_text,
+/// Renders one Markdown template's text; `template_file` is the name that errors carry.
+std::string render_text(std::string_view document_text, std::string_view template_text,
                         const std::string& template_file);
 
 /// Renders all reports() into `output_dir` and returns the paths. Throws core::bad_input where the profile is
