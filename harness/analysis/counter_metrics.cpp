@@ -12,8 +12,6 @@ constexpr const char* time_sum = "gpu__time_duration.sum";
 constexpr const char* dram_read = "dram__bytes_read.sum";
 constexpr const char* dram_write = "dram__bytes_write.sum";
 constexpr const char* dram_rate = "dram__bytes.sum.per_second";
-constexpr const char* warps_active = "sm__warps_active.avg.pct_of_peak_sustained_active";
-constexpr const char* waves_metric = "launch__waves_per_multiprocessor";
 constexpr const char* scheduler_cycles = "smsp__cycles_elapsed.avg";
 constexpr const char* sm_throughput = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
 /// Of matrix instructions, and a few of packed half-precision ones, which sm__pipe_tensor_cycles_active holds
@@ -65,7 +63,7 @@ std::optional<double> find(const metric_values& metrics, const std::string& name
   return found == metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-measured<double> value_of(const metric_values& metrics, const char* name) {
+measured<double> value_of(const char* name, const metric_values& metrics) {
   return or_absent(find(metrics, name), fmt::format("ncu did not count {}", name));
 }
 
@@ -123,7 +121,7 @@ std::string why_tensor_work_is_unknown(const metric_values& metrics, const tenso
 }  // namespace
 
 measured<double> duration_ns_of(const metric_values& metrics) {
-  return value_of(metrics, time_sum);
+  return value_of(time_sum, metrics);
 }
 
 measured<double> dram_bytes_of(const metric_values& metrics) {
@@ -136,17 +134,23 @@ measured<double> dram_bytes_of(const metric_values& metrics) {
   return measured<double>::absent(fmt::format("ncu did not count {} and {}", dram_read, dram_write));
 }
 
-measured<double> occupancy_ratio_of(const metric_values& metrics) {
-  const measured<double> percent = value_of(metrics, warps_active);
-  return percent ? measured<double>(*percent / 100) : percent;
+const std::vector<kernel_metric>& kernel_metrics() {
+  static const std::vector<kernel_metric> rows{
+      {"sm__warps_active.avg.pct_of_peak_sustained_active", 100, "occupancy_ratio",
+       "warps that were active, over what the multiprocessors hold", "occupancy", "percent"},
+      {"launch__waves_per_multiprocessor", 1, "waves_ratio", "blocks over what the GPU holds at once", "",
+       ""},
+  };
+  return rows;
 }
 
-measured<double> waves_of(const metric_values& metrics) {
-  return value_of(metrics, waves_metric);
+measured<double> value_of(const kernel_metric& metric, const metric_values& metrics) {
+  const measured<double> value = value_of(metric.ncu_name, metrics);
+  return value ? measured<double>(*value / metric.divisor) : value;
 }
 
 measured<double> sm_throughput_ratio_of(const metric_values& metrics) {
-  const measured<double> percent = value_of(metrics, sm_throughput);
+  const measured<double> percent = value_of(sm_throughput, metrics);
   return percent ? measured<double>(*percent / 100) : percent;
 }
 
@@ -174,8 +178,9 @@ counted_flops flops_of(const metric_values& metrics) {
 }
 
 std::vector<std::string> needed_metrics() {
-  std::vector<std::string> names = {time_sum,     dram_read,        dram_write,    dram_rate,    warps_active,
-                                    waves_metric, scheduler_cycles, sm_throughput, tensor_cycles};
+  std::vector<std::string> names = {time_sum,         dram_read,     dram_write,   dram_rate,
+                                    scheduler_cycles, sm_throughput, tensor_cycles};
+  for (const kernel_metric& metric : kernel_metrics()) names.emplace_back(metric.ncu_name);
   for (const tensor_kind& kind : tensors) names.emplace_back(kind.metric);
   for (const instruction_kind& kind : instructions) {
     names.push_back(instruction_sum(kind.operation));

@@ -65,9 +65,10 @@ void judge(counted_kernel& kernel) {
   const bool is_short = *kernel.duration_ns < launch_bound_ns;
   kernel.bound = std::string(is_short ? "launch" : "latency");
   kernel.evidence = fmt::format("{}; {} a launch", reached, core::format_duration(*kernel.duration_ns));
-  if (kernel.occupancy_ratio)
-    kernel.evidence += fmt::format(", occupancy {}", percent(*kernel.occupancy_ratio));
-  if (kernel.waves) kernel.evidence += fmt::format(", {:.2g} waves", *kernel.waves);
+  if (const measured<double>& occupancy = kernel.metrics.at("occupancy_ratio"))
+    kernel.evidence += fmt::format(", occupancy {}", percent(*occupancy));
+  if (const measured<double>& waves = kernel.metrics.at("waves_ratio"))
+    kernel.evidence += fmt::format(", {:.2g} waves", *waves);
 }
 
 counted_kernel figures_of(const std::vector<const core::kernel_counters*>& launches, const ceilings& roofs) {
@@ -78,8 +79,9 @@ counted_kernel figures_of(const std::vector<const core::kernel_counters*>& launc
   kernel.flops = mean_of(launches, [](const metric_values& metrics) { return flops_of(metrics).flops; });
   kernel.flops_parts = flops_of(launches.front()->metrics).parts;
   kernel.sm_throughput_ratio = mean_of(launches, sm_throughput_ratio_of);
-  kernel.occupancy_ratio = mean_of(launches, occupancy_ratio_of);
-  kernel.waves = mean_of(launches, waves_of);
+  for (const kernel_metric& metric : kernel_metrics())
+    kernel.metrics[metric.key] =
+        mean_of(launches, [&](const metric_values& metrics) { return value_of(metric, metrics); });
   kernel.flops_per_s = per_second(kernel.flops, kernel.duration_ns);
   kernel.bytes_per_s = per_second(kernel.dram_bytes, kernel.duration_ns);
   kernel.intensity_flops_per_byte = quotient(kernel.flops, kernel.dram_bytes);

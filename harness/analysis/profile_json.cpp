@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "figure_table.h"
 #include "profile_parts.h"
 
 namespace profgate::analysis {
@@ -57,6 +58,16 @@ json model_json(const run_facts& facts) {
   object.put_text("device_name", bench.device_name, missing);
   object.put("dims", json(bench.model_dims));
   object.put("work_assumptions", text_list(bench.work_assumptions));
+  return object.take();
+}
+
+/// How all of the counters were taken.
+json counter_settings_json(const counter_facts& facts) {
+  json_object object;
+  const std::string& reason = facts.absent_reason;
+  object.put_text("cache_control", facts.launches.empty() ? "" : facts.cache_control, reason);
+  object.put_text("clock_control", facts.launches.empty() ? "" : facts.clock_control, reason);
+  object.put_text("replay_mode", facts.launches.empty() ? "" : facts.replay_mode, reason);
   return object.take();
 }
 
@@ -189,7 +200,7 @@ std::string profile_json(const run_facts& facts) {
   document.put("model", model_json(facts));
   document.put("findings", findings_json(find(facts, figures)));
   document.put("throughput", throughput_json(facts, figures.bare));
-  document.put("stages", list_of(figures.stages, stage_json));
+  document.put("stages", stage_table().list_of(figures.stages));
   document.put("kernels", kernels_json(figures.timeline));
   document.put("counters", counter_settings_json(facts.counters));
   document.put("regions", regions_json(facts, figures.timeline));

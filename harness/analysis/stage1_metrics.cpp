@@ -1,7 +1,7 @@
 #include "analysis/bare_run.h"
 #include "analysis/json_object.h"
 #include "core/units.h"
-#include "profile_parts.h"
+#include "figure_table.h"
 
 namespace profgate::analysis {
 namespace {
@@ -125,11 +125,7 @@ void put_ceilings(const bare_facts& facts, const bare_figures& figures, json_obj
 void put_telemetry(const bare_figures& figures, json_object& document) {
   json_object stages;
   for (const bare_stage& stage : figures.stages) {
-    if (stage.telemetry) {
-      stages.put(stage.name, telemetry_json(*stage.telemetry));
-    } else {
-      stages.put_null(stage.name, stage.telemetry.reason());
-    }
+    stages.put(stage.name, telemetry_table().json_of(stage.telemetry));
   }
   document.put("telemetry", stages.take());
   document.put("energy_per_decoded_token_j", figures.energy_per_decoded_token_j);

@@ -12,16 +12,16 @@ namespace {
 
 using figures_by_key = std::map<std::string, analysis::measured<double>>;
 
-std::vector<compared_figure> compare_figures(const std::vector<figure_description>& rows,
-                                             const figures_by_key* a, const figures_by_key* b) {
-  const auto value = [](const figures_by_key* figures, const char* key) {
+std::vector<compared_figure> compare_figures(const std::vector<figure_row>& rows, const figures_by_key* a,
+                                             const figures_by_key* b) {
+  const auto value = [](const figures_by_key* figures, const std::string& key) {
     if (figures == nullptr) return analysis::measured<double>::absent("this side does not have the stage");
     const auto found = figures->find(key);
     return found == figures->end() ? analysis::measured<double>::absent("it was not determined")
                                    : found->second;
   };
   std::vector<compared_figure> compared;
-  for (const figure_description& row : rows) compared.push_back({row, value(a, row.key), value(b, row.key)});
+  for (const figure_row& row : rows) compared.push_back({row, value(a, row.key), value(b, row.key)});
   return compared;
 }
 

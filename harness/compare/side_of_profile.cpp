@@ -157,7 +157,7 @@ std::string why_no_kernels(const json& profile, const json& stage) {
 side_stage stage_of(const json& profile, const json& from) {
   side_stage stage;
   stage.name = text_at(from, "name");
-  for (const figure_description& row : stage_figure_rows()) stage.figures[row.key] = figure_at(from, row.key);
+  for (const figure_row& row : stage_figure_rows()) stage.figures[row.key] = figure_at(from, row.key);
   stage.min_ns = optional_at(from, "/bare/min_ns");
   stage.max_ns = optional_at(from, "/bare/max_ns");
   for (const json& row : from.value("kernel_groups", json::array()))
@@ -200,7 +200,7 @@ compared_side side_of_profile(std::string_view profile_json, const std::string& 
     side.device_name = side.facts["host.cpu_model"];
   if (side.facts.count("git.commit") > 0 && !side.facts["git.commit"].starts_with("not measured"))
     side.commit = side.facts["git.commit"];
-  for (const figure_description& row : run_figure_rows()) side.figures[row.key] = figure_at(profile, row.key);
+  for (const figure_row& row : run_figure_rows()) side.figures[row.key] = figure_at(profile, row.key);
   for (const json& stage : profile["stages"]) side.stages.push_back(stage_of(profile, stage));
   for (const json& problem : profile["timeline"].value("problems", json::array()))
     if (problem.is_string()) side.problems.push_back(problem.get<std::string>());

@@ -76,7 +76,7 @@ void add_conditions(const gate::run_set& runs, compared_side& side) {
 side_stage stage_of(const gate::run_set& runs, const std::string& name) {
   side_stage stage;
   stage.name = name;
-  for (const figure_description& row : stage_figure_rows())
+  for (const figure_row& row : stage_figure_rows())
     stage.figures[row.key] = measured<double>::absent("a baseline does not keep it");
   const std::vector<double> medians = gate::stage_medians_ns(runs, name, gate::reduction_for(runs));
   if (medians.empty()) {
@@ -135,7 +135,7 @@ compared_side side_of_run_set(const gate::run_set& runs, const std::string& name
     return (a == "prefill") > (b == "prefill");
   });
   for (const std::string& stage : order) side.stages.push_back(stage_of(runs, stage));
-  for (const figure_description& row : run_figure_rows())
+  for (const figure_row& row : run_figure_rows())
     side.figures[row.key] = measured<double>::absent("a baseline does not keep it");
   return side;
 }

@@ -26,13 +26,13 @@ ordered_json side_json(const compare::compared_side& side) {
   return object.take();
 }
 
-const char* text_of(compare::better which) {
+const char* text_of(analysis::better which) {
   switch (which) {
-    case compare::better::lower:
+    case analysis::better::lower:
       return "lower";
-    case compare::better::higher:
+    case analysis::better::higher:
       return "higher";
-    case compare::better::neither:
+    case analysis::better::neither:
       return "neither";
   }
   return "neither";
@@ -41,8 +41,8 @@ const char* text_of(compare::better which) {
 ordered_json figure_json(const compare::compared_figure& figure) {
   json_object object;
   object.put("key", figure.what.key);
-  object.put("label", figure.what.label);
-  object.put("better", text_of(figure.what.which));
+  object.put("label", figure.what.shown.label);
+  object.put("better", text_of(figure.what.shown.which));
   object.put("a", figure.a);
   object.put("b", figure.b);
   const std::string reason = !figure.a ? figure.a.reason() : figure.b.reason();

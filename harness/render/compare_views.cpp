@@ -43,9 +43,9 @@ std::string change_text(double a, double b) {
 }
 
 /// "better", "worse" or "plain".
-const char* tone_of(compare::better which, double change) {
-  if (which == compare::better::neither || std::abs(change) < coloured_from_ratio) return "plain";
-  return (change > 0) == (which == compare::better::higher) ? "better" : "worse";
+const char* tone_of(analysis::better which, double change) {
+  if (which == analysis::better::neither || std::abs(change) < coloured_from_ratio) return "plain";
+  return (change > 0) == (which == analysis::better::higher) ? "better" : "worse";
 }
 
 /// A bar from the middle of its column: {side, width in percent of the column}.
@@ -59,7 +59,7 @@ void put_bar(json& row, double change, const char* tone) {
 /// Absolute where a person can make something of it.
 std::string difference_of(const compare::compared_figure& figure) {
   const double difference = *figure.b - *figure.a;
-  const std::string format = figure.what.format;
+  const std::string& format = figure.what.shown.format;
   if (format == "duration") return signed_duration(difference);
   if (format == "percent") {
     const std::string points = fmt::format("{:.1f}", std::abs(difference) * 100);
@@ -69,9 +69,9 @@ std::string difference_of(const compare::compared_figure& figure) {
 }
 
 json figure_view(const compare::compared_figure& figure, bool other_work) {
-  json row{{"label", figure.what.label},
-           {"a", shown(figure.a, figure.what.format)},
-           {"b", shown(figure.b, figure.what.format)},
+  json row{{"label", figure.what.shown.label},
+           {"a", shown(figure.a, figure.what.shown.format)},
+           {"b", shown(figure.b, figure.what.shown.format)},
            {"a_reason", figure.a ? "" : valid(figure.a.reason())},
            {"b_reason", figure.b ? "" : valid(figure.b.reason())},
            {"difference", empty_cell},
@@ -85,8 +85,8 @@ json figure_view(const compare::compared_figure& figure, bool other_work) {
   if (*figure.a <= 0 || *figure.b < 0) return row;
   const double change = *figure.b / *figure.a - 1;
   // a larger model is slower, which is no fault of it; what it makes of its device can be compared
-  const bool is_judged = !other_work || std::string(figure.what.format) == "percent";
-  put_bar(row, change, is_judged ? tone_of(figure.what.which, change) : "plain");
+  const bool is_judged = !other_work || figure.what.shown.format == "percent";
+  put_bar(row, change, is_judged ? tone_of(figure.what.shown.which, change) : "plain");
   return row;
 }
 
@@ -116,14 +116,15 @@ json figures_view(const std::vector<compare::compared_figure>& figures, bool oth
     const std::string reason_a = valid(figure.a.reason());
     const std::string reason_b = valid(figure.b.reason());
     if (!figure.a && !figure.b) {
-      absent.add("in neither", figure.what.label,
+      absent.add("in neither", figure.what.shown.label,
                  reason_a == reason_b ? reason_a : fmt::format("A: {}; B: {}", reason_a, reason_b));
     } else if (figure.a && figure.b && *figure.a == *figure.b) {
-      same.push_back({{"label", figure.what.label}, {"value", shown(figure.a, figure.what.format)}});
+      same.push_back(
+          {{"label", figure.what.shown.label}, {"value", shown(figure.a, figure.what.shown.format)}});
     } else {
       rows.push_back(figure_view(figure, other_work));
-      if (!figure.a) absent.add("only in B", figure.what.label, reason_a);
-      if (!figure.b) absent.add("only in A", figure.what.label, reason_b);
+      if (!figure.a) absent.add("only in B", figure.what.shown.label, reason_a);
+      if (!figure.b) absent.add("only in A", figure.what.shown.label, reason_b);
     }
   }
   return {{"rows", rows}, {"same", same}, {"absent", absent.take()}};
@@ -163,7 +164,7 @@ json kernel_view(const compare::compared_kernel& kernel, double largest_ns) {
           {"difference", signed_duration(difference_ns)},
           {"change",
            in_a && in_b && kernel.a_ns > 0 ? change_text(kernel.a_ns, kernel.b_ns) : std::string(empty_cell)},
-          {"tone", kernel.a_ns > 0 && in_b ? tone_of(compare::better::lower, kernel.b_ns / kernel.a_ns - 1)
+          {"tone", kernel.a_ns > 0 && in_b ? tone_of(analysis::better::lower, kernel.b_ns / kernel.a_ns - 1)
                    : in_b                  ? "worse"
                                            : "better"}};
 }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/figures.h"
 #include "analysis/profile.h"
 #include "core/json.h"
 #include "report_page.h"
@@ -13,6 +14,20 @@ namespace profgate::render {
 namespace {
 
 using nlohmann::json;
+
+/// The columns of counted kernels that their descriptions ask for, and all whose absence is explained.
+void put_counter_columns(json& document) {
+  json columns = json::array();
+  json keys{"share_ratio"};
+  for (const analysis::figure_description& figure : analysis::figures_of("stages[].counters.kernels[]")) {
+    if (figure.shown.label.empty()) continue;
+    columns.push_back({{"key", figure.key}, {"label", figure.shown.label}, {"format", figure.shown.format}});
+    keys.push_back(figure.key);
+  }
+  keys.push_back("bound");
+  document["counter_columns"] = std::move(columns);
+  document["counter_keys"] = std::move(keys);
+}
 
 json report_list() {
   json list = json::array();
@@ -49,6 +64,7 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   json document = core::parse_json(profile_json_text);
   document["pictures"] = report_pictures(document);
   document["reports"] = report_list();
+  put_counter_columns(document);
   tell_short_names_apart(document);
   std::vector<std::filesystem::path> written;
   for (const report& entry : reports()) {

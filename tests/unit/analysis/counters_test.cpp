@@ -71,7 +71,7 @@ TEST(counters, give_the_roofline_position_of_a_kernel) {
   EXPECT_DOUBLE_EQ(*kernel.flops_per_s, 2e11);
   EXPECT_DOUBLE_EQ(*kernel.bytes_over_ceiling_ratio, 0.75);
   EXPECT_DOUBLE_EQ(*kernel.roof_ratio, 0.75);
-  EXPECT_DOUBLE_EQ(*kernel.occupancy_ratio, 0.25);
+  EXPECT_DOUBLE_EQ(*kernel.metrics.at("occupancy_ratio"), 0.25);
   EXPECT_NEAR(*kernel.intensity_flops_per_byte, 2e6 / 3e7, 1e-12);
   EXPECT_DOUBLE_EQ(*kernel.share_ratio, 0.8);
   EXPECT_DOUBLE_EQ(*counted->coverage_ratio, 0.8);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,9 @@ struct counted_kernel {
   measured<double> bytes_over_ceiling_ratio;
   measured<double> roof_ratio;           ///< reached of what the roofline allows at this intensity
   measured<double> sm_throughput_ratio;  ///< of the multiprocessors' busiest part, over its peak
-  measured<double> occupancy_ratio;
-  measured<double> waves;
-  measured<std::string> bound;  ///< "memory", "compute", "launch" or "latency"
-  std::string evidence;         ///< the figures that say so
+  std::map<std::string, measured<double>> metrics{};  ///< those of kernel_metrics(), by their keys
+  measured<std::string> bound;                        ///< "memory", "compute", "launch" or "latency"
+  std::string evidence;                               ///< the figures that say so
 };
 
 struct stage_counters {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/figures.h"
 #include "analysis/measured.h"
 #include "gate/attribution.h"
 #include "gate/run_set.h"
@@ -64,20 +65,16 @@ compared_side side_of_profile(std::string_view profile_json, const std::string& 
                               const std::string& name);
 compared_side side_of_run_set(const gate::run_set& runs, const std::string& name);
 
-enum class better { lower, higher, neither };
-
-/// A figure that is shown: its key, how people call it, how it is written (render/values.h).
-struct figure_description {
-  const char* key;
-  const char* label;
-  const char* format;
-  better which = better::neither;
+/// A figure that is set side by side.
+struct figure_row {
+  std::string key{};  ///< JSON pointer into profile.json, of a stage's figure into stages[]
+  analysis::shown_as shown{};
 };
-const std::vector<figure_description>& run_figure_rows();
-const std::vector<figure_description>& stage_figure_rows();
+const std::vector<figure_row>& run_figure_rows();
+const std::vector<figure_row>& stage_figure_rows();
 
 struct compared_figure {
-  figure_description what{};
+  figure_row what{};
   analysis::measured<double> a{};
   analysis::measured<double> b{};
 };

@@ -7,7 +7,7 @@
 #include <vector>
 
 /// Turns profile.json into what people read. A pure function of the document and the templates, which see its
-/// fields and beside them `pictures` (report_page.h) and `reports` (render.cpp).
+/// fields and beside them `pictures` (report_page.h), `reports` and the columns of the counters (render.cpp).
 namespace profgate::render {
 
 /// Writes one finished file; the caller decides how (atomically, into memory, ...).

@@ -1,0 +1,242 @@
+#include <cmath>
+#include <stdexcept>
+
+#include "figure_table.h"
+
+namespace profgate::analysis {
+namespace {
+
+constexpr auto lower = better::lower;
+constexpr auto higher = better::higher;
+
+std::vector<std::int64_t> rounded(const measured<sample_statistics>& time_ns) {
+  std::vector<std::int64_t> values;
+  if (!time_ns) return values;
+  for (const double sample_ns : time_ns->samples)
+    values.push_back(static_cast<std::int64_t>(std::llround(sample_ns)));
+  return values;
+}
+
+/// What the trace lists of the stage; nothing where there is none.
+template <class Table, class Member>
+auto traced_list(const Table& table, Member member) {
+  return [&table, member](const stage_figures& stage) {
+    return stage.traced ? table.list_of((*stage.traced).*member) : json::array();
+  };
+}
+
+/// An object of its own, by its table.
+template <class Table, class Getter>
+auto object_by(const Table& table, Getter get) {
+  return [&table, get](const auto& from) { return table.json_of(std::invoke(get, from)); };
+}
+
+auto spread(measured<core::value_spread> telemetry_figures::*values, double core::value_spread::*part) {
+  return through(values, part_of(part));
+}
+
+measured<std::vector<std::string>> valid_texts(measured<std::vector<std::string>> texts) {
+  if (!texts) return texts;
+  std::vector<std::string> valid;
+  for (const std::string& text : *texts) valid.push_back(core::to_valid_utf8(text));
+  return valid;
+}
+
+}  // namespace
+
+const figure_table<stage_figures>& stage_table() {
+  using stage = stage_figures;
+  static const figure_table<stage> table(
+      "stages[]",
+      {{"name", through(&stage::bare, &bare_stage::name)},
+       {"bare", object_by(bare_times_table(), through(&stage::bare, &bare_stage::time_ns))},
+       {"share_ratio", through(&stage::bare, &bare_stage::share_ratio), "of `throughput.total_mean_ns`",
+        "share of all stages", "percent"},
+       {"utilisation", object_by(utilisation_table(), through(&stage::bare, &bare_stage::use))},
+       {"telemetry", object_by(telemetry_table(), through(&stage::bare, &bare_stage::telemetry))},
+       {"traced", object_by(traced_table(), &stage::traced)},
+       {"overhead_ratio", &stage::overhead_ratio,
+        "of the timeline: traced time over the bare median, minus one", "overhead of tracing", "percent"},
+       {"launches_per_token_count", &stage::launches_per_token,
+        "of decode_all, over the tokens that one sequence decodes", "launches a token", "count", lower},
+       {"kernels_per_token_count", &stage::kernels_per_token, "", "kernels a token", "count", lower},
+       {"idle", object_by(idle_table(), &stage::idle)},
+       {"operators", traced_list(operator_table(), &traced_stage::operators)},
+       {"kernels", traced_list(kernel_table(), &traced_stage::kernels)},
+       {"counters", object_by(counters_table(), &stage::counters)},
+       {"kernel_groups", traced_list(kernel_group_table(), &traced_stage::kernel_groups)},
+       {"categories", traced_list(category_table(), &traced_stage::categories)}});
+  return table;
+}
+
+const figure_table<measured<sample_statistics>>& bare_times_table() {
+  using times = sample_statistics;
+  static const figure_table<measured<times>> table(
+      "stages[].bare",
+      {{"mean_ns", part_of(&times::mean), "bare times; `std_ns` is the sample's (n − 1)", "time, mean",
+        "duration", lower},
+       {"std_ns", part_of(&times::std)},
+       {"cv_ratio", part_of(&times::cv)},
+       {"median_ns", part_of(&times::median), "", "time, median", "duration", lower},
+       {"min_ns", part_of(&times::min), "", "time, smallest", "duration", lower},
+       {"max_ns", part_of(&times::max), "", "time, largest", "duration", lower},
+       {"samples_count", [](const measured<times>& time_ns) { return time_ns ? time_ns->samples.size() : 0; },
+        "", "repetitions", "count"},
+       {"samples_ns", rounded}});
+  return table;
+}
+
+const figure_table<utilisation>& utilisation_table() {
+  using use = utilisation;
+  static const figure_table<use> table(
+      "stages[].utilisation",
+      {{"work_flops", &use::flops, "work of one repetition, and over its mean time"},
+       {"work_bytes", &use::bytes},
+       {"achieved_flops_per_s", &use::flops_per_s, "", "arithmetic, achieved", "flops_per_s", higher},
+       {"achieved_bytes_per_s", &use::bytes_per_s, "", "bandwidth, achieved", "bytes_per_s", higher},
+       {"mfu_over_measured_ratio", &use::mfu_over_measured_ratio,
+        "achieved over the ceiling that the workload measured, and over the vendor's dense peak",
+        "MFU, measured ceiling", "percent", higher},
+       {"mfu_over_vendor_ratio", &use::mfu_over_vendor_ratio, "", "MFU, vendor's peak", "percent", higher},
+       {"mbu_over_measured_ratio", &use::mbu_over_measured_ratio, "", "MBU, measured ceiling", "percent",
+        higher},
+       {"mbu_over_vendor_ratio", &use::mbu_over_vendor_ratio, "", "MBU, vendor's peak", "percent", higher},
+       {"roof_ns", &use::roof_ns,
+        "the least time the work can take at the measured ceilings, and which of `compute` and `memory` sets "
+        "it",
+        "least time at the measured ceilings", "duration", lower},
+       {"roof", &use::roof}});
+  return table;
+}
+
+const figure_table<telemetry_figures>& telemetry_table() {
+  using gpu = telemetry_figures;
+  using core::value_spread;
+  static const figure_table<gpu> table(
+      "stages[].telemetry",
+      {{"windows_count", &gpu::windows_count,
+        "of what the GPU did while the stage was timed: timed runs, and samples that fell into them. "
+        "`telemetry` is null where there is no NVIDIA GPU"},
+       {"samples_count", &gpu::samples_count},
+       {"sm_clock_min_mhz", spread(&gpu::sm_clock_mhz, &value_spread::min), "of the samples"},
+       {"sm_clock_median_mhz", spread(&gpu::sm_clock_mhz, &value_spread::median), "", "SM clock, median",
+        "mhz"},
+       {"sm_clock_max_mhz", spread(&gpu::sm_clock_mhz, &value_spread::max)},
+       {"sm_clock_spread_ratio", &gpu::sm_clock_spread_ratio, "(max − min) over the median"},
+       {"memory_clock_min_mhz", spread(&gpu::memory_clock_mhz, &value_spread::min), "of the samples"},
+       {"memory_clock_median_mhz", spread(&gpu::memory_clock_mhz, &value_spread::median)},
+       {"memory_clock_max_mhz", spread(&gpu::memory_clock_mhz, &value_spread::max)},
+       {"power_min_w", spread(&gpu::power_w, &value_spread::min)},
+       {"power_median_w", spread(&gpu::power_w, &value_spread::median), "", "power, median", "watts"},
+       {"power_max_w", spread(&gpu::power_w, &value_spread::max)},
+       {"power_method", &gpu::power_method, "which of the driver's readings it is"},
+       {"temperature_min_c", spread(&gpu::temperature_c, &value_spread::min), "of the samples"},
+       {"temperature_median_c", spread(&gpu::temperature_c, &value_spread::median), "",
+        "temperature, median, °C", "whole"},
+       {"temperature_max_c", spread(&gpu::temperature_c, &value_spread::max)},
+       {"throttle_reasons", through(&gpu::throttle_reasons, valid_texts),
+        "every reason for lower clocks that the driver named, idleness included"},
+       {"energy_mean_j", &gpu::energy_mean_j, "of one repetition", "energy of a repetition", "energy", lower},
+       {"energy_uncertainty_ratio", &gpu::energy_uncertainty_ratio}});
+  return table;
+}
+
+const figure_table<traced_stage>& traced_table() {
+  using stage = traced_stage;
+  static const figure_table<stage> table(
+      "stages[].traced",
+      {{"capture", &stage::capture,
+        "the capture it was taken from; `uncovered_ns`: in no operator, on the stage's thread. `traced` is "
+        "null where the stage was not traced"},
+       {"tool", &stage::tool},
+       {"tool_version", &stage::tool_version},
+       {"occurrences_count", &stage::occurrences},
+       {"duration_ns", &stage::duration_ns},
+       {"uncovered_ns", &stage::uncovered_ns},
+       {"decode_steps", object_by(steps_table(), &stage::steps)},
+       {"operators_by_device", &stage::operators_by_device,
+        "operators are ranked by the time of their kernels; else by the host's time inside them"},
+       {"kernel_ns", &stage::kernel_ns,
+        "sum over kernels, and of their exclusive times; share of the traced stage in which a device ran "
+        "none (mean of the devices). Withheld where the trace is not sound: dropped records, graphs seen as "
+        "one block"},
+       {"kernel_own_ns", &stage::kernel_own_ns, "", "kernel time, traced", "duration", lower},
+       {"device_idle_ratio", &stage::device_idle_ratio},
+       {"activity", object_by(activity_table(), &stage::activity)}});
+  return table;
+}
+
+const figure_table<traced_steps>& steps_table() {
+  using steps = traced_steps;
+  static const figure_table<steps> table(
+      "stages[].traced.decode_steps",
+      {{"calls_count", &steps::calls,
+        "of the ranges `decode_step`; `decode_steps` is null where there are none"},
+       {"total_ns", &steps::total_ns},
+       {"mean_ns", [](const steps& all) {
+          return static_cast<double>(all.total_ns) / static_cast<double>(all.calls);
+        }}});
+  return table;
+}
+
+const figure_table<traced_activity>& activity_table() {
+  using activity = traced_activity;
+  static const figure_table<activity> table(
+      "stages[].traced.activity",
+      {{"busy_ns", &activity::busy_ns,
+        "a kernel ran (overlapping kernels of a device count once; devices summed); calls that launched "
+        "kernels, a graph's being one. `activity` is null where the trace does not tell"},
+       {"devices_count", &activity::devices},
+       {"kernels_count", &activity::kernels},
+       {"launches_count", &activity::launches},
+       {"gap_ns", &activity::gap_ns,
+        "the rest of the traced stage, by what the device waited for: a launch that had not come; a host "
+        "that waited; copies and memsets; work launched long before (order between kernels, a graph's own "
+        "spacing). Tracing lengthens gaps: they tell causes apart, not how long anything takes"},
+       {"gap_launch_ns", &activity::gap_launch_ns},
+       {"gap_synchronisation_ns", &activity::gap_synchronisation_ns},
+       {"gap_copy_ns", &activity::gap_copy_ns},
+       {"gap_other_ns", &activity::gap_other_ns},
+       {"copies_count", &activity::copies, "copies and memsets asked for inside the stage"},
+       {"copy_ns", &activity::copy_ns},
+       {"copy_bytes", &activity::copy_bytes}});
+  return table;
+}
+
+const figure_table<idle_figures>& idle_table() {
+  using idle = idle_figures;
+  static const figure_table<idle> table(
+      "stages[].idle",
+      {{"busy_ns", &idle::busy_ns,
+        "of one repetition: the kernels' busy time, the bare median without it, and that split in the "
+        "proportion of the traced gaps; `idle` is null where the kernels took longer than the bare stage",
+        "device busy", "duration", lower},
+       {"idle_ns", &idle::idle_ns, "", "device idle", "duration", lower},
+       {"idle_ratio", &idle::idle_ratio, "", "device idle, share", "percent", lower},
+       {"launch_ns", &idle::launch_ns, "", "idle, waiting for a launch", "duration", lower},
+       {"synchronisation_ns", &idle::synchronisation_ns, "", "idle, waiting for the host", "duration", lower},
+       {"copy_ns", &idle::copy_ns, "", "idle, copies", "duration", lower},
+       {"other_ns", &idle::other_ns, "", "idle, other", "duration", lower}});
+  return table;
+}
+
+const std::vector<object_description>& described_objects() {
+  static const std::vector<object_description> objects{
+      stage_table().description(),        bare_times_table().description(),
+      utilisation_table().description(),  telemetry_table().description(),
+      traced_table().description(),       steps_table().description(),
+      activity_table().description(),     idle_table().description(),
+      operator_table().description(),     kernel_table().description(),
+      kernel_group_table().description(), category_table().description(),
+      counters_table().description(),     counted_kernel_table().description(),
+  };
+  return objects;
+}
+
+const std::vector<figure_description>& figures_of(std::string_view path) {
+  for (const object_description& object : described_objects())
+    if (object.path == path) return object.figures;
+  throw std::out_of_range("no object of profile.json is described at " + std::string(path));
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,76 @@
+#include "figure_table.h"
+#include "profile_parts.h"
+
+namespace profgate::analysis {
+namespace {
+
+void put_percentiles(const measured<distribution>& times_ns, json_object& object) {
+  object.put("p50_ns", part_of(&distribution::p50)(times_ns));
+  object.put("p90_ns", part_of(&distribution::p90)(times_ns));
+  object.put("p99_ns", part_of(&distribution::p99)(times_ns));
+}
+
+json first_token_json(const bare_figures& figures) {
+  json_object object;
+  bare_times_table().put(figures.ttft_ns, object);
+  put_percentiles(figures.ttft_percentiles_ns, object);
+  return object.take();
+}
+
+json further_token_json(const bare_figures& figures) {
+  const measured<distribution>& tpot = figures.tpot_ns;
+  json_object object;
+  object.put("mean_ns", part_of(&distribution::mean)(tpot));
+  put_percentiles(tpot, object);
+  object.put("samples_count", tpot ? tpot->count : 0);
+  object.put("method", figures.tpot_method);
+  return object.take();
+}
+
+}  // namespace
+
+json throughput_json(const run_facts& facts, const bare_figures& figures) {
+  json_object object;
+  object.put("total_mean_ns", figures.total_mean_ns);
+  const auto tokens = [&](const char* kind) {
+    const bool known = facts.bare.bench && facts.bare.bench->tokens.count(kind) > 0;
+    return known ? measured<std::int64_t>(facts.bare.bench->tokens.at(kind))
+                 : measured<std::int64_t>::absent(facts.bare.bench ? "the workload does not report it"
+                                                                   : facts.bare.bench_absent_reason);
+  };
+  object.put("prompt_tokens_count", tokens("prompt"));
+  object.put("decode_tokens_count", tokens("decode"));
+  object.put("batch_count", tokens("batch"));
+  object.put("tokens_mean_per_s", part_of(&sample_statistics::mean)(figures.tokens_per_s));
+  object.put("tokens_std_per_s", part_of(&sample_statistics::std)(figures.tokens_per_s));
+  object.put("ttft", first_token_json(figures));
+  object.put("tpot", further_token_json(figures));
+  object.put("memory_peak_bytes", figures.memory_peak_bytes);
+  object.put("weight_bytes", figures.weight_bytes);
+  object.put("kv_cache_bytes", figures.kv_cache_bytes);
+  object.put("scratch_bytes", figures.scratch_bytes);
+  object.put("energy_per_decoded_token_j", figures.energy_per_decoded_token_j);
+  object.put("energy_uncertainty_ratio", figures.energy_uncertainty_ratio);
+  object.put("utilisation", utilisation_table().json_of(figures.model_use));
+  if (figures.vision_ns) {
+    object.put("vision", bare_times_table().json_of(figures.vision_ns));
+  } else {
+    object.put_null("vision", figures.vision_ns.reason());
+  }
+  return object.take();
+}
+
+json kernels_json(const timeline_figures& figures) {
+  json_object object;
+  object.put("overall", kernel_table().list_of(figures.kernels));
+  if (figures.kernels_absent_reason) {
+    object.put_null("total_ns", *figures.kernels_absent_reason);
+  } else {
+    std::int64_t total_ns = 0;
+    for (const core::kernel_record& record : figures.kernels) total_ns += record.total_ns;
+    object.put("total_ns", total_ns);
+  }
+  return object.take();
+}
+
+}  // namespace profgate::analysis
