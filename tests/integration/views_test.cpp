@@ -54,8 +54,8 @@ TEST_F(views, of_a_session_name_a_damaged_verdict_and_go_on) {
   std::ofstream(latest_run() / "verdict.json") << "{\"schema_version\": \"1.0\"}";
   const command_result result = profgate({"session", "--build-dir", build.string()});
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("/pair: is missing"), HasSubstr("not run")));
-  EXPECT_THAT(text_in(stage2_dir() / "summary.md"), HasSubstr("is missing"));
+  EXPECT_THAT(result.output, AllOf(HasSubstr("lacks the required key 'pair'"), HasSubstr("not run")));
+  EXPECT_THAT(text_in(stage2_dir() / "summary.md"), HasSubstr("lacks the required key"));
 }
 
 TEST_F(views, of_two_runs_side_by_side_are_three_files) {
