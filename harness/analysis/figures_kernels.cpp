@@ -28,19 +28,19 @@ measured<std::int64_t> own_ns(const Kernel& kernel) {
   return or_absent(kernel.own_ns, "the source does not tell it");
 }
 
-measured<std::string> operator_of(const core::kernel_group& group) {
+measured<std::string> group_operator(const core::kernel_group& group) {
   return text_or_absent(group.op, "it was launched under no operator");
 }
 
-std::string device_of(const core::kernel_group& group) {
+std::string group_device(const core::kernel_group& group) {
   return fmt::format("cuda:{}", group.device);
 }
 
 using extent = std::array<std::uint32_t, 3>;
 
-auto size_of(extent core::kernel_group::*size) {
-  return [size](const core::kernel_group& group) {
-    return (group.*size)[0] != 0 ? measured<extent>(group.*size)
+auto extent_of(extent core::kernel_group::*part) {
+  return [part](const core::kernel_group& group) {
+    return (group.*part)[0] != 0 ? measured<extent>(group.*part)
                                  : measured<extent>::absent("the tool does not tell it");
   };
 }
@@ -59,8 +59,8 @@ std::vector<figure<counted_kernel>> counted_kernel_rows() {
       {"kernel_name", through(&kernel::group, &core::kernel_group::kernel_name),
        "launches that do the same work; `op` is the innermost operator, as in `kernel_groups`; largest share "
        "first"},
-      {"op", through(&kernel::group, operator_of)},
-      {"device", through(&kernel::group, device_of)},
+      {"op", through(&kernel::group, group_operator)},
+      {"device", through(&kernel::group, group_device)},
       {"grid_blocks", through(&kernel::group, &core::kernel_group::grid)},
       {"block_threads", through(&kernel::group, &core::kernel_group::block)},
       {"launches_count", &kernel::launches, "that were counted"},
@@ -146,11 +146,11 @@ const figure_table<core::kernel_group>& kernel_group_table() {
                                          {{"kernel_name", &group::kernel_name,
                                            "the stage's kernels by name, innermost operator, grid, block and "
                                            "device, largest exclusive time first; sizes are lists of three"},
-                                          {"op_name", operator_of},
+                                          {"op_name", group_operator},
                                           {"category", &group::category},
-                                          {"device", device_of},
-                                          {"grid_blocks_count", size_of(&group::grid)},
-                                          {"block_threads_count", size_of(&group::block)},
+                                          {"device", group_device},
+                                          {"grid_blocks_count", extent_of(&group::grid)},
+                                          {"block_threads_count", extent_of(&group::block)},
                                           {"total_ns", &group::total_ns},
                                           {"own_ns", own_ns<group>},
                                           {"calls_count", &group::calls}});
