@@ -10,11 +10,12 @@ namespace profgate::artifacts {
 
 constexpr std::string_view redaction = "[redacted]";
 
-/// Redacts what gives itself away inside a text: user:password@ of an address, secret query parameters,
-/// "Bearer …", and the well-known prefixes of access tokens (hf_…, ghp_…, sk-…).
+/// Redacts what gives itself away inside a text: what a name calls a secret ("X-Api-Key: x", "Password=x;",
+/// "?sig=x", JSON's "password": "x"), user:password@ of an address, "Bearer …", JSON Web Tokens, private
+/// keys, and the well-known prefixes of access tokens (hf_…, ghp_…, sk-…).
 std::string redact_text(std::string_view text);
 
-/// Also redacts by name: "--api-key x", "--api-key=x", "auth.token=x". A short number is kept, since
+/// Also redacts by option: "--api-key x", "-p x", "-u name:x". A short number is kept, since
 /// "--prompt-tokens 32" and "num_key_value_heads=8" are no secrets.
 std::vector<std::string> redact_argv(const std::vector<std::string>& argv);
 
