@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/file_lock.h"
 #include "embedded_run.h"
+#include "parsers/nsys_environment.h"
 #include "parsers/timeline.h"
 #include "profilers/capture.h"
 #include "range_check.h"
@@ -149,6 +150,7 @@ class nsys_session {
   core::timeline export_timeline() {
     const fs::path sqlite = with(".sqlite");
     run_reader(nsys_export_command(m_nsys, with(".nsys-rep"), sqlite), "'nsys export'");
+    parsers::remove_environment(sqlite);  // a run folder is handed on; the .nsys-rep cannot be cleaned
     core::timeline timeline = parsers::read_nsys_sqlite(sqlite);
     m_result.files.push_back(sqlite);
     m_result.timeline_files.push_back(sqlite);

@@ -47,6 +47,9 @@ void add_callbacks(inja::Environment& environment) {
   environment.add_callback("fact", 3, [](inja::Arguments& a) {
     return json(fact(*a.at(0), text_argument(a, 1), text_argument(a, 2)));
   });
+  environment.add_callback("ends_with", 2, [](inja::Arguments& a) {
+    return json(text_argument(a, 0).ends_with(text_argument(a, 1)));
+  });
   environment.add_callback("is_null", 1, [](inja::Arguments& a) { return json(a.at(0)->is_null()); });
   environment.add_callback("html_cell", 3, [](inja::Arguments& a) {
     return json(html_cell(*a.at(0), text_argument(a, 1), text_argument(a, 2)));
