@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/owned_fd.h"
+#include "core/regular_file.h"
 #include "core/units.h"
 #include "gzip.h"
 
@@ -127,6 +128,7 @@ std::string read_compressed(const std::filesystem::path& path, std::uint64_t max
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  core::require_regular_file(path);
   const core::owned_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.is_open()) {
     const int failure = errno;

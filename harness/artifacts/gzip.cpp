@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/owned_fd.h"
+#include "core/regular_file.h"
 
 namespace profgate::artifacts {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::size_t chunk_bytes = 256 * 1024;
 }
 
 core::owned_fd open_to_read(const std::filesystem::path& path) {
+  core::require_regular_file(path);
   core::owned_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.is_open()) throw_io_error("read", path, errno);
   return fd;

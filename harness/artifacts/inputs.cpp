@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/owned_fd.h"
+#include "core/regular_file.h"
 
 namespace profgate::artifacts {
 
@@ -84,6 +85,7 @@ std::string scope_name(hash_scope scope) {
 }
 
 input_file describe_input(const fs::path& path, bool full) {
+  core::require_regular_file(path);
   const core::owned_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.is_open()) throw_io_error("read", path, errno);
   struct stat info {};

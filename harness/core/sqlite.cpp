@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/interrupt.h"
+#include "core/regular_file.h"
 
 namespace profgate::core {
 namespace fs = std::filesystem;
@@ -96,6 +97,13 @@ bool sqlite_statement::is_null(int column) const {
 }
 
 std::int64_t sqlite_statement::integer(int column) const {
+  // SQLite takes any value in any column, and reads a text that is no number as 0.
+  const int type = sqlite3_column_type(m_statement.get(), column);
+  if (type != SQLITE_INTEGER && type != SQLITE_NULL) {
+    m_database.fail(fmt::format("corrupt: '{}' in the column {}, where whole numbers stand",
+                                shorten_middle(text(column), 40),
+                                sqlite3_column_name(m_statement.get(), column)));
+  }
   return sqlite3_column_int64(m_statement.get(), column);
 }
 
@@ -121,6 +129,7 @@ void sqlite_statement::restart_with(std::int64_t parameter) {
 sqlite_database::sqlite_database(const fs::path& file, sqlite_access access, std::string made_by,
                                  std::string remedy)
     : m_name(file.string()), m_access(access), m_made_by(std::move(made_by)), m_remedy(std::move(remedy)) {
+  require_regular_file(file);
   std::error_code problem;
   m_file_bytes = fs::file_size(file, problem);
   const bool is_new = access == sqlite_access::write && (problem ? !fs::exists(file) : m_file_bytes == 0);

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/regular_file.h"
 #include "core/units.h"
 
 namespace profgate::parsers {
@@ -13,6 +14,7 @@ namespace profgate::parsers {
 std::string read_whole_file(const std::filesystem::path& file, std::uintmax_t max_bytes,
                             const std::string& made_by) {
   const std::string remedy = fmt::format("it is made by {}: run that step again", made_by);
+  core::require_regular_file(file);
   std::error_code problem;
   const std::uintmax_t bytes = std::filesystem::file_size(file, problem);
   if (problem) {

@@ -1,6 +1,7 @@
 #include "profilers/backends.h"
 
 #include "core/error.h"
+#include "core/regular_file.h"
 #include "parsers/ncu.h"
 #include "parsers/timeline.h"
 #include "profilers/collector_installation.h"
@@ -70,6 +71,7 @@ std::vector<const profiler*> all_profilers() {
 namespace {
 
 core::timeline read_by_its_owner(const std::filesystem::path& file) {
+  core::require_regular_file(file);
   const timeline_backend* reader = nullptr;
   for (const timeline_backend& backend : timeline_backends()) {
     if (backend.is_own_file == nullptr) {

@@ -11,8 +11,10 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/kernel_names.h"
+#include "core/units.h"
 #include "parsers/workload_result.h"
 #include "profilers/backends.h"
+#include "run_folder_check.h"
 
 namespace profgate::runs {
 namespace fs = std::filesystem;
@@ -56,8 +58,15 @@ std::vector<std::int64_t> read_process_samples(const fs::path& file) {
   const core::json_document document(artifacts::read_file(file), file.string(), "run the pair again");
   std::vector<std::int64_t> wall_ns;
   for (const core::json_cursor& value : document.root().require("wall_ns").items())
-    wall_ns.push_back(value.integer());
+    wall_ns.push_back(value.integer(0, core::longest_plausible_ns));
   return wall_ns;
+}
+
+/// As it is written; bad_input where it is no JSON, or too deep for those who walk through it.
+std::string read_document(const fs::path& file, const std::string& remedy) {
+  std::string text = artifacts::read_file(file);
+  const core::json_document whole(text, file.string(), remedy);
+  return text;
 }
 
 artifacts::run_info require_run(const fs::path& run_dir) {
@@ -71,6 +80,7 @@ artifacts::run_info require_run(const fs::path& run_dir) {
 
 run_reader::run_reader(const fs::path& run_dir) : m_run(require_run(run_dir)) {
   m_run.path = run_dir;
+  check_run_folder(run_dir);
 }
 
 run_reader::run_reader(const fs::path& run_dir, config::resolved config) : run_reader(run_dir) {
@@ -203,7 +213,7 @@ analysis::run_facts run_reader::facts() {
   for (const char* step : reported_steps) facts.steps.push_back(step_facts_of(step));
   facts.artifacts = artifacts();
   facts.inputs = inputs_of(config());
-  facts.env_json = artifacts::read_file(path() / "env.json");
+  facts.env_json = read_document(path() / "env.json", "run the pair again");
   return facts;
 }
 

@@ -105,6 +105,15 @@ TEST_F(nsys_sqlite, reads_every_kind_of_range_and_shows_a_crash_as_open) {
   EXPECT_FALSE(find(timeline, "inner")->end_ns);
 }
 
+TEST_F(nsys_sqlite, refuses_text_where_times_stand) {
+  const std::string kernel = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (";
+  const std::string rest = ",200,0,7,1,0,1,1,1,1,1,1,1,1,1)";
+  EXPECT_THAT(words(make(std::string(meta_2025) + kernels_2025 + kernel + "'soon'" + rest)),
+              HasSubstr("corrupt: 'soon' in the column start, where whole numbers stand"));
+  EXPECT_THAT(words(make(std::string(meta_2025) + kernels_2025 + kernel + "1.5" + rest)),
+              HasSubstr("'1.5' in"));
+}
+
 TEST_F(nsys_sqlite, joins_kernels_with_their_launch) {
   const std::int64_t global = std::int64_t{1} << 48 | std::int64_t{758} << 24;
   const std::string pid = std::to_string(global);

@@ -25,7 +25,7 @@ class sqlite_statement {
   bool next();
 
   bool is_null(int column) const;
-  std::int64_t integer(int column) const;  ///< 0 for NULL
+  std::int64_t integer(int column) const;  ///< 0 for NULL; anything but a whole number is a bad_input
   std::optional<std::int64_t> optional_integer(int column) const;
   double real(int column) const;  ///< 0 for NULL
   /// Valid UTF-8; empty for NULL.

@@ -9,6 +9,9 @@ namespace profgate::core {
 constexpr double ns_per_ms = 1e6;
 constexpr double ns_per_s = 1e9;
 
+/// 28 hours: no kernel, range or sample lasts longer; a file that says so is broken.
+constexpr std::int64_t longest_plausible_ns = 100'000'000'000'000;
+
 /// "1.234 ms", "12.3 µs", "2.50 s": three to four significant digits.
 std::string format_duration(double duration_ns);
 

@@ -20,7 +20,7 @@ namespace profgate::runs {
 /// own status, new artifacts) is not seen by a reader that has looked at it already: each step makes its own.
 class run_reader {
  public:
-  /// bad_input where `run_dir` is no run of ours.
+  /// bad_input where `run_dir` is no run of ours, or something in it leads out of it.
   explicit run_reader(const std::filesystem::path& run_dir);
   /// For a step that has the configuration already.
   run_reader(const std::filesystem::path& run_dir, config::resolved config);

@@ -1,0 +1,118 @@
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "pair_fixture.h"
+
+/// A run's folder that somebody else made, and not to be read.
+namespace profgate::integration {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class hostile_run : public pair_fixture {
+ protected:
+  void SetUp() override {
+    pair_fixture::SetUp();
+    m_run = m_project / "20250102-030405-hostile.run";
+    for (const char* folder : {"nsys", "ncu", "stage1"}) fs::create_directories(m_run / folder);
+    put("run.json",
+        R"({"schema_version": "1.0", "run_id": "20250102-030405-hostile.run", "pair": "hostile.run",)"
+        R"( "created_utc": "2025-01-02T03:04:05Z"})");
+    put("config.yaml", "workload:\n  device: cpu\nnsys:\n  gating_nvtx: false\n");
+    put("env.json", "{}");
+    put("stage1/result.json", R"({"schema_version": 1, "samples_ns": {"prefill": [5], "decode_all": [7]}})");
+  }
+
+  void put(const std::string& file, const std::string& text) const {
+    std::ofstream(m_run / file, std::ios::binary) << text;
+  }
+  void put_fifo(const std::string& file) const {
+    fs::remove(m_run / file);
+    ASSERT_EQ(::mkfifo((m_run / file).c_str(), 0600), 0);
+  }
+  /// What it says when it refuses the run. One that is killed, or that hangs until the test's end, fails.
+  std::string refusal(const std::string& command) const {
+    const command_result result = profgate({command, m_run.string()});
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_THAT(result.output, AllOf(HasSubstr("to fix it:"), Not(HasSubstr("a fault of profgate"))));
+    return result.output;
+  }
+
+  fs::path m_run;
+};
+
+TEST_F(hostile_run, is_an_ordinary_one_before_it_is_tampered_with) {
+  const command_result analyzed = profgate({"analyze", m_run.string()});
+  EXPECT_EQ(analyzed.exit_code, 0) << analyzed.output;
+  const command_result rendered = profgate({"render", m_run.string()});
+  EXPECT_EQ(rendered.exit_code, 0) << rendered.output;
+}
+
+TEST_F(hostile_run, has_nothing_written_through_its_links) {
+  const fs::path outside = m_project / "outside";
+  fs::create_directories(outside);
+  for (const char* file : {"report.md", "report.json", "metrics.json"})
+    std::ofstream(outside / file) << "mine";
+  fs::create_directory_symlink(outside, m_run / "ncu" / "regions");
+  EXPECT_THAT(refusal("analyze"), HasSubstr("ncu/regions: is a link that leads out of the run's folder"));
+  fs::remove(m_run / "ncu" / "regions");
+  fs::remove_all(m_run / "stage1");
+  fs::create_directory_symlink(outside, m_run / "stage1");
+  EXPECT_THAT(refusal("analyze"), HasSubstr("stage1: is a link"));
+  for (const fs::directory_entry& entry : fs::directory_iterator(outside)) {
+    EXPECT_EQ(fs::file_size(entry.path()), 4U) << entry.path();
+  }
+}
+
+TEST_F(hostile_run, has_no_file_of_others_read_through_its_links) {
+  std::ofstream(m_project / "secrets.json") << R"({"key": "of somebody else"})";
+  fs::remove(m_run / "env.json");
+  fs::create_symlink(m_project / "secrets.json", m_run / "env.json");
+  EXPECT_THAT(refusal("analyze"), HasSubstr("env.json: is a link that leads out"));
+  EXPECT_FALSE(fs::exists(m_run / "profile.json"));
+}
+
+TEST_F(hostile_run, does_not_hang_on_a_fifo) {
+  for (const std::string file :
+       {"stage1/result.json", "nsys/run.sqlite", "ncu/counters.csv", "config.yaml", "nsys/status.json"}) {
+    const fs::path kept = m_project / "kept";
+    const bool was_there = fs::exists(m_run / file);
+    if (was_there) fs::rename(m_run / file, kept);
+    put_fifo(file);
+    EXPECT_THAT(refusal("analyze"), HasSubstr(file + ": is a FIFO, not a file"));
+    fs::remove(m_run / file);
+    if (was_there) fs::rename(kept, m_run / file);
+  }
+  put_fifo("profile.json");
+  EXPECT_THAT(refusal("render"), HasSubstr("profile.json: is a FIFO"));
+}
+
+TEST_F(hostile_run, does_not_end_in_a_crash_by_depth) {
+  const std::string deep = R"({"machine": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+  put("env.json", deep);
+  EXPECT_THAT(refusal("analyze"), HasSubstr("env.json: not valid JSON for profgate: nested more than"));
+  put("env.json", "{}");
+  put("stage1/result.json", deep);
+  EXPECT_THAT(refusal("analyze"), HasSubstr("result.json: not valid JSON"));
+  put("profile.json", deep);
+  EXPECT_THAT(refusal("render"), HasSubstr("profile.json: not valid JSON"));
+}
+
+TEST_F(hostile_run, does_not_fill_the_memory) {
+  fs::resize_file(m_run / "env.json", std::uintmax_t{1} << 40);  // no room is taken on the disk
+  EXPECT_THAT(refusal("analyze"), HasSubstr("env.json: is larger than"));
+}
+
+TEST_F(hostile_run, commands_no_terminal) {
+  put("stage1/result.json", R"({"schema_version": 1, "samples_ns": {"\u001b]0;owned\u0007\u009b2J": []}})");
+  EXPECT_THAT(refusal("analyze"), AllOf(HasSubstr("owned"), Not(HasSubstr("\x1B")), Not(HasSubstr("\x07")),
+                                        Not(HasSubstr("\xC2\x9B"))));
+}
+
+}  // namespace
+}  // namespace profgate::integration
