@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "core/error.h"
 
@@ -28,6 +29,26 @@ std::vector<double> count_orders(std::size_t m, std::size_t n) {
   return chosen[m];
 }
 
+/// P(U ≤ u) by u, from the normal distribution and the fourth cumulant of U (Fix and Hodges, 1955; the third
+/// is 0). Of arms of 20 it is within 1 % of what is counted wherever that is above 1e-3; it is for far
+/// longer.
+std::vector<double> approximate_null(std::size_t baseline_runs, std::size_t candidate_runs) {
+  const auto m = static_cast<double>(baseline_runs);
+  const auto n = static_cast<double>(candidate_runs);
+  const double variance = m * n * (m + n + 1) / 12;
+  const double excess = -m * n * (m + n + 1) * (m * m + n * n + m * n + m + n) / 120 / (variance * variance);
+  std::vector<double> p_at_most(baseline_runs * candidate_runs + 1);
+  double before = 0;
+  for (std::size_t u = 0; u < p_at_most.size(); ++u) {
+    const double z = (static_cast<double>(u) + 0.5 - m * n / 2) / std::sqrt(variance);
+    const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+    const double p = std::erfc(-z / std::numbers::sqrt2) / 2 - density * excess / 24 * (z * z * z - 3 * z);
+    before = p_at_most[u] = std::clamp(p, before, 1.0);  // the correction alone is negative far out
+  }
+  p_at_most.back() = 1;
+  return p_at_most;
+}
+
 /// In no order.
 std::vector<double> all_ratios(const std::vector<double>& baseline, const std::vector<double>& candidate) {
   if (baseline.empty() || candidate.empty()) {
@@ -50,8 +71,12 @@ std::vector<double> all_ratios(const std::vector<double>& baseline, const std::v
 
 }  // namespace
 
-rank_null::rank_null(std::size_t baseline_runs, std::size_t candidate_runs)
-    : m_p_at_most(count_orders(baseline_runs, candidate_runs)) {
+rank_null::rank_null(std::size_t baseline_runs, std::size_t candidate_runs, std::size_t most_counted_pairs) {
+  if (baseline_runs * candidate_runs > most_counted_pairs) {
+    m_p_at_most = approximate_null(baseline_runs, candidate_runs);
+    return;
+  }
+  m_p_at_most = count_orders(baseline_runs, candidate_runs);
   double running = 0;
   for (double& count : m_p_at_most) count = running += count;
   for (double& sum : m_p_at_most) sum /= running;

@@ -45,6 +45,32 @@ TEST(rank_null, is_what_trying_every_order_gives) {
   }
 }
 
+TEST(rank_null, of_long_arms_is_as_good_as_counted) {
+  for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{40, 40}, {30, 90}}) {
+    const rank_null counted(m, n);
+    const rank_null approximate(m, n, 0);
+    for (std::size_t u = 0; u <= m * n; ++u) {
+      if (counted.p_at_most(u) < 1e-3) continue;
+      EXPECT_NEAR(approximate.p_at_most(u) / counted.p_at_most(u), 1, 0.01) << m << ", " << n << ": " << u;
+    }
+    for (const double alpha : {0.05, 0.01, 0.001}) {
+      EXPECT_NEAR(static_cast<double>(*approximate.critical_u(alpha)),
+                  static_cast<double>(*counted.critical_u(alpha)), 1);
+    }
+  }
+}
+
+TEST(rank_null, holds_for_as_many_runs_as_are_allowed) {
+  for (const std::size_t runs : {std::size_t{515}, std::size_t{1000}}) {
+    const rank_null null(runs, runs);
+    EXPECT_NEAR(null.p_at_most(runs * runs / 2), 0.5, 0.001);
+    EXPECT_EQ(null.p_at_most(runs * runs), 1);
+    EXPECT_EQ(null.p_at_most(0), 0);
+    ASSERT_TRUE(null.critical_u(0.05));
+    EXPECT_NEAR(null.p_at_most(*null.critical_u(0.05)), 0.05, 0.0001);
+  }
+}
+
 TEST(rank_null, has_the_critical_values_that_the_rule_names) {
   EXPECT_EQ(rank_null(6, 6).critical_u(0.05), 7U);
   EXPECT_NEAR(rank_null(6, 6).p_at_most(7), 0.0465, 0.00005);

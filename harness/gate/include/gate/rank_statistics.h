@@ -5,14 +5,16 @@
 #include <vector>
 
 /// The rank statistics of the gate. They ask nothing of the noise but that both arms have the same; the
-/// null distribution is counted, not approximated, since arms are small.
+/// null distribution is counted, not approximated, while arms are small.
 namespace profgate::gate {
 
 /// The Mann–Whitney U of two samples of one distribution without ties: how often each value occurs among
 /// all orders of baseline + candidate runs.
 class rank_null {
  public:
-  rank_null(std::size_t baseline_runs, std::size_t candidate_runs);
+  /// Beyond `most_counted_pairs` pairs of runs counting takes too long, and in the end more than a double
+  /// holds; the normal distribution with Edgeworth's correction is then as good as exact.
+  rank_null(std::size_t baseline_runs, std::size_t candidate_runs, std::size_t most_counted_pairs = 20'000);
 
   /// P(U ≤ u).
   double p_at_most(std::size_t u) const;
