@@ -64,7 +64,7 @@ fs::path run_store::claim(const std::string& pair, const process_owner& owner,
   make_folder(m_stage2_dir / claims_folder);
   const core::file_lock lock = lock_claims(m_stage2_dir, pair);
   const std::optional<current_run> before = current(pair);
-  if (before && !before->released && before->owner != owner && is_alive(before->owner)) {
+  if (before && !before->released && before->owner != owner && is_alive(before->owner, record_path(pair))) {
     throw core::bad_input(
         fmt::format("another run of {} is in progress (process {} on {}, started {}): {}", pair,
                     before->owner.pid, before->owner.host, before->claimed_utc,
@@ -88,7 +88,8 @@ fs::path run_store::open_current(const std::string& pair, const process_owner& o
   if (run->owner != owner) {
     throw core::bad_input(
         fmt::format("the current run of {} belongs to process {}, which {}: {}", pair, run->owner.pid,
-                    is_alive(run->owner) ? "is still at it" : "has ended", run->run_directory.string()),
+                    is_alive(run->owner, record_path(pair)) ? "is still at it" : "has ended",
+                    run->run_directory.string()),
         how_to_start(pair));
   }
   if (!read_run(run->run_directory)) {
@@ -112,7 +113,7 @@ bool run_store::release(const std::string& pair, const process_owner& owner) con
 bool run_store::is_in_use(const std::string& pair, const fs::path& run_directory) const {
   const std::optional<current_run> run = current(pair);
   return run && !run->released && run->run_directory.filename() == run_directory.filename() &&
-         is_alive(run->owner);
+         is_alive(run->owner, record_path(pair));
 }
 
 void run_store::write_record(const std::string& pair, const current_run& run) const {

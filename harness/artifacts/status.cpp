@@ -121,6 +121,12 @@ step_status from_json(const core::json_cursor& object) {
   take_if_given(object, "exit_code", status.exit_code);
   take_if_given(object, "signal", status.signal);
   take_if_given(object, "seconds", status.seconds);
+  constexpr double longest_s = 1e8;  // three years
+  if (status.seconds && !(*status.seconds >= 0 && *status.seconds <= longest_s)) {
+    throw core::bad_input(path.string(), 0,
+                          fmt::format("seconds is {}, which no step takes", *status.seconds),
+                          "run the step again, or remove the run");
+  }
   take_if_given(object, "tool", status.tool);
   take_if_given(object, "tool_version", status.tool_version);
   take_if_given(object, "started_utc", status.started_utc);
@@ -198,7 +204,7 @@ std::optional<step_status> read_status(const fs::path& run_directory, std::strin
   const core::json_document document(read_file(path, 16 << 20), path.string(),
                                      "run the step again, or remove the run");
   step_status status = from_json(document.root());
-  if (!status.state && !(status.process && is_alive(*status.process))) {
+  if (!status.state && !(status.process && is_alive(*status.process, path))) {
     status.state = core::step_state::failed;
     const std::string who = status.process ? fmt::format("process {}", status.process->pid) : "its process";
     status.reason = fmt::format("{} was interrupted: {} ended without finishing it", status.step, who);

@@ -131,5 +131,13 @@ TEST_F(status, of_schema_1_0_has_commands_without_times) {
   EXPECT_EQ(read->seconds, 2.5);
 }
 
+TEST_F(status, of_a_step_that_took_longer_than_anything_is_refused) {
+  for (const char* seconds : {"1e22", "-1"}) {
+    put(folder() / "nsys" / "status.json",
+        R"({"step": "timeline", "state": "ok", "commands": [], "seconds": )" + std::string(seconds) + "}");
+    EXPECT_THAT(error_of([&] { read_status(folder(), "timeline"); }), HasSubstr("which no step takes"));
+  }
+}
+
 }  // namespace
 }  // namespace profgate::artifacts

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace profgate::artifacts {
@@ -21,8 +22,10 @@ struct process_owner {
 /// Who `pid` is right now; bad_input where there is no such process.
 process_owner owner_of(pid_t pid);
 
-/// Whether the owner still runs. A zombie does not. Of an owner on another host or in another container
-/// nothing can be known, so it counts as alive: nobody's run is ever taken away by mistake.
-bool is_alive(const process_owner& owner);
+/// Whether the owner still runs. A zombie does not. Outside of all containers those in one are seen, too. Of
+/// any other owner, on another host or in a container beside this one, nothing can be known: it counts as
+/// alive, so that nobody's run is taken away by mistake, until `written_in`, the file in which it stands, is a
+/// week old.
+bool is_alive(const process_owner& owner, const std::filesystem::path& written_in);
 
 }  // namespace profgate::artifacts
