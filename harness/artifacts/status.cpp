@@ -122,11 +122,8 @@ step_status from_json(const core::json_cursor& object) {
   take_if_given(object, "signal", status.signal);
   take_if_given(object, "seconds", status.seconds);
   constexpr double longest_s = 1e8;  // three years
-  if (status.seconds && !(*status.seconds >= 0 && *status.seconds <= longest_s)) {
-    throw core::bad_input(path.string(), 0,
-                          fmt::format("seconds is {}, which no step takes", *status.seconds),
-                          "run the step again, or remove the run");
-  }
+  if (status.seconds && !(*status.seconds >= 0 && *status.seconds <= longest_s))
+    object.require("seconds").fail(fmt::format("is {}, which no step takes", *status.seconds));
   take_if_given(object, "tool", status.tool);
   take_if_given(object, "tool_version", status.tool_version);
   take_if_given(object, "started_utc", status.started_utc);

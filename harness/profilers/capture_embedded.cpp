@@ -16,6 +16,8 @@ namespace profgate::profilers {
 
 namespace fs = std::filesystem;
 
+constexpr std::uintmax_t least_room_bytes = std::uintmax_t{2} << 20;  ///< the collector's file grows by 1 MiB
+
 std::vector<fs::path> embedded_files(const fs::path& folder, const std::string& stem) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -68,10 +70,41 @@ std::string capture_range_list(const std::vector<range_name>& ranges) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
+namespace {
+
+/// A range that is not in the recording may have been opened and found no room in it.
+void require_room(const capture_request& request, const std::vector<fs::path>& files) {
+  std::uint64_t dropped = 0;
+  for (const fs::path& file : files) dropped += parsers::read_embedded_facts(file).dropped_ranges;
+  if (dropped == 0) return;
+  std::error_code unknown;
+  const fs::space_info disk = fs::space(request.output_folder, unknown);
+  const bool is_disk_full = !unknown && disk.available < least_room_bytes;
+  throw core::step_failure(
+      fmt::format(
+          "{} NVTX ranges, the stage's perhaps among them, found no room in the recording{}", dropped,
+          is_disk_full ? fmt::format(": the disk of {} is full", request.output_folder.string()) : ""),
+      is_disk_full ? std::string("free some space ('profgate clean' lists old runs), or point "
+                                 "artifacts.stage2_dir at a larger disk")
+                   : fmt::format("raise collector.max_bytes, which is {}, or record inside of a gate",
+                                 request.collector_max_bytes));
+}
+
+/// What the collector said when it could not begin; empty: nothing of the kind.
+std::string words_of_collector(const std::string& output) {
+  const std::size_t start = output.rfind("profgate collector: ");
+  if (start == std::string::npos) return {};
+  const std::string line = output.substr(start, output.find('\n', start) - start);
+  return line.find("nothing is recorded") == std::string::npos ? std::string() : line;
+}
+
+}  // namespace
+
 core::timeline observe_ranges(const capture_request& request, const command_runner& run) {
   const embedded_run observed = run_under_collector(request, "diagnosis", collected::ranges_only, run);
   core::timeline timeline;
   if (!observed.files.empty()) timeline = read_timelines(observed.files);
+  if (timeline.ranges.empty()) require_room(request, observed.files);
   for (const fs::path& file : observed.files) fs::remove(file);
   return timeline;
 }
@@ -131,6 +164,10 @@ capture_result capture_embedded(const capture_request& request, const command_ru
   }
   require_good_run(recorded.run, "the workload", request.log_file);
   if (recorded.files.empty()) {
+    if (const std::string words = words_of_collector(recorded.run.tail); !words.empty()) {
+      throw core::step_failure(words,
+                               "make the run directory writable, with room on its disk, and run again");
+    }
     throw core::step_failure(
         "the workload made no NVTX call: the embedded collector was never loaded",
         fmt::format(
@@ -140,6 +177,9 @@ capture_result capture_embedded(const capture_request& request, const command_ru
   }
   parsers::embedded_facts losses;
   const core::timeline timeline = read_recorded(recorded.files, losses);
+  for (const range_name& range : request.ranges) {
+    if (find_range(timeline, range) != range_state::closed) require_room(request, recorded.files);
+  }
   if (request.is_gated && timeline.ranges.empty() && !request.ranges.empty()) {
     fail_absent_range(request.ranges.front(), observe_ranges(request, run));
   }

@@ -1,3 +1,5 @@
+#include <sys/mount.h>
+
 #include <fstream>
 
 #include "capture_fixture.h"
@@ -48,6 +50,45 @@ TEST_F(capture_embedded, notes_dropped_ranges_and_several_processes) {
   EXPECT_THAT(result.notes, ElementsAre(AllOf(HasSubstr("ranges did not fit"),
                                               HasSubstr("raise collector.max_bytes, which is 200000")),
                                         HasSubstr("2 processes used NVTX")));
+}
+
+TEST_F(capture_embedded, does_not_say_never_opened_of_a_range_that_found_no_room) {
+  set_script({"many:LLM:op:9000", "push:LLM:decode_all", "pop:LLM"});
+  m_request.is_gated = false;
+  m_request.collector_max_bytes = 200000;
+  EXPECT_THAT(
+      words(),
+      AllOf(HasSubstr("NVTX ranges, the stage's perhaps among them, found no room in the recording |"),
+            HasSubstr("raise collector.max_bytes, which is 200000")));
+}
+
+/// A disk of its own that can be full; needs root.
+class capture_on_small_disk : public capture_embedded {
+ protected:
+  bool mount_disk(const char* size) {
+    const std::filesystem::path disk = m_folder / "disk";
+    std::filesystem::create_directories(disk);
+    m_request.output_folder = disk;
+    return m_is_mounted = ::mount("tmpfs", disk.c_str(), "tmpfs", 0, size) == 0;
+  }
+  ~capture_on_small_disk() override {
+    if (m_is_mounted) ::umount2((m_folder / "disk").c_str(), MNT_DETACH);
+  }
+  bool m_is_mounted = false;
+};
+
+TEST_F(capture_on_small_disk, says_that_it_was_full) {
+  if (!mount_disk("size=1536k")) GTEST_SKIP() << "needs the right to mount";
+  set_script({"many:LLM:op:90000", "push:LLM:decode_all", "pop:LLM"});
+  m_request.is_gated = false;
+  EXPECT_THAT(words(),
+              AllOf(HasSubstr("found no room in the recording: the disk of"), HasSubstr("is full |")));
+}
+
+TEST_F(capture_on_small_disk, says_that_it_was_full_from_the_start) {
+  if (!mount_disk("size=16k")) GTEST_SKIP() << "needs the right to mount";
+  set_script({"push:LLM:decode_all", "pop:LLM"});
+  EXPECT_THAT(words(), AllOf(HasSubstr("No space left on device"), HasSubstr("with room on its disk")));
 }
 
 #ifdef FAKE_CUPTI_LIBRARY
