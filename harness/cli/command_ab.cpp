@@ -7,6 +7,7 @@
 #include "judging.h"
 #include "read_waivers.h"
 #include "steps/step.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace {
@@ -33,7 +34,7 @@ gate::judgement compare(const ab_options& options) {
   }();
   const gate::judgement judged = judge_comparison(result, settings, waivers);
   record_comparison(result, judged);
-  fmt::print("runs, logs and traces: {}\n", result.folder.string());
+  print("runs, logs and traces: {}\n", result.folder.string());
   print_judgement(judged);
   return judged;
 }
@@ -51,7 +52,7 @@ core::exit_code compare_builds(const ab_options& options) {
     const bool is_of_commit = dynamic_cast<const core::step_failure*>(&broken) != nullptr ||
                               dynamic_cast<const ab::build_failure*>(&broken) != nullptr;
     if (!options.for_bisect || !is_of_commit) throw;
-    fmt::print(stderr, "profgate: this commit cannot be judged: {}\n", broken.what());
+    print_error("profgate: this commit cannot be judged: {}\n", broken.what());
     return static_cast<core::exit_code>(bisect_skip);
   }
 }

@@ -5,6 +5,7 @@
 #include "compare_inputs.h"
 #include "installation.h"
 #include "render/compare_views.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -17,13 +18,13 @@ core::exit_code compare(const compare_options& options) {
   const fs::path templates_dir = find_installation().templates_dir;
   const std::string markdown = render::compare_markdown(comparison, templates_dir);
   if (!options.out) {
-    fmt::print("{}", options.as_json ? render::compare_json(comparison) : markdown);
+    print("{}", options.as_json ? render::compare_json(comparison) : markdown);
     return core::exit_code::good;
   }
   fs::create_directories(*options.out);
   const auto write = [&](const char* name, const std::string& text) {
     artifacts::write_file_atomically(*options.out / name, text);
-    fmt::print("{}\n", (*options.out / name).string());
+    print("{}\n", (*options.out / name).string());
   };
   write("compare.md", markdown);
   write("compare.html", render::compare_html(comparison, templates_dir));

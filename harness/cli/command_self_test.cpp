@@ -8,6 +8,7 @@
 #include "comparison_request.h"
 #include "judging.h"
 #include "steps/step.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace {
@@ -36,11 +37,11 @@ gate::judgement compare_with_itself(const pair_manifest& pair, std::vector<std::
 }
 
 core::exit_code end_with(core::exit_code code, const std::string& sentence) {
-  fmt::print("self-test {}: {}\n",
-             code == core::exit_code::good           ? "passed"
-             : code == core::exit_code::not_possible ? "inconclusive"
-                                                     : "FAILED",
-             sentence);
+  print("self-test {}: {}\n",
+        code == core::exit_code::good           ? "passed"
+        : code == core::exit_code::not_possible ? "inconclusive"
+                                                : "FAILED",
+        sentence);
   return code;
 }
 

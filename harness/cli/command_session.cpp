@@ -12,6 +12,7 @@
 #include "render/gate_views.h"
 #include "render/verdict_json.h"
 #include "steps/step.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -72,7 +73,7 @@ void write_summaries(const std::map<fs::path, std::vector<render::summary_row>>&
     fs::create_directories(stage2_dir);
     const fs::path file = stage2_dir / "summary.md";
     artifacts::write_file_atomically(file, render::gate_summary(rows));
-    fmt::print("\nsummary: {}\n", fs::proximate(file).string());
+    print("\nsummary: {}\n", fs::proximate(file).string());
   }
 }
 
@@ -87,7 +88,7 @@ core::exit_code session(const session_options& options) {
   if (test_dir != build_dir) ctest.argv.insert(ctest.argv.end(), {"-C", build_dir.filename().string()});
   process::run_options run_options;
   run_options.on_line = [](std::string_view line) {
-    fmt::print("{}\n", line);
+    print("{}\n", line);
     std::fflush(stdout);
   };
   const process::outcome outcome = process::run(ctest, run_options);
@@ -96,12 +97,12 @@ core::exit_code session(const session_options& options) {
   }
   if (outcome.how == process::ending::interrupted) throw core::interrupted("the session was interrupted");
 
-  fmt::print("\n");
+  print("\n");
   std::map<fs::path, std::vector<render::summary_row>> summaries;
   bool is_damaged = false;
   for (const pair_manifest& pair : registered_pairs(build_dir)) {
     pair_result result = result_of(pair);
-    fmt::print("{:<32} {}\n", pair.pair, result.line);
+    print("{:<32} {}\n", pair.pair, result.line);
     is_damaged = is_damaged || result.is_damaged;
     summaries[result.stage2_dir].push_back({pair.pair, std::move(result.judged), std::move(result.line)});
   }

@@ -18,6 +18,7 @@
 #include "render/trend_views.h"
 #include "run_set_source.h"
 #include "steps/step.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -42,8 +43,8 @@ void print_stages(const gate::run_set& runs) {
   for (const std::string& stage : gate::stages_of(runs)) {
     const std::vector<double> medians = gate::stage_medians_ns(runs, stage, gate::reduction_for(runs));
     const std::string middle = medians.empty() ? "-" : core::format_duration(gate::median_of(medians));
-    fmt::print("  {:<16} {:>12}  median of {} processes that count\n", stage, middle,
-               counting_processes(runs, stage));
+    print("  {:<16} {:>12}  median of {} processes that count\n", stage, middle,
+          counting_processes(runs, stage));
   }
 }
 
@@ -56,28 +57,28 @@ core::exit_code baseline_save(const baseline_save_options& options) {
                           "name another file, or add --force");
   }
   baselines::write_run_set(options.out, stored);
-  fmt::print("{}\n", options.out.string());
+  print("{}\n", options.out.string());
   return core::exit_code::good;
 }
 
 core::exit_code baseline_list(const fs::path& baselines_dir) {
   const std::vector<fs::path> names = baselines::list_baselines(baselines_dir);
-  if (names.empty()) fmt::print("no baselines in {}\n", baselines_dir.string());
+  if (names.empty()) print("no baselines in {}\n", baselines_dir.string());
   core::exit_code code = core::exit_code::good;
   for (const fs::path& name : names) {
     try {
       const baselines::stored_run_set stored = baselines::read_run_set(baselines_dir / name);
       const gate::build_identity& identity = stored.runs.identity;
-      fmt::print("{}\n  {} on {}, commit {}", name.string(), identity.pair, gate::device_text(identity),
-                 gate::commit_text(identity));
+      print("{}\n  {} on {}, commit {}", name.string(), identity.pair, gate::device_text(identity),
+            gate::commit_text(identity));
       if (stored.accepted.empty()) {
-        fmt::print(", never accepted\n");
+        print(", never accepted\n");
       } else {
         const baselines::acceptance& last = stored.accepted.back();
-        fmt::print(", accepted {} by {}: {}\n", last.accepted_utc.substr(0, 10), last.author, last.reason);
+        print(", accepted {} by {}: {}\n", last.accepted_utc.substr(0, 10), last.author, last.reason);
       }
     } catch (const core::error& damaged) {  // the others are still worth listing
-      fmt::print("{}\n  {}\n  to fix it: {}\n", name.string(), damaged.what(), damaged.remedy());
+      print("{}\n  {}\n  to fix it: {}\n", name.string(), damaged.what(), damaged.remedy());
       code = core::exit_code::bad_input;
     }
   }
@@ -88,15 +89,15 @@ core::exit_code baseline_show(const baseline_show_options& options) {
   const fs::path file = baselines::resolve_baseline(options.baselines_dir, options.name);
   const baselines::stored_run_set stored = baselines::read_run_set(file);
   const gate::build_identity& identity = stored.runs.identity;
-  fmt::print("{}\n  pair             {}\n  device           {}\n  settings         {}\n", file.string(),
-             identity.pair, gate::device_text(identity), identity.config_sha256);
-  fmt::print("  commit           {}\n  measured         {} on {}\n  content          {}\n",
-             gate::commit_text(identity), stored.runs.created_utc, identity.host, stored.content_sha256);
-  for (const auto& [name, version] : identity.versions) fmt::print("  {:<16} {}\n", name, version);
+  print("{}\n  pair             {}\n  device           {}\n  settings         {}\n", file.string(),
+        identity.pair, gate::device_text(identity), identity.config_sha256);
+  print("  commit           {}\n  measured         {} on {}\n  content          {}\n",
+        gate::commit_text(identity), stored.runs.created_utc, identity.host, stored.content_sha256);
+  for (const auto& [name, version] : identity.versions) print("  {:<16} {}\n", name, version);
   print_stages(stored.runs);
   for (const baselines::acceptance& accepted : stored.accepted) {
-    fmt::print("  accepted         {} by {}, commit {}: {}\n", accepted.accepted_utc, accepted.author,
-               accepted.commit.substr(0, 7), accepted.reason);
+    print("  accepted         {} by {}, commit {}: {}\n", accepted.accepted_utc, accepted.author,
+          accepted.commit.substr(0, 7), accepted.reason);
   }
   return core::exit_code::good;
 }
@@ -110,9 +111,9 @@ core::exit_code baseline_accept(const baseline_accept_options& options) {
   request.replaces_sha256 = options.replaces;
   const baselines::stored_run_set candidate = run_set_of(options.source);
   const baselines::accepted_baseline accepted = baselines::accept_baseline(candidate, request);
-  fmt::print("{}\n", accepted.file.string());
+  print("{}\n", accepted.file.string());
   print_stages(accepted.stored.runs);
-  fmt::print("commit this file: it is the baseline of {} from now on\n", accepted.stored.runs.identity.pair);
+  print("commit this file: it is the baseline of {} from now on\n", accepted.stored.runs.identity.pair);
   return core::exit_code::good;
 }
 
@@ -131,7 +132,7 @@ core::exit_code baseline_record(const baseline_record_options& options) {
   }
   baselines::write_run_set(file, stored);
   const std::string shown = fs::proximate(file).string();
-  fmt::print("{}\nto make it the baseline: profgate baseline accept {} --reason \"…\"\n", shown, shown);
+  print("{}\nto make it the baseline: profgate baseline accept {} --reason \"…\"\n", shown, shown);
   return core::exit_code::good;
 }
 
@@ -143,7 +144,7 @@ core::exit_code history_append(const history_append_options& options) {
     anchor = baselines::read_run_set(*other).runs;
   const bool is_new = baselines::append_history(
       options.history_file, stored, baselines::history_kind::nightly, anchor ? &*anchor : nullptr);
-  fmt::print("{} {}\n", baselines::measurement_id(stored),
+  print("{} {}\n", baselines::measurement_id(stored),
              is_new ? "appended to " + options.history_file.string() : "was there already");
   return core::exit_code::good;
 }
@@ -155,7 +156,7 @@ core::exit_code history_show(const history_show_options& options) {
   const std::vector<baselines::trend> trends = baselines::make_trends(
       options.pair, baselines::read_history(options.history_file, options.pair), request);
   if (!options.out) {
-    fmt::print("{}", baselines::trends_markdown(trends));
+    print("{}", baselines::trends_markdown(trends));
     return core::exit_code::good;
   }
   const std::string extension = options.out->extension().string();
@@ -167,9 +168,9 @@ core::exit_code history_show(const history_show_options& options) {
       *options.out, extension == ".svg" ? render::trends_svg(trends, find_installation().templates_dir)
                                         : baselines::trends_markdown(trends));
   const std::vector<std::string> changes = baselines::change_sentences(trends);
-  for (const std::string& change : changes) fmt::print("{}\n", change);
-  if (changes.empty()) fmt::print("no change of level was found\n");
-  fmt::print("{}\n", options.out->string());
+  for (const std::string& change : changes) print("{}\n", change);
+  if (changes.empty()) print("no change of level was found\n");
+  print("{}\n", options.out->string());
   return core::exit_code::good;
 }
 

@@ -13,6 +13,7 @@
 #include "machine.h"
 #include "make_reports.h"
 #include "pair_manifest.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -28,8 +29,7 @@ core::exit_code list(const list_options& options) {
   const artifacts::gpu_facts gpu = artifacts::gather_gpu_facts();
   for (const pair_manifest& pair : registered_pairs(find_build_dir(options.build_dir))) {
     const std::optional<std::string> obstacle = pair.device == "cuda" ? why_no_gpu(gpu) : std::nullopt;
-    fmt::print("{:<32} {:<5} {}\n", pair.pair, pair.device,
-               obstacle ? "not here: " + *obstacle : "can run here");
+    print("{:<32} {:<5} {}\n", pair.pair, pair.device, obstacle ? "not here: " + *obstacle : "can run here");
   }
   return core::exit_code::good;
 }
@@ -38,14 +38,14 @@ core::exit_code analyze(const fs::path& run) {
   runs::run_reader reader(run);
   make_profile(reader);
   make_reports(run, find_installation().templates_dir);
-  fmt::print("{}\n", (run / "report.md").string());
+  print("{}\n", (run / "report.md").string());
   return core::exit_code::good;
 }
 
 core::exit_code render(const fs::path& run, const std::optional<fs::path>& templates_dir) {
   const runs::run_reader is_a_run(run);
   make_reports(run, templates_dir ? *templates_dir : find_installation().templates_dir);
-  fmt::print("{}\n", (run / "report.md").string());
+  print("{}\n", (run / "report.md").string());
   return core::exit_code::good;
 }
 
@@ -58,15 +58,15 @@ core::exit_code clean(const clean_options& options) {
   if (options.older_than_days) request.older_than = std::chrono::hours(24) * *options.older_than_days;
   const artifacts::clean_plan plan = artifacts::plan_clean(options.runs_dir, request);
   for (const artifacts::kept_item& item : plan.keep)
-    fmt::print("keep    {}  ({})\n", item.run_directory.string(), item.reason);
+    print("keep    {}  ({})\n", item.run_directory.string(), item.reason);
   for (const artifacts::clean_item& item : plan.remove)
-    fmt::print("remove  {}  {}\n", item.run_directory.string(), in_words(item.bytes));
+    print("remove  {}  {}\n", item.run_directory.string(), in_words(item.bytes));
   if (!options.yes) {
-    fmt::print("{} runs, {} would be removed; add --yes to remove them\n", plan.remove.size(),
-               in_words(plan.bytes));
+    print("{} runs, {} would be removed; add --yes to remove them\n", plan.remove.size(),
+          in_words(plan.bytes));
   } else {
-    fmt::print("removed {} runs, {} freed\n", plan.remove.size(),
-               in_words(artifacts::apply_clean(options.runs_dir, plan)));
+    print("removed {} runs, {} freed\n", plan.remove.size(),
+          in_words(artifacts::apply_clean(options.runs_dir, plan)));
   }
   return core::exit_code::good;
 }
@@ -79,13 +79,13 @@ void print_json(const std::vector<check>& checks) {
     list.push_back(
         {{"check", c.id}, {"state", to_text(c.state)}, {"finding", c.finding}, {"remedy", c.remedy}});
   }
-  fmt::print("{}", core::json_text(nlohmann::ordered_json{{"schema_version", 1}, {"checks", list}}));
+  print("{}", core::json_text(nlohmann::ordered_json{{"schema_version", 1}, {"checks", list}}));
 }
 
 void print_table(const std::vector<check>& checks) {
   for (const check& c : checks) {
-    fmt::print("{:<9} {:<19} {}\n", to_text(c.state), c.id, c.finding);
-    if (!c.remedy.empty()) fmt::print("{:<9} {:<19} to fix it: {}\n", "", "", c.remedy);
+    print("{:<9} {:<19} {}\n", to_text(c.state), c.id, c.finding);
+    if (!c.remedy.empty()) print("{:<9} {:<19} to fix it: {}\n", "", "", c.remedy);
   }
 }
 

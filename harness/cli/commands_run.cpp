@@ -4,6 +4,7 @@
 #include "artifacts/run_store.h"
 #include "commands.h"
 #include "steps/step.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace {
@@ -24,7 +25,7 @@ pair_manifest manifest_of(const pair_options& options) {
 }
 
 core::exit_code show_config(const pair_options& options) {
-  fmt::print("{}", compose_for(manifest_of(options), options.overrides).to_yaml_with_origins());
+  print("{}", compose_for(manifest_of(options), options.overrides).to_yaml_with_origins());
   return core::exit_code::good;
 }
 

@@ -97,7 +97,7 @@ void write_judgement(const gate::judgement& judged, const std::filesystem::path&
 }
 
 void print_judgement(const gate::judgement& judged) {
-  for (const std::string& line : render::gate_lines(judged)) fmt::print("{}\n", line);
+  for (const std::string& line : render::gate_lines(judged)) print("{}\n", line);
 }
 
 }  // namespace profgate::cli

@@ -9,6 +9,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "core/interrupt.h"
+#include "terminal.h"
 
 namespace {
 
@@ -134,8 +135,8 @@ void add_clean(CLI::App& app, action& chosen) {
 }
 
 int fail(const std::string& what, const std::string& remedy, exit_code code) {
-  fmt::print(stderr, "profgate: {}\n", what);
-  if (!remedy.empty()) fmt::print(stderr, "  to fix it: {}\n", remedy);
+  cli::print_error("profgate: {}\n", what);
+  if (!remedy.empty()) cli::print_error("  to fix it: {}\n", remedy);
   return static_cast<int>(code);
 }
 

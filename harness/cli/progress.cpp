@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/escape.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace {
@@ -17,11 +18,11 @@ std::size_t terminal_columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-/// Control characters of a child's output would move the cursor.
-std::string printable(std::string_view line) {
-  std::string out = core::to_valid_utf8(line);
+/// For a line that is written over again and again.
+std::string on_one_line(std::string_view text) {
+  std::string out = core::for_terminal(text);
   for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+    if (c == '\n' || c == '\t') c = ' ';
   }
   return out;
 }
@@ -43,7 +44,7 @@ void progress::now_running(std::string what) {
   if (m_on_terminal) {
     refresh();
   } else {
-    fmt::print(stderr, "{}: {}\n", m_title, m_what);
+    print_error("{}: {}\n", m_title, m_what);
   }
 }
 
@@ -52,7 +53,7 @@ void progress::show(std::string what) {
 }
 
 void progress::saw_line(std::string_view line) {
-  if (!line.empty()) m_last_line = printable(line);
+  if (!line.empty()) m_last_line = line;
 }
 
 void progress::refresh() {
@@ -61,14 +62,14 @@ void progress::refresh() {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(elapsed).count();
   std::string line = fmt::format("{} {:02}:{:02} {}", m_title, seconds / 60, seconds % 60, m_what);
   if (!m_last_line.empty()) line += " | " + m_last_line;
-  fmt::print(stderr, "\r\033[K{}", core::shorten_middle(line, terminal_columns() - 1));
+  fmt::print(stderr, "\r\033[K{}", core::shorten_middle(on_one_line(line), terminal_columns() - 1));
   std::fflush(stderr);
   m_live_line_shown = true;
 }
 
 void progress::note(std::string_view line) {
   erase_live_line();
-  fmt::print(stderr, "{}: {}\n", m_title, line);
+  print_error("{}: {}\n", m_title, line);
 }
 
 void progress::erase_live_line() {

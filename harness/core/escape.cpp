@@ -34,6 +34,17 @@ std::size_t sequence_length(std::string_view s, std::size_t i) {
   return length;
 }
 
+/// A character of C0 or C1 (U+0080 to U+009F), or one that turns the direction of writing (U+202A to U+202E,
+/// U+2066 to U+2069).
+bool commands_a_terminal(std::string_view character) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(character[k]); };
+  if (character.size() == 1) return is_forbidden_control(byte(0)) || character == "\r";
+  if (character.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
+  if (character.size() != 3 || byte(0) != 0xE2) return false;
+  return (byte(1) == 0x80 && byte(2) >= 0xAA && byte(2) <= 0xAE) ||
+         (byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9);
+}
+
 /// One character without what HTML (and so Markdown) would take for markup or cannot hold at all.
 void append_harmless(std::string& out, char c) {
   if (c == '<') {
@@ -104,6 +115,22 @@ std::string to_valid_utf8(std::string_view bytes) {
       out += bytes.substr(i, length);
       i += length;
     }
+  }
+  return out;
+}
+
+std::string for_terminal(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = sequence_length(text, i);
+    const std::string_view character = text.substr(i, length == 0 ? 1 : length);
+    if (length == 0 || commands_a_terminal(character)) {
+      out += replacement_character;
+    } else {
+      out += character;
+    }
+    i += character.size();
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include "judging.h"
 #include "make_reports.h"
 #include "steps/step.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -56,7 +57,7 @@ void run_prune(step_context& context) {
                                                core::format_bytes(static_cast<double>(result.bytes_before)),
                                                core::format_bytes(static_cast<double>(result.bytes_after))));
   }
-  fmt::print("run directory: {}\n", context.run_dir.string());
+  print("run directory: {}\n", context.run_dir.string());
 }
 
 }  // namespace profgate::cli

@@ -10,6 +10,7 @@
 #include "artifacts/run_store.h"
 #include "artifacts/utc_time.h"
 #include "core/units.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -76,7 +77,7 @@ void print_last_line(const std::string& pair, const artifacts::step_status& stat
     if (!status.remedy.empty()) line += "; to fix it: " + status.remedy;
   }
   std::replace(line.begin(), line.end(), '\n', ' ');
-  fmt::print("{}\n", line);
+  print("{}\n", line);
 }
 
 /// The vendor's figures for the GPU that is here, where conf/hardware/ knows it.
@@ -149,14 +150,14 @@ core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
     code = work(step, context);
     closing_lines = std::move(context.closing_lines);
   }
-  for (const std::string& note : status.notes) fmt::print("note: {}\n", note);
-  for (const std::string& line : closing_lines) fmt::print("{}\n", line);
+  for (const std::string& note : status.notes) print("note: {}\n", note);
+  for (const std::string& line : closing_lines) print("{}\n", line);
   try {
     artifacts::write_status(run_dir, status);
   } catch (const core::error& full_disk) {
     // The step's own reason comes first: it is most likely the same full disk.
     if (status.reason.empty()) throw;
-    fmt::print(stderr, "profgate: {}\n", full_disk.what());
+    print_error("profgate: {}\n", full_disk.what());
   }
   if (step.name == "prune") store.release(manifest.pair, owner);
   print_last_line(manifest.pair, status);

@@ -22,6 +22,21 @@ TEST(escape_regex, matches_exactly_the_text_it_was_given) {
   EXPECT_FALSE(std::regex_match(name + "x", std::regex(escape_regex(name))));
 }
 
+TEST(for_terminal, leaves_nothing_that_commands_it) {
+  const std::string mark = "\xEF\xBF\xBD";
+  EXPECT_EQ(for_terminal("a\tb\nc\xC3\xA9\xE2\x82\xAC"), "a\tb\nc\xC3\xA9\xE2\x82\xAC");
+  EXPECT_EQ(for_terminal("\x1B[2Jx\r\x07\x7F"), mark + "[2Jx" + mark + mark + mark);
+  EXPECT_EQ(for_terminal("\xC2\x9B"
+                         "31m\xC2\xA0"),
+            mark + "31m\xC2\xA0");  // CSI in one character
+  EXPECT_EQ(for_terminal("\x9B"
+                         "31m"),
+            mark + "31m");
+  EXPECT_EQ(for_terminal("\xE2\x80\xAE"
+                         "x\xE2\x81\xA6\xE2\x80\x94"),
+            mark + "x" + mark + "\xE2\x80\x94");
+}
+
 TEST(to_valid_utf8, replaces_only_what_is_not_utf8) {
   EXPECT_EQ(to_valid_utf8("a\xC3\xA9\xFF"
                           "b"),

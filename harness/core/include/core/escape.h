@@ -20,6 +20,10 @@ std::string escape_regex(std::string_view text);
 /// Replaces bytes that are not valid UTF-8 by U+FFFD, so that the text may go into JSON.
 std::string to_valid_utf8(std::string_view bytes);
 
+/// For a terminal: what moves its cursor, changes its colours or turns the direction of writing becomes
+/// U+FFFD. Line ends and tabs stay.
+std::string for_terminal(std::string_view text);
+
 /// Shortens in the middle to at most `max_bytes`, on UTF-8 boundaries, with "…" between the two ends.
 std::string shorten_middle(std::string_view text, std::size_t max_bytes);
 
