@@ -10,6 +10,7 @@
 #include "installation.h"
 #include "read_waivers.h"
 #include "render/gate_views.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;

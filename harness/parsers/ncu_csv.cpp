@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "csv_table.h"
 #include "ncu_metric_names.h"
 #include "parsers/ncu.h"
@@ -177,14 +178,28 @@ core::kernel_counters launch_in(const csv_table& table, std::size_t row, const s
   return launch;
 }
 
-/// The number in the cell; nothing: a text, or none.
+/// The number in the cell; nothing: a text, or none. What no kernel can have taken is refused.
 std::optional<double> number_in(const csv_table& table, std::size_t row, std::string_view column,
-                                const std::string& cell) {
+                                const std::string& cell, const std::string& unit) {
   const ncu_number number = parse_ncu_number(cell);
   if (number.kind == number_kind::separated) {
     table.fail(row, column, fmt::format("'{}' has a separator of thousands or a comma for its point", cell));
   }
-  return number.kind == number_kind::number ? std::optional(number.value) : std::nullopt;
+  const bool is_time = is_time_unit(unit);
+  if (number.kind == number_kind::no_number) {
+    const bool is_absent = cell.empty() || cell == "n/a" || cell == "nan" || cell.starts_with("(!)");
+    if (is_time && !is_absent) table.fail(row, column, fmt::format("'{}' is no time in {}", cell, unit));
+    return std::nullopt;
+  }
+  // A share or a number without a unit may be a difference.
+  const bool is_amount = !unit.empty() && unit != "%" && factor_to_base_unit(unit) != 0;
+  if (is_amount && number.value < 0) {
+    table.fail(row, column, fmt::format("{} {} is less than nothing", cell, unit));
+  }
+  if (is_time && number.value * factor_to_base_unit(unit) > static_cast<double>(core::longest_plausible_ns)) {
+    table.fail(row, column, fmt::format("{} {} is more than 28 hours", cell, unit));
+  }
+  return number.value;
 }
 
 void add_metric(std::string_view name, double value, std::string_view unit, core::kernel_counters& launch) {
@@ -210,8 +225,9 @@ std::vector<core::kernel_counters> launches_of_raw_page(const csv_table& table, 
     for (std::size_t column = 0; column < table.header().size(); ++column) {
       const std::string& name = table.header()[column];
       if (!is_metric_column(name)) continue;
-      const auto value = number_in(table, row, name, table.cell(row, column));
-      if (value) add_metric(name, *value, table.cell(units_row, column), launch);
+      const std::string& unit = table.cell(units_row, column);
+      const auto value = number_in(table, row, name, table.cell(row, column), unit);
+      if (value) add_metric(name, *value, unit, launch);
     }
     launches.push_back(std::move(launch));
   }
@@ -229,7 +245,7 @@ std::vector<core::kernel_counters> launches_of_details_page(const csv_table& tab
     const std::string& label = table.cell(row, "Metric Name");
     if (label.empty()) continue;  // a rule's words
     const std::string& unit = table.cell(row, "Metric Unit");
-    const auto value = number_in(table, row, "Metric Value", table.cell(row, "Metric Value"));
+    const auto value = number_in(table, row, "Metric Value", table.cell(row, "Metric Value"), unit);
     if (!value) continue;
     const std::string name = is_metric_column(label) ? label : metric_of_label(label, unit);
     if (!name.empty()) add_metric(name, *value, unit, launches[place->second]);

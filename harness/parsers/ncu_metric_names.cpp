@@ -121,6 +121,10 @@ double factor_to_base_unit(std::string_view unit) {
   return denominator == 0 ? 0 : numerator / denominator;
 }
 
+bool is_time_unit(std::string_view unit) {
+  return factor_in_s(unit) != 0;
+}
+
 metric_name current_metric_name(std::string_view name) {
   for (const renamed_metric& row : renamed) {
     if (row.old_name == name) return {std::string(row.name), row.factor};

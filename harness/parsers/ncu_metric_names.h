@@ -10,6 +10,9 @@ namespace profgate::parsers {
 /// times is the nanosecond, that of a rate the second.
 double factor_to_base_unit(std::string_view unit);
 
+/// Whether it measures a time, by any of ncu's words for seconds and their parts.
+bool is_time_unit(std::string_view unit);
+
 struct metric_name {
   std::string name;   ///< as ncu 2025.3 calls it
   double factor = 1;  ///< from the other version's metric to it

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "nsys_tables.h"
 #include "parsers/timeline.h"
 
@@ -51,8 +52,7 @@ void read_doubts(const core::sqlite_database& database, core::timeline& result) 
 
 void check_times(const core::sqlite_database& database, const char* what, std::int64_t start_ns,
                  std::int64_t end_ns) {
-  constexpr std::int64_t longest_ns = 100'000'000'000'000;  // 28 hours
-  if (start_ns < 0 || end_ns < start_ns || end_ns - start_ns > longest_ns) {
+  if (start_ns < 0 || end_ns < start_ns || end_ns - start_ns > core::longest_plausible_ns) {
     database.fail(fmt::format("corrupt: {} lasts from {} to {} ns", what, start_ns, end_ns));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/units.h"
 #include "whole_file.h"
 
 namespace profgate::parsers {
@@ -16,10 +17,14 @@ using core::json_cursor;
 constexpr std::int64_t supported_schema = 1;
 constexpr std::uintmax_t max_result_bytes = std::uintmax_t{256} << 20;
 
-std::vector<std::int64_t> read_counts(const json_cursor& array) {
-  std::vector<std::int64_t> counts;
-  for (const json_cursor& item : array.items()) counts.push_back(item.count());
-  return counts;
+std::vector<std::int64_t> read_durations(const json_cursor& array) {
+  std::vector<std::int64_t> durations_ns;
+  for (const json_cursor& item : array.items()) {
+    durations_ns.push_back(item.count());
+    if (durations_ns.back() > core::longest_plausible_ns)
+      item.fail(fmt::format("is {} ns, more than 28 hours", durations_ns.back()));
+  }
+  return durations_ns;
 }
 
 void read_text(const json_cursor& object, const char* key, std::string& target) {
@@ -36,9 +41,12 @@ void read_quantity(const json_cursor& object, const char* key, std::optional<dou
 
 void read_samples(const json_cursor& root, core::workload_result& result) {
   const json_cursor samples = root.require("samples_ns");
-  for (const auto& [stage, values] : samples.members()) result.samples_ns[stage] = read_counts(values);
+  for (const auto& [stage, values] : samples.members()) {
+    result.samples_ns[stage] = read_durations(values);
+    if (result.samples_ns[stage].empty()) values.fail("is empty, but must hold one duration a repetition");
+  }
   if (result.samples_ns.empty()) samples.fail("names no stage");
-  if (const auto steps = root.find("decode_step_ns")) result.decode_step_ns = read_counts(*steps);
+  if (const auto steps = root.find("decode_step_ns")) result.decode_step_ns = read_durations(*steps);
 }
 
 void read_model(const json_cursor& model, core::workload_result& result) {

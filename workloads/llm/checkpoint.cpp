@@ -27,7 +27,7 @@ failure cannot(const std::string& verb, const std::string& path, int error_numbe
 }  // namespace
 
 mapped_file::mapped_file(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a FIFO must not hang
   if (descriptor < 0) throw cannot("open", path, errno);
   struct stat status {};
   const bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);

@@ -1,7 +1,10 @@
 #include "llm/hf_config.h"
 
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "llm/failure.h"
@@ -30,6 +33,10 @@ class config_fields {
   std::optional<Value> optional(const char* field) const {
     const json* value = find(field);
     if (value == nullptr) return std::nullopt;
+    if constexpr (std::is_same_v<Value, std::int64_t>) {  // the JSON library would cut 63.5 and make true 1
+      const bool is_whole = value->is_number() && value->get<double>() == std::floor(value->get<double>());
+      if (!is_whole) throw bad_input(m_where + ": " + field + " must be a whole number", damaged_remedy);
+    }
     try {
       return value->get<Value>();
     } catch (const json::exception&) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -10,10 +11,23 @@
 namespace profgate::llm {
 
 nlohmann::json read_json_file(const std::string& path) {
+  constexpr std::uintmax_t max_bytes = std::uintmax_t{256} << 20;
+  constexpr int max_depth = 64;  // what is deeper would end the program where it is written or compared
+  std::error_code unknown;
+  // A FIFO would hang, a device may never end.
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown))
+    throw bad_input(path + ": is not a file", "put the file itself in its place");
+  if (std::filesystem::file_size(path, unknown) > max_bytes && !unknown)
+    throw bad_input(path + ": is larger than 256 MB", "check that it is the file it should be");
+  const auto check_depth = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+    if (depth > max_depth)
+      throw bad_input(path + ": nested more than 64 levels deep", "correct the file or fetch it again");
+    return true;
+  };
   std::ifstream file(path);
   if (!file) throw bad_input(path + ": cannot be read", "check the path and that the file is readable");
   try {
-    return nlohmann::json::parse(file);
+    return nlohmann::json::parse(file, check_depth);
   } catch (const nlohmann::json::exception& error) {
     throw bad_input(path + ": not JSON: " + error.what(), "correct the file or fetch it again");
   }

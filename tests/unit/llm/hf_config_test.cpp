@@ -1,5 +1,7 @@
 #include "llm/hf_config.h"
 
+#include <sys/stat.h>
+
 #include "llm/json_file.h"
 #include "support.h"
 
@@ -193,6 +195,8 @@ TEST(hf_config, ignores_a_window_that_is_switched_off) {
 
 TEST(hf_config, refuses_impossible_numbers_by_name) {
   expect_field_refused("hidden_size", "wide");
+  expect_field_refused("hidden_size", 63.5);
+  expect_field_refused("hidden_size", true);
   expect_field_refused("vocab_size", 0);
   expect_field_refused("num_hidden_layers", 1'000'000'000'000);
   expect_field_refused("num_key_value_heads", 3);
@@ -202,6 +206,17 @@ TEST(hf_config, refuses_impossible_numbers_by_name) {
   expect_bad_input("config.json: cannot be read", [] { read_hf_config("/nonexistent/config.json"); });
   const temporary_directory directory;
   expect_bad_input("not a JSON object", [&] { read_hf_config(directory.write("config.json", "[1]")); });
+}
+
+TEST(hf_config, neither_crashes_by_depth_nor_hangs_on_a_fifo) {
+  const temporary_directory directory;
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  const std::string file =
+      directory.write("config.json", R"({"model_type": "llama", "layer_types": )" + deep + "}");
+  expect_bad_input("config.json: nested more than 64 levels deep", [&] { read_hf_config(file); });
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  expect_bad_input("config.json: is not a file", [&] { read_hf_config(file); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 namespace profgate::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -172,6 +173,22 @@ TEST_F(ncu_csv, refuses_numbers_of_other_locales) {
   EXPECT_EQ(parse(ncu_header + units("ns", "byte") + launch("k", "1980.00", "6"))[0].metrics.at(
                 "gpu__time_duration.sum"),
             1980);
+}
+
+TEST_F(ncu_csv, refuses_what_no_kernel_can_have_taken) {
+  const auto with = [](const std::string& time, const std::string& bytes) {
+    return ncu_header + units("ns", "byte") + launch("k", time, bytes);
+  };
+  EXPECT_THAT(words(with("-5", "1")), AllOf(HasSubstr("input:3: column 'gpu__time_duration.sum'"),
+                                            HasSubstr("-5 ns is less than nothing")));
+  EXPECT_THAT(words(with("5", "-1")),
+              HasSubstr("column 'dram__bytes_read.sum': -1 byte is less than nothing"));
+  EXPECT_THAT(words(with("soon", "1")), HasSubstr("'soon' is no time in ns"));
+  EXPECT_THAT(words(with("1e22", "1")), HasSubstr("1e22 ns is more than 28 hours"));
+  EXPECT_THAT(words(ncu_header + units("s", "byte") + launch("k", "1e22", "1")), HasSubstr("28 hours"));
+  for (const char* absent : {"", "n/a", "nan"}) {
+    EXPECT_FALSE(parse(with(absent, "1")).front().metrics.contains("gpu__time_duration.sum")) << absent;
+  }
 }
 
 TEST_F(ncu_csv, says_where_a_file_is_damaged) {

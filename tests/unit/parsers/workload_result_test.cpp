@@ -152,6 +152,10 @@ TEST_F(workload_result, names_the_place_of_what_is_wrong) {
               HasSubstr("schema_version is 2, this profgate reads 1"));
   EXPECT_THAT(words(R"({"schema_version":1})"), HasSubstr("lacks the required key 'samples_ns'"));
   EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{}})"), HasSubstr("samples_ns names no stage"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1],"t":[]}})"),
+              HasSubstr("samples_ns.t is empty"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[100000000000001]}})"),
+              HasSubstr("samples_ns.s[0] is 100000000000001 ns, more than 28 hours"));
   EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1,-2]}})"), HasSubstr("samples_ns.s[1] is -2"));
   EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1e30]}})"),
               HasSubstr("samples_ns.s[0] is 1e+30, too large"));
