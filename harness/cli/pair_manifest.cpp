@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "artifacts/files.h"
+#include "artifacts/run_list.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/slips.h"
@@ -35,6 +36,7 @@ pair_manifest read_pair_manifest(const fs::path& file) {
   const auto text = [&](const char* key) { return root.require(key).text(); };
   pair_manifest manifest;
   manifest.pair = text("pair");
+  artifacts::require_valid_pair(manifest.pair);  // folders are named after it
   manifest.model = text("model");
   manifest.config = text("config");
   manifest.device = text("device");

@@ -1,4 +1,5 @@
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "artifacts/inputs.h"
 #include "pair_fixture.h"
@@ -37,6 +38,17 @@ TEST_F(input_faults, an_unknown_key_is_named_with_file_line_and_the_nearest_key)
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("probe.yaml:3"), HasSubstr("prompt_tokns"), HasSubstr("prompt_tokens")));
   EXPECT_TRUE(runs().empty()) << "a run directory was made for a configuration that cannot run";
+}
+
+TEST_F(input_faults, a_pair_whose_name_leads_out_of_its_folder_is_refused) {
+  const fs::path manifest = register_probe({});
+  nlohmann::json changed = nlohmann::json::parse(std::ifstream(manifest));
+  changed["pair"] = "../../outside.b1";
+  std::ofstream(manifest) << changed;
+  const command_result result = profgate({"step", "prepare", "--manifest", manifest.string()});
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("../../outside.b1"));
+  EXPECT_FALSE(fs::exists(m_project / "tmp" / "stage2"));
 }
 
 TEST_F(input_faults, a_bad_override_names_its_source) {

@@ -1,0 +1,19 @@
+// Any bytes as a verdict.json: a judgement, or one of the errors that reading has.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/error.h"
+#include "render/verdict_json.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  try {
+    profgate::render::read_verdict(text, "fuzzed");
+  } catch (const profgate::core::bad_input&) {
+    return 0;
+  } catch (const profgate::core::not_possible&) {
+    return 0;
+  }
+  return 0;
+}
