@@ -30,7 +30,10 @@ class nsys_environment : public file_test {
         "INSERT INTO StringIds VALUES (900001, CAST(x'484F4D453D2F780054323D73656372657432' AS TEXT)),"
         " (900002, 'layer=3');"
         "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"
-        "INSERT INTO META_DATA_CAPTURE VALUES ('COMMAND_LINE', 'run --password secret3'), ('RATE_HZ', '0');");
+        "INSERT INTO META_DATA_CAPTURE VALUES ('COMMAND_LINE', 'run --password secret3'), ('RATE_HZ', '0');"
+        // What nsys wrote over is still there, in pages that are free.
+        "PRAGMA secure_delete = OFF; CREATE TABLE gone (value TEXT); INSERT INTO gone VALUES ('secret4');"
+        "DROP TABLE gone;");
     return file;
   }
 
@@ -43,12 +46,12 @@ class nsys_environment : public file_test {
 
 TEST_F(nsys_environment, is_gone_from_the_file_and_nothing_else_is) {
   const std::filesystem::path file = recording_with_environment();
-  for (const char* secret : {"secret1", "secret2", "secret3"}) {
+  for (const char* secret : {"secret1", "secret2", "secret3", "secret4"}) {
     ASSERT_THAT(content_of(file), HasSubstr(secret));
   }
   const std::size_t ranges = parsers::read_nsys_sqlite(file).ranges.size();
   parsers::remove_environment(file);
-  for (const char* secret : {"secret1", "secret2", "secret3", "HOME"}) {
+  for (const char* secret : {"secret1", "secret2", "secret3", "secret4", "HOME"}) {
     EXPECT_THAT(content_of(file), Not(HasSubstr(secret)));
   }
   EXPECT_EQ(value(file, "SELECT value FROM StringIds WHERE id = 900002"), "layer=3");
