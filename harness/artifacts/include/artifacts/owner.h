@@ -24,8 +24,8 @@ process_owner owner_of(pid_t pid);
 
 /// Whether the owner still runs. A zombie does not. Outside of all containers those in one are seen, too. Of
 /// any other owner, on another host or in a container beside this one, nothing can be known: it counts as
-/// alive, so that nobody's run is taken away by mistake, until `written_in`, the file in which it stands, is a
-/// week old.
+/// alive, so that nobody's run is taken away by mistake, until `written_in`, the file in which it stands, is
+/// a week old.
 bool is_alive(const process_owner& owner, const std::filesystem::path& written_in);
 
 }  // namespace profgate::artifacts
