@@ -72,17 +72,34 @@ std::string capture_range_list(const std::vector<range_name>& ranges) {
 
 namespace {
 
+/// The files of one capture, each read once; `losses` sums up what they say is missing.
+core::timeline read_recorded(const std::vector<fs::path>& files, parsers::embedded_facts& losses) {
+  core::timeline all;
+  for (const fs::path& file : files) {
+    parsers::embedded_facts facts;
+    core::timeline one = parsers::read_embedded_timeline(file, facts);
+    losses.dropped_ranges += facts.dropped_ranges;
+    losses.dropped_activities += facts.dropped_activities;
+    losses.is_activity_whole = losses.is_activity_whole && facts.is_activity_whole;
+    if (&file == &files.front()) {
+      all = std::move(one);
+    } else {
+      parsers::append_timeline(all, std::move(one), file);
+    }
+  }
+  return all;
+}
+
 /// A range that is not in the recording may have been opened and found no room in it.
-void require_room(const capture_request& request, const std::vector<fs::path>& files) {
-  std::uint64_t dropped = 0;
-  for (const fs::path& file : files) dropped += parsers::read_embedded_facts(file).dropped_ranges;
-  if (dropped == 0) return;
+void require_room(const capture_request& request, const parsers::embedded_facts& losses) {
+  if (losses.dropped_ranges == 0) return;
   std::error_code unknown;
   const fs::space_info disk = fs::space(request.output_folder, unknown);
   const bool is_disk_full = !unknown && disk.available < least_room_bytes;
   throw core::step_failure(
       fmt::format(
-          "{} NVTX ranges, the stage's perhaps among them, found no room in the recording{}", dropped,
+          "{} NVTX ranges, the stage's perhaps among them, found no room in the recording{}",
+          losses.dropped_ranges,
           is_disk_full ? fmt::format(": the disk of {} is full", request.output_folder.string()) : ""),
       is_disk_full ? std::string("free some space ('profgate clean' lists old runs), or point "
                                  "artifacts.stage2_dir at a larger disk")
@@ -102,32 +119,14 @@ std::string words_of_collector(const std::string& output) {
 
 core::timeline observe_ranges(const capture_request& request, const command_runner& run) {
   const embedded_run observed = run_under_collector(request, "diagnosis", collected::ranges_only, run);
-  core::timeline timeline;
-  if (!observed.files.empty()) timeline = read_timelines(observed.files);
-  if (timeline.ranges.empty()) require_room(request, observed.files);
+  parsers::embedded_facts losses;
+  core::timeline timeline = read_recorded(observed.files, losses);
+  if (timeline.ranges.empty()) require_room(request, losses);
   for (const fs::path& file : observed.files) fs::remove(file);
   return timeline;
 }
 
 namespace {
-
-/// The files of one capture, each read once; `losses` sums up what they say is missing.
-core::timeline read_recorded(const std::vector<fs::path>& files, parsers::embedded_facts& losses) {
-  core::timeline all;
-  for (const fs::path& file : files) {
-    parsers::embedded_facts facts;
-    core::timeline one = parsers::read_embedded_timeline(file, facts);
-    losses.dropped_ranges += facts.dropped_ranges;
-    losses.dropped_activities += facts.dropped_activities;
-    losses.is_activity_whole = losses.is_activity_whole && facts.is_activity_whole;
-    if (&file == &files.front()) {
-      all = std::move(one);
-    } else {
-      parsers::append_timeline(all, std::move(one), file);
-    }
-  }
-  return all;
-}
 
 void note_losses(const capture_request& request, const parsers::embedded_facts& all,
                  std::vector<std::string>& notes) {
@@ -178,7 +177,7 @@ capture_result capture_embedded(const capture_request& request, const command_ru
   parsers::embedded_facts losses;
   const core::timeline timeline = read_recorded(recorded.files, losses);
   for (const range_name& range : request.ranges) {
-    if (find_range(timeline, range) != range_state::closed) require_room(request, recorded.files);
+    if (find_range(timeline, range) != range_state::closed) require_room(request, losses);
   }
   if (request.is_gated && timeline.ranges.empty() && !request.ranges.empty()) {
     fail_absent_range(request.ranges.front(), observe_ranges(request, run));
