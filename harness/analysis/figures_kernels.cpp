@@ -24,8 +24,8 @@ double kernel_mean_ns(const core::kernel_record& record) {
 }
 
 template <class Kernel>
-measured<std::int64_t> own_ns(const Kernel& kernel) {
-  return or_absent(kernel.own_ns, "the source does not tell it");
+measured<std::int64_t> exclusive_ns(const Kernel& kernel) {
+  return or_absent(kernel.exclusive_ns, "the source does not tell it");
 }
 
 measured<std::string> group_operator(const core::kernel_group& group) {
@@ -113,13 +113,13 @@ const figure_table<operator_figures>& operator_table() {
        {"calls_count", through(&figures::record, &core::operator_record::calls)},
        {"total_ns", operator_total_ns},
        {"mean_ns", operator_mean_ns},
-       {"exclusive_ns", &figures::exclusive_ns},
+       {"exclusive_ns", &figures::self_ns},
        {"share_ratio", &figures::share_ratio},
        {"cuda_ns", [](const figures& op) { return or_absent(op.record.cuda_ns, op.cuda_absent_reason); },
         "device time of what was launched inside, with and without nested operators; the latter as exclusive "
         "time; that over the stage's `kernel_own_ns`"},
-       {"cuda_exclusive_ns", &figures::cuda_exclusive_ns},
-       {"cuda_own_ns", &figures::cuda_own_ns},
+       {"cuda_exclusive_ns", &figures::cuda_self_ns},
+       {"cuda_own_ns", &figures::cuda_exclusive_ns},
        {"cuda_share_ratio", &figures::cuda_share_ratio}});
   return table;
 }
@@ -134,7 +134,7 @@ const figure_table<core::kernel_record>& kernel_table() {
         "early and waits inside), streams that work at once share it"},
        {"device", &record::device},
        {"total_ns", &record::total_ns},
-       {"own_ns", own_ns<record>},
+       {"own_ns", exclusive_ns<record>},
        {"calls_count", &record::calls},
        {"mean_ns", kernel_mean_ns}});
   return table;
@@ -152,7 +152,7 @@ const figure_table<core::kernel_group>& kernel_group_table() {
                                           {"grid_blocks_count", extent_of(&group::grid)},
                                           {"block_threads_count", extent_of(&group::block)},
                                           {"total_ns", &group::total_ns},
-                                          {"own_ns", own_ns<group>},
+                                          {"own_ns", exclusive_ns<group>},
                                           {"calls_count", &group::calls}});
   return table;
 }
@@ -164,7 +164,7 @@ const figure_table<category_figures>& category_table() {
                                              "the stage's kernels by kind of work (conf/categories), largest "
                                              "exclusive time first; shares of `kernel_own_ns`"},
                                             {"total_ns", &figures::total_ns},
-                                            {"own_ns", &figures::own_ns},
+                                            {"own_ns", &figures::exclusive_ns},
                                             {"calls_count", &figures::calls},
                                             {"share_ratio", &figures::share_ratio}});
   return table;

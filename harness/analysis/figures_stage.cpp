@@ -160,7 +160,7 @@ const figure_table<traced_stage>& traced_table() {
         "sum over kernels, and of their exclusive times; share of the traced stage in which a device ran "
         "none (mean of the devices). Withheld where the trace is not sound: dropped records, graphs seen as "
         "one block"},
-       {"kernel_own_ns", &stage::kernel_own_ns, "", "kernel time, traced", "duration", lower},
+       {"kernel_own_ns", &stage::kernel_exclusive_ns, "", "kernel time, traced", "duration", lower},
        {"device_idle_ratio", &stage::device_idle_ratio},
        {"activity", object_by(activity_table(), &stage::activity)}});
   return table;

@@ -140,10 +140,11 @@ void judge_kernels(const run_figures& figures, const stage_figures& stage, findi
   judge_overlap(stage, result);
   judge_categories(stage, result);
   const std::vector<core::kernel_record>& kernels = stage.traced->kernels;
-  const core::kernel_record& largest = *std::max_element(
-      kernels.begin(), kernels.end(), [](const auto& a, const auto& b) { return a.own_ns < b.own_ns; });
-  const measured<double> share = quotient(static_cast<double>(largest.own_ns.value_or(0)),
-                                          static_cast<double>(*stage.traced->kernel_own_ns));
+  const core::kernel_record& largest =
+      *std::max_element(kernels.begin(), kernels.end(),
+                        [](const auto& a, const auto& b) { return a.exclusive_ns < b.exclusive_ns; });
+  const measured<double> share = quotient(static_cast<double>(largest.exclusive_ns.value_or(0)),
+                                          static_cast<double>(*stage.traced->kernel_exclusive_ns));
   if (!share || *share < large_kernel_ratio) return;
   const std::string name = short_name(largest.kernel_name);
   const std::string evidence =

@@ -24,14 +24,14 @@ std::size_t kernel_sums::key_hash::operator()(const key& key) const {
       .value();
 }
 
-void kernel_sums::add(const core::kernel_execution& kernel, std::string_view op, std::int64_t own_ns) {
+void kernel_sums::add(const core::kernel_execution& kernel, std::string_view op, std::int64_t exclusive_ns) {
   const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
   sum& entry = m_sums[{kernel.shape, op, kernel.device}];
   entry.total_ns += duration_ns;
-  entry.own_ns += own_ns;
+  entry.exclusive_ns += exclusive_ns;
   entry.calls += 1;
   m_total_ns += duration_ns;
-  m_own_ns += own_ns;
+  m_exclusive_ns += exclusive_ns;
   m_calls += 1;
 }
 
@@ -43,15 +43,15 @@ std::vector<core::kernel_group> kernel_sums::groups() const {
   for (const auto& [place, entry] : m_sums) {
     sum& total = sums[{place.shape->name, place.op, place.shape->grid, place.shape->block, place.device}];
     total.total_ns += entry.total_ns;
-    total.own_ns += entry.own_ns;
+    total.exclusive_ns += entry.exclusive_ns;
     total.calls += entry.calls;
   }
   std::vector<core::kernel_group> groups;
   groups.reserve(sums.size());
   for (const auto& [words, entry] : sums) {
     const auto& [name, op, grid, block, device] = words;
-    groups.push_back(
-        {std::string(name), std::string(op), device, grid, block, entry.total_ns, entry.calls, entry.own_ns});
+    groups.push_back({std::string(name), std::string(op), device, grid, block, entry.total_ns, entry.calls,
+                      entry.exclusive_ns});
   }
   std::stable_sort(groups.begin(), groups.end(),
                    [](const auto& a, const auto& b) { return a.cost_ns() > b.cost_ns(); });
@@ -63,7 +63,7 @@ std::vector<core::kernel_record> by_kernel(const std::vector<core::kernel_group>
   for (const core::kernel_group& group : groups) {
     core::kernel_record& record = sums[{group.kernel_name, group.device}];
     record.total_ns += group.total_ns;
-    record.own_ns = record.own_ns.value_or(0) + group.cost_ns();
+    record.exclusive_ns = record.exclusive_ns.value_or(0) + group.cost_ns();
     record.calls += group.calls;
   }
   std::vector<core::kernel_record> records;

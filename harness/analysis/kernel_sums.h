@@ -13,9 +13,9 @@ namespace profgate::analysis {
 /// are told apart by where they lie until the sums are taken out, and must outlive it.
 class kernel_sums {
  public:
-  void add(const core::kernel_execution& kernel, std::string_view op, std::int64_t own_ns);
+  void add(const core::kernel_execution& kernel, std::string_view op, std::int64_t exclusive_ns);
   std::int64_t total_ns() const { return m_total_ns; }
-  std::int64_t own_ns() const { return m_own_ns; }
+  std::int64_t exclusive_ns() const { return m_exclusive_ns; }
   std::int64_t calls() const { return m_calls; }
 
   /// Largest own time first; the order does not depend on the trace's.
@@ -33,12 +33,12 @@ class kernel_sums {
   };
   struct sum {
     std::int64_t total_ns = 0;
-    std::int64_t own_ns = 0;
+    std::int64_t exclusive_ns = 0;
     std::int64_t calls = 0;
   };
   std::unordered_map<key, sum, key_hash> m_sums;
   std::int64_t m_total_ns = 0;
-  std::int64_t m_own_ns = 0;
+  std::int64_t m_exclusive_ns = 0;
   std::int64_t m_calls = 0;
 };
 

@@ -11,7 +11,7 @@ namespace {
 void put_times(const region_times& times, json_object& object) {
   object.put("instances_count", times.instances);
   object.put("total_ns", times.total_ns);
-  object.put("exclusive_ns", times.exclusive_ns);
+  object.put("exclusive_ns", times.self_ns);
   if (times.projected_instances > 0) {
     object.put("projected_ns", times.projected_ns);
   } else {

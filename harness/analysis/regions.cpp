@@ -41,7 +41,7 @@ class region_sums {
     region_times times;
     times.instances = 1;
     times.total_ns = closed.end_ns() - closed.range->start_ns;
-    times.exclusive_ns = closed.self_ns();
+    times.self_ns = closed.self_ns();
     if (inner.operations > 0) {
       times.projected_ns = inner.last_ns - inner.first_ns;
       times.projected_instances = 1;

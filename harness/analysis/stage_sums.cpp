@@ -26,15 +26,16 @@ void stage_sums::add_range(const inner_range& inner) {
 }
 
 void stage_sums::add_kernel(const core::kernel_execution& kernel,
-                            const std::vector<const core::range_record*>& enclosing, std::int64_t own_ns,
-                            std::string_view graph_operator, bool begins_operator) {
+                            const std::vector<const core::range_record*>& enclosing,
+                            std::int64_t exclusive_ns, std::string_view graph_operator,
+                            bool begins_operator) {
   const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
   std::string_view innermost = graph_operator;
   if (!graph_operator.empty()) {
     operator_sums& sum = operators[graph_operator];
     sum.cuda_ns += duration_ns;
-    sum.cuda_exclusive_ns += duration_ns;
-    sum.cuda_own_ns += own_ns;
+    sum.cuda_self_ns += duration_ns;
+    sum.cuda_exclusive_ns += exclusive_ns;
     if (begins_operator) sum.replayed_calls += 1;
   } else {
     operator_sums* inner = nullptr;
@@ -45,11 +46,11 @@ void stage_sums::add_kernel(const core::kernel_execution& kernel,
       innermost = range->name;
     }
     if (inner != nullptr) {
-      inner->cuda_exclusive_ns += duration_ns;
-      inner->cuda_own_ns += own_ns;
+      inner->cuda_self_ns += duration_ns;
+      inner->cuda_exclusive_ns += exclusive_ns;
     }
   }
-  kernels.add(kernel, innermost, own_ns);
+  kernels.add(kernel, innermost, exclusive_ns);
   // What one call launched comes one after the other: 0 is no call's id.
   const std::uint64_t launch = std::uint64_t{kernel.process_id} << 32 | kernel.correlation;
   if (kernel.correlation == 0 || launch != m_last_launch) activity.launches += 1;

@@ -20,8 +20,8 @@ struct operator_sums {
   std::int64_t self_ns = 0;
   std::int64_t self_on_stage_thread_ns = 0;
   std::int64_t cuda_ns = 0;            ///< with what nested operators launched
-  std::int64_t cuda_exclusive_ns = 0;  ///< without
-  std::int64_t cuda_own_ns = 0;        ///< of that what its kernels did not wait for the ones before them
+  std::int64_t cuda_self_ns = 0;       ///< without
+  std::int64_t cuda_exclusive_ns = 0;  ///< of that what its kernels did not wait for the ones before them
   std::int64_t replayed_calls = 0;     ///< by a graph: the host ran through no range
   bool has_start_end = false;
   bool on_stage_thread = false;
@@ -33,7 +33,7 @@ class stage_sums {
   void add_range(const inner_range& inner);
   /// The kernel's operator as the ranges around its launch tell it, or as the graph map does.
   void add_kernel(const core::kernel_execution& kernel,
-                  const std::vector<const core::range_record*>& enclosing, std::int64_t own_ns,
+                  const std::vector<const core::range_record*>& enclosing, std::int64_t exclusive_ns,
                   std::string_view graph_operator, bool begins_operator);
   void add_copy(const core::copy_execution& copy);
   void add_activity(const device_activity& activity);

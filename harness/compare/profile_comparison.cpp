@@ -51,9 +51,9 @@ const side_stage* find_stage(const compared_side& side, const std::string& name)
   return found == side.stages.end() ? nullptr : &*found;
 }
 
-bool all_have_own_time(const std::vector<side_kernel>& kernels) {
+bool all_have_exclusive_time(const std::vector<side_kernel>& kernels) {
   return std::all_of(kernels.begin(), kernels.end(),
-                     [](const side_kernel& k) { return k.own_ns.has_value(); });
+                     [](const side_kernel& k) { return k.exclusive_ns.has_value(); });
 }
 
 /// Times in whole nanoseconds, which is what the groups of the attribution's matching hold as units.
@@ -64,7 +64,7 @@ std::vector<gate::operation_group> groups_of(const std::vector<side_kernel>& ker
     gate::operation_group& group = groups[{kernel.name, kernel.path}];
     if (group.name.empty()) group = {kernel.name, kernel.path, kernel.category, 0, 0, order++};
     group.launches += std::llround(kernel.launches);
-    group.units += std::llround(own ? *kernel.own_ns : kernel.total_ns);
+    group.units += std::llround(own ? *kernel.exclusive_ns : kernel.total_ns);
   }
   std::vector<gate::operation_group> list;
   for (auto& [key, group] : groups) list.push_back(std::move(group));
@@ -121,7 +121,9 @@ std::vector<compared_kernel> match_by_name(const std::vector<side_kernel>& a,
 std::vector<compared_kernel> match_by_category(const std::vector<side_kernel>& a,
                                                const std::vector<side_kernel>& b, bool own) {
   std::map<std::string, compared_kernel> rows;
-  const auto time_ns = [own](const side_kernel& kernel) { return own ? *kernel.own_ns : kernel.total_ns; };
+  const auto time_ns = [own](const side_kernel& kernel) {
+    return own ? *kernel.exclusive_ns : kernel.total_ns;
+  };
   for (const side_kernel& kernel : a) {
     compared_kernel& row = rows[kernel.name];
     row.a_name = row.category = kernel.name;
@@ -151,9 +153,9 @@ void compare_kernels(const side_stage& a, const side_stage& b, compared_stage& r
   }
   const std::vector<side_kernel>& of_a = result.by_category ? a.categories : a.kernels;
   const std::vector<side_kernel>& of_b = result.by_category ? b.categories : b.kernels;
-  result.is_own_time = all_have_own_time(of_a) && all_have_own_time(of_b);
-  result.kernels = result.by_category ? match_by_category(of_a, of_b, result.is_own_time)
-                                      : match_by_name(of_a, of_b, result.is_own_time);
+  result.is_exclusive_time = all_have_exclusive_time(of_a) && all_have_exclusive_time(of_b);
+  result.kernels = result.by_category ? match_by_category(of_a, of_b, result.is_exclusive_time)
+                                      : match_by_name(of_a, of_b, result.is_exclusive_time);
   std::stable_sort(result.kernels.begin(), result.kernels.end(),
                    [](const compared_kernel& x, const compared_kernel& y) {
                      return std::abs(x.b_ns - x.a_ns) > std::abs(y.b_ns - y.a_ns);

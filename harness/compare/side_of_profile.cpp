@@ -139,7 +139,7 @@ side_kernel kernel_of(const json& row, const char* name_key) {
   kernel.category = text_at(row, "category");
   kernel.launches = optional_at(row, "/calls_count").value_or(0);
   kernel.total_ns = optional_at(row, "/total_ns").value_or(0);
-  kernel.own_ns = optional_at(row, "/own_ns");
+  kernel.exclusive_ns = optional_at(row, "/own_ns");
   return kernel;
 }
 

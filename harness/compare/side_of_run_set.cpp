@@ -31,16 +31,16 @@ std::vector<side_kernel> kernels_of(const gate::run_set& runs, const std::string
       sum.launches += static_cast<double>(aggregate.launches);
       sum.total_ns += static_cast<double>(aggregate.total_ns);
       has_shares = has_shares && found->second.times.has_value();
-      sum.own_ns = sum.own_ns.value_or(0) + static_cast<double>(aggregate.exclusive_units) /
-                                                static_cast<double>(analysis::units_per_ns);
+      sum.exclusive_ns = sum.exclusive_ns.value_or(0) + static_cast<double>(aggregate.exclusive_units) /
+                                                            static_cast<double>(analysis::units_per_ns);
     }
   }
   std::vector<side_kernel> kernels;
   for (auto& [key, sum] : sums) {
     sum.launches /= processes;
     sum.total_ns /= processes;
-    *sum.own_ns /= processes;
-    if (!has_shares) sum.own_ns.reset();  // of schema 1.0
+    *sum.exclusive_ns /= processes;
+    if (!has_shares) sum.exclusive_ns.reset();  // of schema 1.0
     kernels.push_back(std::move(sum));
   }
   return kernels;
@@ -53,7 +53,7 @@ std::vector<side_kernel> by_category(const std::vector<side_kernel>& kernels) {
     sum.name = sum.category = kernel.category;
     sum.launches += kernel.launches;
     sum.total_ns += kernel.total_ns;
-    if (kernel.own_ns) sum.own_ns = sum.own_ns.value_or(0) + *kernel.own_ns;
+    if (kernel.exclusive_ns) sum.exclusive_ns = sum.exclusive_ns.value_or(0) + *kernel.exclusive_ns;
   }
   std::vector<side_kernel> categories;
   for (auto& [name, sum] : sums) categories.push_back(std::move(sum));

@@ -89,7 +89,7 @@ ordered_json kernels_json(const compare::compared_stage& stage) {
   }
   json_object object;
   object.put("matched", stage.by_category ? "category" : "name");
-  object.put("time", stage.is_own_time ? "own" : "total");
+  object.put("time", stage.is_exclusive_time ? "own" : "total");
   object.put("a_ns", a_ns);
   object.put("b_ns", b_ns);
   object.put("difference_ns", b_ns - a_ns);

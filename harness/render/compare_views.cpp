@@ -231,8 +231,8 @@ std::string kernel_note(const compare::compared_stage& stage, const waterfall& f
   return fmt::format("{} {}: {} → {}, {}, which the rows add up to.",
                      stage.by_category ? "By category, since the models differ."
                                        : "Matched by name, operator and kind of work.",
-                     stage.is_own_time ? "Own times, without waits for the kernel before"
-                                       : "Whole times, waits for the kernel before included",
+                     stage.is_exclusive_time ? "Own times, without waits for the kernel before"
+                                             : "Whole times, waits for the kernel before included",
                      precise_duration(fall.from_ns), precise_duration(fall.to_ns),
                      signed_duration(fall.to_ns - fall.from_ns));
 }

@@ -66,8 +66,8 @@ TEST(two_tools, see_the_same_kernels_of_the_same_operators) {
 /// Decode runs in one stream: what its kernels do not wait for is the time in which the device works.
 TEST(two_tools, add_own_times_up_to_busy_time) {
   for (const analysis::timeline_figures& figures : {by_nsys(), by_collector()}) {
-    EXPECT_EQ(*figures.stages[1]->kernel_own_ns, figures.stages[1]->activity->busy_ns);
-    EXPECT_GT(*figures.stages[1]->kernel_ns, 3 * *figures.stages[1]->kernel_own_ns / 2);
+    EXPECT_EQ(*figures.stages[1]->kernel_exclusive_ns, figures.stages[1]->activity->busy_ns);
+    EXPECT_GT(*figures.stages[1]->kernel_ns, 3 * *figures.stages[1]->kernel_exclusive_ns / 2);
   }
 }
 

@@ -43,12 +43,13 @@ TEST(kernel_attribution, leaves_the_wait_for_the_kernel_before_out_of_exclusive_
                                               .kernel("inside", 3, 100, 105)
                                               .build())
                                   .stages[0];
-  std::map<std::string, std::int64_t> own_ns;
-  for (const core::kernel_record& kernel : stage.kernels) own_ns[kernel.kernel_name] = *kernel.own_ns;
-  EXPECT_EQ(own_ns, (std::map<std::string, std::int64_t>{
-                        {"first", 40}, {"second", 40}, {"late", 15}, {"inside", 5}}));
+  std::map<std::string, std::int64_t> exclusive_ns;
+  for (const core::kernel_record& kernel : stage.kernels)
+    exclusive_ns[kernel.kernel_name] = *kernel.exclusive_ns;
+  EXPECT_EQ(exclusive_ns, (std::map<std::string, std::int64_t>{
+                              {"first", 40}, {"second", 40}, {"late", 15}, {"inside", 5}}));
   EXPECT_EQ(*stage.kernel_ns, 145);
-  EXPECT_EQ(*stage.kernel_own_ns, 100);
+  EXPECT_EQ(*stage.kernel_exclusive_ns, 100);
   EXPECT_EQ(stage.activity->busy_ns, 100);
 }
 
@@ -57,11 +58,11 @@ TEST(kernel_attribution, lets_streams_share_the_time_in_which_both_run) {
       timeline_builder().range("prefill", 0, 200).kernel("a", 1, 10, 50).kernel("b", 1, 20, 90).build();
   timeline.kernels[1].stream = 7;
   const timeline_figures figures = analyze_one(timeline);
-  EXPECT_EQ(*figures.stages[0]->kernel_own_ns, 80);
-  std::map<std::string, std::int64_t> own_ns;
+  EXPECT_EQ(*figures.stages[0]->kernel_exclusive_ns, 80);
+  std::map<std::string, std::int64_t> exclusive_ns;
   for (const core::kernel_record& kernel : figures.stages[0]->kernels)
-    own_ns[kernel.kernel_name] = *kernel.own_ns;
-  EXPECT_EQ(own_ns, (std::map<std::string, std::int64_t>{{"a", 10 + 15}, {"b", 15 + 40}}));
+    exclusive_ns[kernel.kernel_name] = *kernel.exclusive_ns;
+  EXPECT_EQ(exclusive_ns, (std::map<std::string, std::int64_t>{{"a", 10 + 15}, {"b", 15 + 40}}));
 }
 
 TEST(kernel_attribution, overall_is_what_the_whole_trace_holds) {

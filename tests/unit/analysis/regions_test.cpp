@@ -48,12 +48,12 @@ TEST(regions, include_what_is_nested_and_tell_what_is_not) {
   const region& stage = find(list, {"decode_all"});
   EXPECT_THAT(kernels_of(stage), ElementsAre("fmha 60", "gemm 30", "gemm_splitk 20", "copy 5"));
   EXPECT_EQ(stage.times.total_ns, 1000);
-  EXPECT_EQ(stage.times.exclusive_ns, 600);
+  EXPECT_EQ(stage.times.self_ns, 600);
   EXPECT_EQ(stage.times.operations, 4);
   const region& attention = find(list, {"decode_all", "attn"});
   EXPECT_EQ(attention.times.instances, 2);
   EXPECT_EQ(attention.times.total_ns, 400);
-  EXPECT_EQ(attention.times.exclusive_ns, 300);
+  EXPECT_EQ(attention.times.self_ns, 300);
   EXPECT_EQ(attention.times.projected_ns, (280 - 150) + 20);
   EXPECT_THAT(kernels_of(attention), ElementsAre("fmha 60", "gemm 30", "gemm_splitk 20"));
   EXPECT_THAT(kernels_of(find(list, {"decode_all", "attn", "attn.core"})), ElementsAre("fmha 60"));

@@ -29,8 +29,8 @@ TEST(analyze_timelines, tells_inclusive_from_exclusive_time) {
   const traced_stage& prefill = *figures.stages[0];
   EXPECT_EQ(prefill.duration_ns, 100);
   EXPECT_EQ(find_operator(prefill, "attn")->record.total_ns, 50);
-  EXPECT_EQ(*find_operator(prefill, "attn")->exclusive_ns, 30);
-  EXPECT_EQ(*find_operator(prefill, "core")->exclusive_ns, 20);
+  EXPECT_EQ(*find_operator(prefill, "attn")->self_ns, 30);
+  EXPECT_EQ(*find_operator(prefill, "core")->self_ns, 20);
   EXPECT_DOUBLE_EQ(*find_operator(prefill, "attn")->share_ratio, 0.3);
   EXPECT_EQ(prefill.uncovered_ns, 50);
   EXPECT_THAT(figures.problems, IsEmpty());
@@ -52,7 +52,7 @@ TEST(analyze_timelines, does_not_depend_on_the_order_of_records) {
   core::timeline reversed = two_traced_stages();
   std::reverse(reversed.ranges.begin(), reversed.ranges.end());
   const timeline_figures figures = analyze_one(reversed);
-  EXPECT_EQ(*find_operator(*figures.stages[0], "attn")->exclusive_ns, 30);
+  EXPECT_EQ(*find_operator(*figures.stages[0], "attn")->self_ns, 30);
   EXPECT_EQ(figures.stages[1]->steps->calls, 2);
 }
 
@@ -65,8 +65,8 @@ TEST(analyze_timelines, follows_neighbours_that_touch) {
                                                    .range("decode_all", 100, 200)
                                                    .range("c", 100, 200)
                                                    .build());
-  EXPECT_EQ(*find_operator(*figures.stages[0], "a")->exclusive_ns, 50);
-  EXPECT_EQ(*find_operator(*figures.stages[0], "b")->exclusive_ns, 50);
+  EXPECT_EQ(*find_operator(*figures.stages[0], "a")->self_ns, 50);
+  EXPECT_EQ(*find_operator(*figures.stages[0], "b")->self_ns, 50);
   EXPECT_EQ(figures.stages[0]->uncovered_ns, 0);
   EXPECT_EQ(find_operator(*figures.stages[1], "c")->record.total_ns, 100);
 }
@@ -96,8 +96,8 @@ TEST(analyze_timelines, gives_start_end_ranges_no_self_time) {
                                                    .build());
   const traced_stage& prefill = *figures.stages[0];
   EXPECT_EQ(find_operator(prefill, "copy")->record.total_ns, 50);
-  EXPECT_FALSE(find_operator(prefill, "copy")->exclusive_ns);
-  EXPECT_EQ(*find_operator(prefill, "op")->exclusive_ns, 50);
+  EXPECT_FALSE(find_operator(prefill, "copy")->self_ns);
+  EXPECT_EQ(*find_operator(prefill, "op")->self_ns, 50);
 }
 
 TEST(analyze_timelines, ignores_other_domains) {

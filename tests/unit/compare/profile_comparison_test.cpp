@@ -68,7 +68,7 @@ TEST(compare_sides, matches_the_kernels_of_one_pair_by_name_and_adds_up) {
     a_ns += kernel.a_ns;
     b_ns += kernel.b_ns;
   }
-  EXPECT_EQ(a_ns, 37323651);  // traced.kernel_own_ns of each
+  EXPECT_EQ(a_ns, 37323651);  // traced.kernel_exclusive_ns of each
   EXPECT_EQ(b_ns, 37334892);
   EXPECT_EQ(*figure(decode.figures, "/bare/median_ns").a, 36950367);
   EXPECT_EQ(decode.spreads_overlap, std::optional<bool>(true));
@@ -140,7 +140,7 @@ TEST(compare_sides, tells_a_new_and_a_gone_kernel_from_a_changed_one) {
 TEST(compare_sides, uses_whole_times_where_a_side_has_no_own_ones) {
   const profile_comparison both = compare_sides(side_with({{"f", "", "other", 1, 1000, 900}}),
                                                 side_with({{"f", "", "other", 1, 1100, std::nullopt}}));
-  EXPECT_FALSE(both.stages.front().is_own_time);
+  EXPECT_FALSE(both.stages.front().is_exclusive_time);
   EXPECT_EQ(both.stages.front().kernels.front().a_ns, 1000);
   EXPECT_EQ(both.stages.front().kernels.front().b_ns, 1100);
 }

@@ -15,8 +15,8 @@ namespace profgate::analysis {
 /// Host time and projection of a region, of one process or of all.
 struct region_times {
   std::int64_t instances = 0;
-  std::int64_t total_ns = 0;      ///< host time inside, nested ranges included
-  std::int64_t exclusive_ns = 0;  ///< without the ranges nested inside
+  std::int64_t total_ns = 0;  ///< host time inside, nested ranges included
+  std::int64_t self_ns = 0;   ///< without the ranges nested inside
   /// From the start of the first GPU operation launched inside an instance to the end of the last, summed.
   std::int64_t projected_ns = 0;
   std::int64_t projected_instances = 0;  ///< those that launched anything

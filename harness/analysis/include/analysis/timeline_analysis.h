@@ -20,11 +20,11 @@ struct operator_figures {
   core::operator_record record;
   std::string total_absent_reason;           ///< where the record has no total_ns
   std::string cuda_absent_reason;            ///< where the record has no cuda_ns
-  measured<std::int64_t> exclusive_ns;       ///< host time without the operators nested inside
+  measured<std::int64_t> self_ns;            ///< host time without the operators nested inside
   measured<double> share_ratio;              ///< self time on the stage's own thread over the stage's time
-  measured<std::int64_t> cuda_exclusive_ns;  ///< kernels launched in it and in no operator nested inside
-  measured<std::int64_t> cuda_own_ns;        ///< of these, without waits for the kernels before them
-  measured<double> cuda_share_ratio;         ///< own time over that of all the stage's kernels
+  measured<std::int64_t> cuda_self_ns;       ///< kernels launched in it and in no operator nested inside
+  measured<std::int64_t> cuda_exclusive_ns;  ///< of these, without waits for the kernels before them
+  measured<double> cuda_share_ratio;         ///< exclusive time over that of all the stage's kernels
 };
 
 struct traced_steps {
@@ -36,9 +36,9 @@ struct traced_steps {
 struct category_figures {
   std::string category;
   std::int64_t total_ns = 0;
-  std::int64_t own_ns = 0;
+  std::int64_t exclusive_ns = 0;
   std::int64_t calls = 0;
-  double share_ratio = 0;  ///< own time over that of all the stage's kernels
+  double share_ratio = 0;  ///< exclusive time over that of all the stage's kernels
 };
 
 /// What the trace shows of the devices' work in a stage. Tracing every node of a graph costs time between
@@ -74,7 +74,7 @@ struct traced_stage {
   std::vector<core::kernel_group> kernel_groups;  ///< also by operator, grid, block; largest own time first
   std::vector<category_figures> categories;       ///< largest own time first
   measured<std::int64_t> kernel_ns;               ///< sum over kernels; may exceed the wall on many streams
-  measured<std::int64_t> kernel_own_ns;           ///< the same without waits for the kernel before
+  measured<std::int64_t> kernel_exclusive_ns;     ///< the same without waits for the kernel before
   measured<double> device_idle_ratio;  ///< share of the traced stage in which a device ran no kernel
   measured<traced_activity> activity;
 };

@@ -23,7 +23,7 @@ struct side_kernel {
   double launches = 0;
   double total_ns = 0;
   std::optional<double>
-      own_ns{};  ///< without waits for the kernel before; of a run set its share of busy time
+      exclusive_ns{};  ///< without waits for the kernel before; of a run set its share of busy time
 };
 
 struct side_operator {
@@ -105,7 +105,7 @@ struct compared_stage {
   std::vector<compared_figure> figures{};
   std::optional<bool> spreads_overlap{};   ///< the repetitions of one reach into those of the other
   bool by_category = false;                ///< of two models nothing else is the same
-  bool is_own_time = true;                 ///< else with waits for the kernel before
+  bool is_exclusive_time = true;           ///< else with waits for the kernel before
   std::vector<compared_kernel> kernels{};  ///< largest difference first; they add up to all kernel time
   std::string kernels_absent_reason{};
   std::vector<compared_operator> operators{};  ///< largest difference first

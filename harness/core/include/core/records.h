@@ -109,8 +109,8 @@ struct kernel_record {
   std::string device;
   std::int64_t total_ns = 0;
   std::int64_t calls = 0;
-  std::optional<double> mean_ns;         ///< where the source gave none: total / max(calls, 1)
-  std::optional<std::int64_t> own_ns{};  ///< see kernel_group
+  std::optional<double> mean_ns;               ///< where the source gave none: total / max(calls, 1)
+  std::optional<std::int64_t> exclusive_ns{};  ///< see kernel_group
 };
 
 /// Launches of one stage that do the same work: one GEMV name serves many shapes, so grid and operator are
@@ -124,11 +124,11 @@ struct kernel_group {
   std::int64_t total_ns = 0;
   std::int64_t calls = 0;
   /// Exclusive time (analysis/exclusive_time.h). Nothing: the source does not tell.
-  std::optional<std::int64_t> own_ns{};
+  std::optional<std::int64_t> exclusive_ns{};
   std::string category{};  ///< by conf/categories
 
   /// What it costs its stage.
-  std::int64_t cost_ns() const { return own_ns.value_or(total_ns); }
+  std::int64_t cost_ns() const { return exclusive_ns.value_or(total_ns); }
 };
 
 /// What ncu counted of one launch.
