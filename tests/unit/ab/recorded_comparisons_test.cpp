@@ -157,14 +157,14 @@ TEST(recorded_comparisons, get_the_verdict_that_they_got_on_their_machine) {
     gate::judge_rules rules;
     for (const auto& stage : then.at("stages")) rules.stages.push_back(stage.at("stage"));
     const gate::judgement now = gate::judge_run_sets(arms.baseline, arms.candidate, rules, {}, today);
-    EXPECT_EQ(gate::to_text(now.overall), then.at("verdict"));
-    EXPECT_EQ(static_cast<int>(now.code), then.at("exit_code"));
-    EXPECT_EQ(now.discarded_runs, then.at("discarded_runs_count"));
+    EXPECT_EQ(gate::to_text(now.overall), then.at("verdict").get<std::string>());
+    EXPECT_EQ(static_cast<int>(now.code), then.at("exit_code").get<int>());
+    EXPECT_EQ(now.discarded_runs, then.at("discarded_runs_count").get<std::size_t>());
     ASSERT_EQ(now.stages.size(), then.at("stages").size());
     for (std::size_t i = 0; i < now.stages.size(); ++i) {
       const auto& stage = then.at("stages").at(i);
-      EXPECT_EQ(gate::to_text(now.stages[i].which), stage.at("verdict"));
-      EXPECT_EQ(gate::to_text(now.stages[i].in_phase), stage.at("phase"));
+      EXPECT_EQ(gate::to_text(now.stages[i].which), stage.at("verdict").get<std::string>());
+      EXPECT_EQ(gate::to_text(now.stages[i].in_phase), stage.at("phase").get<std::string>());
       ASSERT_TRUE(now.stages[i].numbers);
       EXPECT_DOUBLE_EQ(now.stages[i].numbers->slowdown_ratio, stage.at("numbers").at("slowdown_ratio"));
       EXPECT_DOUBLE_EQ(now.stages[i].numbers->candidate_median_ns,
