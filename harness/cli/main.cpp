@@ -163,7 +163,8 @@ int main(int argc, char** argv) {
   cli::add_baseline_commands(app, chosen);
   try {
     app.parse(argc, argv);
-    const profgate::core::interrupt_guard guard;
+    // Never undone: a signal that comes when all is done must not turn the outcome into another.
+    [[maybe_unused]] static const auto* const guard = new profgate::core::interrupt_guard;
     return static_cast<int>(chosen());
   } catch (const CLI::ParseError& wrong) {
     return app.exit(wrong) == 0 ? 0 : static_cast<int>(exit_code::bad_input);
