@@ -72,11 +72,12 @@ void check_fitness(const gate::run_set& runs, std::size_t min_runs) {
       remedy);
 }
 
-/// Where the history could not be closed after the baseline was written.
-void put_back(const fs::path& file, const std::optional<stored_run_set>& previous) {
+/// Where the history could not be closed after the baseline was written. Byte for byte: nothing that a signal
+/// ends.
+void put_back(const fs::path& file, const std::optional<std::string>& previous_text) {
   std::error_code failed;
-  if (previous) {
-    write_run_set(file, *previous);
+  if (previous_text) {
+    artifacts::write_file_atomically(file, *previous_text);
   } else {
     fs::remove(file, failed);
   }
@@ -116,14 +117,16 @@ accepted_baseline accept_baseline(stored_run_set candidate, const accept_request
   candidate.accepted = previous ? previous->accepted : std::vector<acceptance>();
   candidate.accepted.push_back(
       {artifacts::utc_timestamp(), request.author, request.reason, identity.commit, found});
-  bool is_written = false;
+  const std::optional<std::string> previous_text =
+      previous ? std::optional(artifacts::read_file(file)) : std::nullopt;
+  bool may_be_written = false;
   try {
     append_history(request.history_file, candidate, history_kind::accepted, nullptr, [&] {
+      may_be_written = true;
       candidate.content_sha256 = write_run_set(file, candidate);
-      is_written = true;
     });
   } catch (...) {
-    if (is_written) put_back(file, previous);
+    if (may_be_written) put_back(file, previous_text);
     throw;
   }
   return {file, std::move(candidate)};
