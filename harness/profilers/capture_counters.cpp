@@ -110,7 +110,6 @@ std::uintmax_t size_or_zero(const fs::path& file) {
 class ncu_sessions {
  public:
   ncu_sessions(const counters_request& request, const command_runner& run) : m_request(request), m_run(run) {
-    // ncu keeps copies of its section files under $HOME/Documents.
     fs::create_directories(home());
   }
   ~ncu_sessions() {
@@ -149,7 +148,8 @@ class ncu_sessions {
     tool_command command;
     command.argv = std::move(argv);
     command.set_environment = m_request.set_environment;
-    command.set_environment["HOME"] = home().string();
+    // Else ncu copies its section files to $HOME/Documents and takes them from there, edited or not.
+    command.set_environment["NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT"] = "1";
     // ncu brings its own.
     command.unset_environment = {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"};
     command.log_file = m_request.log_file;
@@ -163,6 +163,7 @@ class ncu_sessions {
     fs::remove(unfinished);
     tool_command command = command_of(std::move(argv));
     command.set_environment["LC_ALL"] = "C";
+    command.set_environment["HOME"] = home().string();  // for an ncu that does not know the variable
     command.log_file = unfinished;
     const tool_run done = m_run(command);
     if (done.is_good() && fs::exists(unfinished)) {
@@ -189,8 +190,10 @@ class ncu_sessions {
     }
     const std::uintmax_t log_start = size_or_zero(m_request.log_file);
     fs::path base = report;
-    const tool_run done = m_run(command_of(ncu_profile_command(
-        m_request.executable, m_request.ncu, session.filter, base.replace_extension(), m_request.workload)));
+    tool_command profile = command_of(ncu_profile_command(m_request.executable, m_request.ncu, session.filter,
+                                                          base.replace_extension(), m_request.workload));
+    profile.runs_workload = true;
+    const tool_run done = m_run(profile);
     judge(done, text_from(m_request.log_file, log_start) + done.tail);
     if (!fs::exists(report)) {
       const std::string output = text_from(m_request.log_file, log_start) + done.tail;

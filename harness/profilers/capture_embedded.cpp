@@ -38,6 +38,7 @@ embedded_run run_under_collector(const capture_request& request, const std::stri
   }
   for (const fs::path& stale : embedded_files(request.output_folder, stem)) fs::remove(stale);
   tool_command command;
+  command.runs_workload = true;
   command.argv = request.workload;
   command.set_environment = request.set_environment;
   command.unset_environment = request.unset_environment;

@@ -78,6 +78,7 @@ class nsys_session {
 
   tool_run run_profile(const std::optional<range_name>& capture_range) {
     tool_command command;
+    command.runs_workload = true;
     command.argv = nsys_profile_command(m_nsys, m_request.nsys, capture_range, m_base, m_request.workload);
     command.set_environment = m_request.set_environment;
     command.unset_environment = m_request.unset_environment;

@@ -161,7 +161,8 @@ nsys_installation inspect_nsys(const fs::path& executable, const tool_environmen
 
   if (const auto extra = environment.variable("PROFGATE_NSYS_LIBRARY_PATH")) {
     const auto inherited = environment.variable("LD_LIBRARY_PATH");
-    nsys.library_path = inherited ? fmt::format("{}:{}", *extra, *inherited) : *extra;
+    const std::string folder = fs::absolute(*extra).string();  // readers run in another folder
+    nsys.library_path = inherited ? fmt::format("{}:{}", folder, *inherited) : folder;
   }
   nsys.importer = find_importer(executable);
   if (nsys.importer) {

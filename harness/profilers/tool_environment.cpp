@@ -70,13 +70,13 @@ tool_location find_tool(const tool_environment& environment, const std::string& 
       throw core::bad_input(fmt::format("{}={} is not an executable file", variable, *asked),
                             fmt::format("set {} to the path of {}, to 'none', or unset it", variable, name));
     }
-    return {fs::path(*asked), variable, ""};
+    return {fs::absolute(*asked), variable, ""};  // its helpers run in another folder
   }
   std::istringstream path(environment.variable("PATH").value_or(""));
   for (std::string folder; std::getline(path, folder, ':');) {
-    if (!folder.empty() && is_executable(fs::path(folder) / name)) {
-      return {fs::path(folder) / name, "PATH", ""};
-    }
+    // What an empty or relative one names depends on where one stands.
+    if (!fs::path(folder).is_absolute() || !is_executable(fs::path(folder) / name)) continue;
+    return {fs::path(folder) / name, "PATH", ""};
   }
   for (const tool_place& place : places) {
     const std::vector<fs::path> matched = match_paths(environment.root, place.pattern + "/" + name);

@@ -1,3 +1,4 @@
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "pair_fixture.h"
@@ -62,6 +63,19 @@ TEST_F(timeline_tools, a_hang_under_nsys_ends_at_the_deadline_with_a_report) {
   EXPECT_THAT(status_of("timeline").reason, ::testing::HasSubstr("did not end in time"));
   EXPECT_TRUE(std::filesystem::exists(latest_run() / "nsys/run.nsys-rep"));
   EXPECT_EQ(agents_line(profgate({"doctor"}).output), agents_before);
+}
+
+/// `nsys stats` imports every *.py of the folder that it stands in, one named like its report instead of it.
+TEST_F(timeline_tools, run_nothing_that_lies_in_the_users_folder) {
+  const std::filesystem::path marker = m_project / "was-imported";
+  for (const char* name : {"train.py", "gpukernsum.py", "nvtxppsum.py"})
+    std::ofstream(m_project / name) << "open('" << marker.string() << "', 'w')\n";
+  EXPECT_THAT(profgate({"doctor"}).output, ::testing::HasSubstr("nsys"));
+  EXPECT_FALSE(std::filesystem::exists(marker)) << "by doctor";
+  const command_result result = run_pair(register_probe({}), {"timeline=nsys", "profiling/nsys=ungated"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(status_of("timeline").tool, "nsys");
+  EXPECT_FALSE(std::filesystem::exists(marker)) << "by a run";
 }
 
 TEST_F(timeline_tools, the_collector_takes_over_where_nsys_is_hidden) {

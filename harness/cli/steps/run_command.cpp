@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "artifacts/disk.h"
@@ -85,17 +88,47 @@ std::string short_name(const std::vector<std::string>& argv) {
   return has_verb ? program + " " + argv[1] : program;
 }
 
+/// For a helper of a profiler to stand in: nobody else writes there, and it goes with this object.
+class empty_folder {
+ public:
+  empty_folder() {
+    std::string name = (fs::temp_directory_path() / "profgate-tool-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw core::step_failure(fmt::format("cannot make the folder {}: {}", name, std::strerror(errno)),
+                               "make room there, or set TMPDIR to a folder that you may write to");
+    }
+    m_path = name;
+  }
+  ~empty_folder() {
+    std::error_code ignored;
+    fs::remove_all(m_path, ignored);
+  }
+  empty_folder(const empty_folder&) = delete;
+  empty_folder& operator=(const empty_folder&) = delete;
+  const fs::path& path() const { return m_path; }
+
+ private:
+  fs::path m_path;
+};
+
+/// Calls `run` with the command as it is to be started.
+template <typename runner>
+profilers::tool_run run_in_folder(const profilers::tool_command& tool, const fs::path& workload_folder,
+                                  const runner& run) {
+  const auto run_in = [&](const fs::path& folder) {
+    return workload::as_tool_run(
+        run(process::command{tool.argv, tool.set_environment, tool.unset_environment, folder}));
+  };
+  return tool.runs_workload ? run_in(workload_folder) : run_in(empty_folder().path());
+}
+
 }  // namespace
 
 profilers::command_runner step_tool_runner(step_context& context) {
   return [&context](const profilers::tool_command& tool) {
-    step_command wanted;
-    wanted.command = {tool.argv, tool.set_environment, tool.unset_environment,
-                      context.manifest.working_directory};
-    wanted.what = short_name(tool.argv);
-    wanted.log_file = tool.log_file;
-    wanted.capture_stdout = tool.capture_stdout;
-    return workload::as_tool_run(run_command(context, wanted));
+    return run_in_folder(tool, context.manifest.working_directory, [&](const process::command& command) {
+      return run_command(context, {command, short_name(tool.argv), tool.log_file, tool.capture_stdout});
+    });
   };
 }
 
@@ -104,8 +137,8 @@ profilers::command_runner plain_tool_runner() {
     process::run_options options;
     options.capture_stdout = tool.capture_stdout;
     options.deadline = std::chrono::milliseconds(tool.deadline_ms > 0 ? tool.deadline_ms : 60000);
-    return workload::as_tool_run(
-        process::run({tool.argv, tool.set_environment, tool.unset_environment, {}}, options));
+    return run_in_folder(tool, {},
+                         [&](const process::command& command) { return process::run(command, options); });
   };
 }
 

@@ -119,10 +119,15 @@ TEST_F(capture_counters, leaves_the_bundle) {
   EXPECT_FALSE(fs::exists(m_folder / "home")) << "ncu's copies of its sections";
 }
 
-TEST_F(capture_counters, sets_home_and_locale) {
+TEST_F(capture_counters, sets_home_and_locale_of_helpers_and_leaves_the_workload_its_own) {
   capture();
   for (const profilers::tool_command& command : m_ncu.commands) {
-    EXPECT_EQ(command.set_environment.at("HOME"), (m_folder / "home").string());
+    EXPECT_EQ(command.set_environment.at("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT"), "1");
+    EXPECT_EQ(command.runs_workload, has_word(command, "--export"));
+    EXPECT_EQ(command.set_environment.contains("HOME"), !command.runs_workload);
+    if (!command.runs_workload) {
+      EXPECT_EQ(command.set_environment.at("HOME"), (m_folder / "home").string());
+    }
     EXPECT_THAT(command.unset_environment, Contains("NVTX_INJECTION64_PATH"));
     if (has_word(command, "--import")) {
       EXPECT_EQ(command.set_environment.at("LC_ALL"), "C");

@@ -48,6 +48,17 @@ TEST_F(installation, looks_where_nsys_hides) {
   EXPECT_EQ(find_nsys(m_environment).found_by, "PATH");
 }
 
+TEST_F(installation, takes_no_tool_from_a_relative_folder_of_path) {
+  const fs::path here = fs::relative(make_executable("bin/nsys").parent_path());
+  make_executable("bin/ncu");
+  ASSERT_TRUE(fs::exists(here / "nsys"));
+  m_environment.variables["PATH"] = ":" + here.string();
+  EXPECT_FALSE(find_nsys(m_environment).executable);
+  EXPECT_FALSE(find_ncu(m_environment).executable);
+  m_environment.variables["PROFGATE_NSYS"] = (here / "nsys").string();
+  EXPECT_TRUE(find_nsys(m_environment).executable.value().is_absolute()) << "named, and run from elsewhere";
+}
+
 TEST_F(installation, looks_for_cupti_where_the_collector_does) {
   EXPECT_THAT(find_cupti(m_environment).reason, HasSubstr("no libcupti.so.13 or .12"));
   const fs::path in_ncu =

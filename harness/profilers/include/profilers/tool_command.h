@@ -17,6 +17,9 @@ struct tool_command {
   std::filesystem::path log_file;  ///< its output is appended there; empty: nowhere
   std::int64_t deadline_ms = 0;    ///< 0: none
   bool capture_stdout = false;
+  /// Starts the workload, in the workload's folder. All else (a version, an export) runs in an empty folder:
+  /// `nsys stats` imports every *.py of the folder that it stands in. So paths in `argv` are absolute.
+  bool runs_workload = false;
 };
 
 /// How a command ended.
