@@ -41,6 +41,7 @@ class supervised_child {
   int captured_fd() const { return m_captured.get(); }  ///< stdout, where it is captured; else -1
 
   void ask_to_end() { send(control_ask_to_end); }
+  void end_tree() { send(control_end_tree); }
   void kill_now() { send(control_kill); }
 
  private:

@@ -150,7 +150,7 @@ class watch {
     if (const std::optional<std::string> reason = m_options.stop_request()) {
       m_asked_for = ending::stopped;
       m_result.stop_reason = *reason;
-      m_child.ask_to_end();
+      m_child.end_tree();
     }
   }
 

@@ -23,6 +23,8 @@ constexpr std::int64_t ns_per_millisecond = 1'000'000;
 constexpr std::int64_t never = INT64_MAX;
 // A killed process that is still there after this long hangs in the kernel (a stuck driver).
 constexpr std::int64_t kill_patience_ns = 10 * ns_per_second;
+// Of a tree that must go, because it fills the disk: enough to remove what is temporary.
+constexpr std::int64_t tree_grace_ns = ns_per_second / 2;
 // Bounds the messages: all of them fit into a pipe that nobody reads.
 constexpr std::size_t max_named_leftovers = 64;
 
@@ -93,8 +95,8 @@ class supervisor {
       m_wait_status = status;
       m_ended_ns = monotonic_ns();
       if (m_phase == phase::killing) continue;
-      // Nobody is left to whom a longer wait would be of use.
-      enter(phase::lingering, m_control_closed ? 0 : m_setup.leftover_grace_ns);
+      // Nobody is left to whom a longer wait would be of use, or it would do harm.
+      enter(phase::lingering, m_control_closed || m_ends_tree ? 0 : m_setup.leftover_grace_ns);
     }
   }
 
@@ -128,6 +130,13 @@ class supervisor {
     ::kill(m_child, SIGINT);
     ::kill(m_child, SIGCONT);  // a stopped process would not see it
     enter(phase::asked, m_setup.grace_ns);
+  }
+
+  void end_tree() {
+    m_ends_tree = true;
+    ::kill(-m_child, SIGINT);
+    ::kill(-m_child, SIGCONT);
+    enter(phase::asked, std::min(m_setup.grace_ns, tree_grace_ns));
   }
 
   void kill_children() {
@@ -179,7 +188,11 @@ class supervisor {
     m_control_closed = count == 0;  // whoever wanted the child to run is gone
     if (m_phase == phase::running) {
       m_cause = end_cause::asked;
-      ask_to_end();
+      if (request == control_end_tree) {
+        end_tree();
+      } else {
+        ask_to_end();
+      }
     } else if (m_phase == phase::lingering || request == control_kill) {
       enter(phase::killing, kill_patience_ns);
     }
@@ -216,6 +229,7 @@ class supervisor {
   end_cause m_cause = end_cause::by_itself;
   bool m_child_gone = false;
   bool m_control_closed = false;
+  bool m_ends_tree = false;
   bool m_more_leftovers = false;
   int m_wait_status = 0;
   std::int64_t m_started_ns = 0;

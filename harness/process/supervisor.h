@@ -20,6 +20,7 @@ constexpr int first_free_fd = 3;  ///< behind standard input, output and error
 
 /// Bytes on the control channel.
 constexpr char control_ask_to_end = 'e';  ///< SIGINT, grace, then SIGKILL
+constexpr char control_end_tree = 't';    ///< SIGINT to its whole group, half a second, then SIGKILL to all
 constexpr char control_kill = 'k';        ///< SIGKILL at once
 
 /// Made before the fork; the supervisor only reads it, since after the fork of a process with threads it must

@@ -36,7 +36,8 @@ void pair_fixture::SetUp() {
   fs::create_directories(m_project);
   write_text(m_project / "conf/workload/probe.yaml",
              "name: probe\ndevice: cpu\nstages: [prefill, decode_all]\n");
-  m_environment = {{"PROFGATE_OVERRIDES", "timeline=embedded"}};
+  // Tests of faults do not wait for each other: nobody compares their times.
+  m_environment = {{"PROFGATE_OVERRIDES", "timeline=embedded"}, {"PROFGATE_LOCK_DIR", m_project.string()}};
 }
 
 void pair_fixture::TearDown() {
@@ -86,10 +87,17 @@ fs::path pair_fixture::register_llm(const std::string& model_choice, const std::
   return file;
 }
 
-fs::path pair_fixture::register_command(const std::vector<std::string>& argv) {
+fs::path pair_fixture::register_contract(const std::vector<std::string>& argv) {
   const fs::path file = register_probe({}, "command");
   nlohmann::json manifest = nlohmann::json::parse(std::ifstream(file));
   manifest["command"] = argv;
+  write_text(file, manifest.dump());
+  return file;
+}
+
+fs::path pair_fixture::register_command(const std::vector<std::string>& argv) {
+  const fs::path file = register_contract(argv);
+  nlohmann::json manifest = nlohmann::json::parse(std::ifstream(file));
   manifest["command_has_placeholders"] = false;
   write_text(file, manifest.dump());
   return file;

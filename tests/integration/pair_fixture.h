@@ -31,6 +31,8 @@ class pair_fixture : public ::testing::Test {
   /// Registers a pair of the llm engine: `model_choice` as in conf/model.
   std::filesystem::path register_llm(const std::string& model_choice, const std::string& workload_choice,
                                      const std::vector<std::string>& overrides = {});
+  /// Registers any command that takes {config}, {mode} and {result}.
+  std::filesystem::path register_contract(const std::vector<std::string>& argv);
   /// Registers any command, run as written.
   std::filesystem::path register_command(const std::vector<std::string>& argv);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -26,17 +27,25 @@ artifacts::command_status as_command_status(const std::vector<std::string>& argv
   return command;
 }
 
+/// What the step's children before this one have left of its time. Waiting for others costs a step nothing.
+std::chrono::milliseconds time_left(const step_context& context) {
+  std::chrono::duration<double> left = std::chrono::seconds(context.config.integer("run.step_timeout_s"));
+  for (const artifacts::command_status& command : context.status.commands)
+    left -= std::chrono::duration<double>(command.seconds.value_or(0));
+  return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), std::chrono::milliseconds(1));
+}
+
 }  // namespace
 
 process::outcome run_command(step_context& context, const step_command& wanted) {
   context.display.now_running(wanted.what);
 
   const auto max_run_bytes = static_cast<std::uint64_t>(context.config.integer("artifacts.max_run_bytes"));
-  artifacts::run_size_guard too_large(context.run_dir, max_run_bytes);
+  artifacts::run_size_guard too_large(context.run_dir, max_run_bytes, std::chrono::milliseconds(500));
   process::run_options options;
   options.log_file = wanted.log_file;
   options.append_to_log = true;
-  options.deadline = std::chrono::seconds(context.config.integer("run.step_timeout_s"));
+  options.deadline = std::max(time_left(context), wanted.time_at_least);
   options.grace = std::chrono::seconds(context.config.integer("run.interrupt_grace_s"));
   options.capture_stdout = wanted.capture_stdout;
   options.on_line = [&](std::string_view line) { context.display.saw_line(line); };
@@ -127,7 +136,10 @@ profilers::tool_run run_in_folder(const profilers::tool_command& tool, const fs:
 profilers::command_runner step_tool_runner(step_context& context) {
   return [&context](const profilers::tool_command& tool) {
     return run_in_folder(tool, context.manifest.working_directory, [&](const process::command& command) {
-      return run_command(context, {command, short_name(tool.argv), tool.log_file, tool.capture_stdout});
+      // What was recorded until the time was over is still worth reading.
+      const std::chrono::seconds time_at_least(tool.runs_workload ? 0 : 60);
+      return run_command(context,
+                         {command, short_name(tool.argv), tool.log_file, tool.capture_stdout, time_at_least});
     });
   };
 }

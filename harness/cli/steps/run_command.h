@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,11 +17,12 @@ struct step_command {
   std::string what;  ///< for people: "nsys on decode_all"
   std::filesystem::path log_file;
   bool capture_stdout = false;
+  std::chrono::milliseconds time_at_least{0};  ///< that it has, even if the step's own is over
 };
 
-/// Runs a child of a step: logged, shown, within run.step_timeout_s and artifacts.max_run_bytes, its argv,
-/// time and end noted in the status. How the child ended is the caller's to judge; an interrupt and a run
-/// that grew too large are thrown here.
+/// Runs a child of a step: logged, shown, within what is left of run.step_timeout_s and
+/// artifacts.max_run_bytes, its argv, time and end noted in the status. How the child ended is the caller's
+/// to judge; an interrupt and a run that grew too large are thrown here.
 process::outcome run_command(step_context& context, const step_command& wanted);
 
 /// The workload's words with {config}, {mode} and {result} filled in. `config` empty: the run's config.yaml.

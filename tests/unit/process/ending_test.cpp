@@ -80,6 +80,18 @@ TEST(stop_request, kills_every_descendant_in_any_group_or_session) {
   EXPECT_TRUE(result.survivors.empty());
 }
 
+TEST(stop_request, does_not_wait_for_the_grace_of_a_tree_that_ignores_it) {
+  const temp_dir directory;
+  life_line line(directory);
+  run_options options = stop_when_ready();
+  options.grace = far_away;
+  options.leftover_grace = far_away;
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(run(misbehave({"stubborn-tree", line.path()}), options).how, ending::stopped);
+  EXPECT_EQ(line.ended_processes(), 4);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, far_away / 2);
+}
+
 TEST(stop_request, outruns_a_child_that_keeps_forking) {
   const temp_dir directory;
   life_line line(directory);

@@ -33,7 +33,8 @@ struct run_options {
 
   /// Called for each line of output, without its newline, as it comes: raw bytes, cut at 4096.
   std::function<void(std::string_view)> on_line;
-  /// Asked about five times a second; a reason ends the child as the deadline does.
+  /// Asked about five times a second. A reason ends the child and all that it started at once, whatever they
+  /// do meanwhile: SIGINT to its process group, and SIGKILL to what is still there after half a second.
   std::function<std::optional<std::string>()> stop_request;
   /// Keeps the first 1 MiB of stdout apart in outcome.captured (`nsys --version`). It is in the log too.
   bool capture_stdout = false;
