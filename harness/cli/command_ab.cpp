@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "comparison_request.h"
 #include "judging.h"
+#include "measuring_turn.h"
 #include "read_waivers.h"
 #include "steps/step.h"
 #include "terminal.h"
@@ -27,6 +28,7 @@ gate::judgement compare(const ab_options& options) {
       read_waivers(baselines_dir_of(manifest, settings));  // a faulty file is told before the runs
   const ab::comparison_result result = [&] {
     progress display(fmt::format("{} ab", manifest.pair));
+    const measuring_turn turn(display);
     return ab::run_comparison(comparison_request(manifest,
                                                  {options.baseline, settings_with(options.baseline_overrides),
                                                   settings, options.out, options.candidate},

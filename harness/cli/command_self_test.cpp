@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "comparison_request.h"
 #include "judging.h"
+#include "measuring_turn.h"
 #include "steps/step.h"
 #include "terminal.h"
 
@@ -25,6 +26,7 @@ gate::judgement compare_with_itself(const pair_manifest& pair, std::vector<std::
   overrides.push_back(fmt::format("workload.planted_delay_ns={}", delay_ns));
   const config::resolved planted = compose_for(pair, overrides);
   progress display(fmt::format("{} self-test", pair.pair));
+  const measuring_turn turn(display);
   const ab::comparison_result result = ab::run_comparison(
       {surroundings_of(pair, unchanged, display), arm_of(pair, unchanged, "this build"),
        arm_of(pair, planted,

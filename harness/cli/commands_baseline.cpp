@@ -14,6 +14,7 @@
 #include "gate/process_runs.h"
 #include "gate/rank_statistics.h"
 #include "installation.h"
+#include "measuring_turn.h"
 #include "process/git.h"
 #include "render/trend_views.h"
 #include "run_set_source.h"
@@ -124,6 +125,7 @@ core::exit_code baseline_record(const baseline_record_options& options) {
   fs::path file;
   {
     progress display(fmt::format("{} record", pair.pair));
+    const measuring_turn turn(display);
     const ab::surroundings where = surroundings_of(pair, config, display);
     file = options.out.value_or(
         where.folder / fmt::format("{}.runs.json", artifacts::utc_compact(artifacts::utc_clock::now())));
@@ -145,7 +147,7 @@ core::exit_code history_append(const history_append_options& options) {
   const bool is_new = baselines::append_history(
       options.history_file, stored, baselines::history_kind::nightly, anchor ? &*anchor : nullptr);
   print("{} {}\n", baselines::measurement_id(stored),
-             is_new ? "appended to " + options.history_file.string() : "was there already");
+        is_new ? "appended to " + options.history_file.string() : "was there already");
   return core::exit_code::good;
 }
 

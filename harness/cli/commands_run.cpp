@@ -1,5 +1,8 @@
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "artifacts/run_store.h"
 #include "commands.h"
@@ -17,6 +20,12 @@ core::exit_code worse(core::exit_code a, core::exit_code b) {
   return rank(b) > rank(a) ? b : a;
 }
 
+/// Without `parent` nobody waits for this step, and the next ctest would start beside it: it is interrupted.
+void end_when_gone(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) ::raise(SIGTERM);  // it was gone already
+}
+
 }  // namespace
 
 pair_manifest manifest_of(const pair_options& options) {
@@ -30,8 +39,10 @@ core::exit_code show_config(const pair_options& options) {
 }
 
 core::exit_code step(const step_options& options) {
+  const pid_t ctest = getppid();
+  end_when_gone(ctest);
   // All steps of one ctest have the same parent: that is what ties them to one run.
-  return run_step(options.step, read_pair_manifest(options.manifest), artifacts::owner_of(getppid()), {});
+  return run_step(options.step, read_pair_manifest(options.manifest), artifacts::owner_of(ctest), {});
 }
 
 core::exit_code run(const pair_options& options) {

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 
 #include "core/error.h"
@@ -52,20 +55,34 @@ owned_fd open_for_everyone(const fs::path& file) {
   return fd;
 }
 
-std::string read_holder(const owned_fd& fd) {
-  std::array<char, 200> text{};
-  const ssize_t length = ::pread(fd.get(), text.data(), text.size(), 0);
-  return length > 0 ? std::string(text.data(), static_cast<std::size_t>(length))
-                    : "a process that left no name";
-}
-
-void write_holder(const owned_fd& fd) {
-  const std::string holder = fmt::format("process {} of user {}", ::getpid(), ::getuid());
-  // Only a courtesy to those who wait: a full disk must not stop the run.
-  if (::ftruncate(fd.get(), 0) == 0 && ::pwrite(fd.get(), holder.data(), holder.size(), 0) < 0) errno = 0;
+/// Who holds the lock, by the kernel's own list: what a file says that everyone may write to proves nothing.
+std::string holder_of(const owned_fd& fd) {
+  struct stat file {};
+  ::fstat(fd.get(), &file);
+  const std::string wanted =
+      fmt::format("{:02x}:{:02x}:{}", major(file.st_dev), minor(file.st_dev), file.st_ino);
+  // "1: FLOCK  ADVISORY  WRITE 4711 fe:00:10068948 0 EOF"; those who wait have "->" after the number.
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, advisory, access, place;
+    pid_t pid = 0;
+    if (!(words >> number >> kind >> advisory >> access >> pid >> place)) continue;
+    struct stat process {};
+    if (kind != "FLOCK" || place != wanted) continue;
+    if (::stat(fmt::format("/proc/{}", pid).c_str(), &process) != 0) break;
+    return fmt::format("process {} of user {}", pid, process.st_uid);
+  }
+  return "a process that cannot be seen from here";  // in another container
 }
 
 }  // namespace
+
+fs::path shared_lock_file(const std::string& name) {
+  const char* const folder = std::getenv("PROFGATE_LOCK_DIR");
+  return fs::path(folder != nullptr && *folder != '\0' ? folder : "/tmp") /
+         fmt::format("profgate-{}.lock", name);
+}
 
 file_lock file_lock::of_file(const fs::path& file) {
   owned_fd fd = open_to_lock(file, O_RDWR | O_CREAT);
@@ -88,25 +105,25 @@ std::optional<file_lock> file_lock::try_file(const fs::path& file) {
 
 file_lock file_lock::among_users(const fs::path& file, const lock_wait& wait) {
   owned_fd fd = open_for_everyone(file);
-  if (!fd.is_open()) {
-    throw step_failure(
-        fmt::format("{}: cannot be opened: {}", file.string(), std::generic_category().message(errno)),
-        "make it a file that everyone may read and write, or remove it");
+  struct stat status {};
+  const bool is_file = fd.is_open() && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (!is_file) {
+    throw step_failure(fmt::format("{}: cannot be opened: {}", file.string(),
+                                   fd.is_open() ? "it is no file" : std::generic_category().message(errno)),
+                       "make it a file that everyone may read and write, or remove it");
   }
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait.max_wait_ms);
   bool has_told = false;
   while (!try_lock(fd)) {
-    const std::string holder = read_holder(fd);
-    if (!has_told && wait.on_wait) wait.on_wait(holder);
+    if (!has_told && wait.on_wait) wait.on_wait(holder_of(fd));
     has_told = true;
     if (std::chrono::steady_clock::now() >= give_up) {
-      throw step_failure(fmt::format("{} is in use by {}, still after {} s", wait.what_is_in_use, holder,
-                                     wait.max_wait_ms / 1000),
+      throw step_failure(fmt::format("{} is in use by {}, still after {} s", wait.what_is_in_use,
+                                     holder_of(fd), wait.max_wait_ms / 1000),
                          wait.remedy);
     }
     sleep_unless_interrupted(lock_retry_interval);
   }
-  write_holder(fd);
   return file_lock(std::move(fd));
 }
 

@@ -3,7 +3,9 @@
 #include <csignal>
 #include <fstream>
 
+#include "core/file_lock.h"
 #include "pair_fixture.h"
+#include "process/runner.h"
 
 /// Whatever ends the harness half-way, earlier runs stay as they were and the next run is a good one.
 namespace profgate::integration {
@@ -120,6 +122,61 @@ TEST_F(interruption, two_runs_of_a_pair_at_once_do_not_share_a_directory) {
   EXPECT_EQ(second.exit_code, 2) << second.output;
   EXPECT_THAT(second.output, HasSubstr("in progress"));
   EXPECT_EQ(runs().size(), 1U);
+}
+
+/// A shell stands for the ctest that somebody kills while its step hangs.
+TEST_F(interruption, a_step_ends_with_its_ctest) {
+  process::command ctest;
+  ctest.argv = {"sh", "-c",
+                R"("$0" step prepare --manifest "$1" || exit 1
+                   "$0" step stage1 --manifest "$1" &
+                   until find tmp/stage2 -path '*/stage1/log.txt' -size +0 | grep -q .; do sleep 0.1; done
+                   kill -KILL $$)",
+                m_program.string(), register_probe({"--fault", "hang-in-range"}).string()};
+  ctest.set_environment = m_environment;
+  ctest.working_directory = m_project;
+  process::run_options options;
+  options.deadline = std::chrono::minutes(2);
+  options.leftover_grace = std::chrono::minutes(1);
+  const process::outcome killed = process::run(ctest, options);
+  EXPECT_EQ(killed.signal, SIGKILL) << killed.tail;
+  EXPECT_THAT(killed.killed_leftovers, ::testing::IsEmpty()) << "the step went on alone";
+  EXPECT_EQ(status_of("stage1").state, step_state::failed);
+  EXPECT_THAT(status_of("stage1").reason, HasSubstr("SIGTERM"));
+}
+
+TEST_F(interruption, a_run_waits_until_nobody_else_measures) {
+  const fs::path manifest = register_probe({});
+  std::optional<core::file_lock> other =
+      core::file_lock::among_users(m_project / "profgate-measuring.lock", {});
+  int looks = 0;
+  bool has_measured = false;
+  const command_result waited =
+      profgate({"run", "--manifest", manifest.string()}, [&]() -> std::optional<std::string> {
+        const std::vector<fs::path> all = runs();
+        if (!other || all.empty() || !artifacts::read_status(all.back(), "stage1")) return std::nullopt;
+        has_measured = has_measured || fs::exists(all.back() / "stage1/log.txt");
+        if (++looks == 5) other.reset();
+        return std::nullopt;
+      });
+  EXPECT_EQ(waited.exit_code, 0) << waited.output;
+  EXPECT_FALSE(has_measured) << "beside another";
+  EXPECT_THAT(waited.output, HasSubstr("waits: process " + std::to_string(getpid())));
+
+  other = core::file_lock::among_users(m_project / "profgate-measuring.lock", {});
+  m_environment["PROFGATE_MEASURING_PID"] = std::to_string(getpid());
+  const command_result inside = run_pair(manifest);
+  EXPECT_EQ(inside.exit_code, 0) << inside.output;
+  EXPECT_THAT(inside.output, ::testing::Not(HasSubstr("waits: "))) << "for the one that started it";
+}
+
+/// What a step starts is told by whom, so that a profgate in it does not wait for its own step.
+TEST_F(interruption, a_profgate_inside_of_a_measurement_does_not_wait_for_it) {
+  const fs::path inner = register_probe({}, "inner");
+  const command_result result =
+      run_pair(register_command({m_program.string(), "run", "--manifest", inner.string()}),
+               {"stage1.warmup=0", "stage1.repetitions=1", "run.step_timeout_s=60", "timeline=none"});
+  EXPECT_EQ(status_of("stage1").state, step_state::ok) << result.output;
 }
 
 TEST_F(interruption, a_step_of_another_ctest_is_refused) {

@@ -8,6 +8,7 @@
 #include "artifacts/files.h"
 #include "core/escape.h"
 #include "machine.h"
+#include "measuring_turn.h"
 #include "profilers/backends.h"
 #include "runs/run_reader.h"
 #include "steps/counter_plan.h"
@@ -108,6 +109,7 @@ void run_counters(step_context& context) {
   request.columns = analysis::needed_metrics();
   request.nvtx_domain = facts.nvtx_domain;
   const profilers::command_runner run_tool = step_tool_runner(context);
+  const measuring_turn turn(context.display);
   const profilers::counters_result result =
       chosen.backend.capture(request, {here, chosen.executable, context.config, run_tool});
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());

@@ -4,6 +4,7 @@
 #include "artifacts/files.h"
 #include "comparison_request.h"
 #include "judging.h"
+#include "measuring_turn.h"
 #include "parsers/workload_result.h"
 #include "read_waivers.h"
 #include "render/gate_views.h"
@@ -50,6 +51,7 @@ gate::judgement judge_against_numbers(step_context& context) {
 void run_gate(step_context& context) {
   const char* baseline = std::getenv("PROFGATE_BASELINE");
   const bool is_strict = baseline != nullptr && *baseline != '\0';
+  const measuring_turn turn(context.display);
   const gate::judgement judged =
       is_strict ? judge_against_build(context, baseline) : judge_against_numbers(context);
   write_judgement(judged, context.run_dir);

@@ -4,6 +4,7 @@
 
 #include "analysis/bare_run.h"
 #include "artifacts/files.h"
+#include "measuring_turn.h"
 #include "parsers/workload_result.h"
 #include "runs/run_reader.h"
 #include "steps/run_command.h"
@@ -62,6 +63,7 @@ void measure_whole_process(step_context& context, const fs::path& folder) {
 void run_stage1(step_context& context) {
   const fs::path folder = context.run_dir / "stage1";
   context.status.tool = fs::path(context.manifest.command.front()).filename().string();
+  const measuring_turn turn(context.display);
   if (context.manifest.command_has_placeholders) {
     measure_by_contract(context, folder);
   } else {

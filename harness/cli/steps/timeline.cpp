@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "machine.h"
+#include "measuring_turn.h"
 #include "profilers/backends.h"
 #include "runs/run_reader.h"
 #include "steps/run_command.h"
@@ -72,6 +73,7 @@ void run_timeline(step_context& context) {
   const profilers::command_runner run = step_tool_runner(context);
   const profilers::machine here = this_machine(context.parts.collector_library);
   const chosen_backend chosen = choose_backend(context, here.environment);
+  const measuring_turn turn(context.display);
   const profilers::capture_result result =
       chosen.backend.capture(request_of(context), {here, chosen.executable, context.config, run});
   context.status.tool = result.tool;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <fstream>
 #include <optional>
 
 #include "../collector/temp_folder.h"
@@ -31,6 +32,16 @@ TEST(file_lock, holds_off_a_second_one_and_says_who_holds_it) {
   EXPECT_NO_THROW(file_lock::among_users(folder / "lock", {}));
 }
 
+TEST(file_lock, believes_nothing_that_the_file_says) {
+  const test::temp_folder folder;
+  const file_lock first = file_lock::among_users(folder / "lock", {});
+  std::ofstream(folder / "lock") << "process 1 of user 0\x1b[2J";
+  std::string heard;
+  const lock_wait wait{0, [&](const std::string& holder) { heard = holder; }, "nsys", "end it"};
+  EXPECT_THROW(file_lock::among_users(folder / "lock", wait), step_failure);
+  EXPECT_EQ(heard, "process " + std::to_string(getpid()) + " of user " + std::to_string(geteuid()));
+}
+
 TEST(file_lock, is_open_to_every_user) {
   const test::temp_folder folder;
   const mode_t before = umask(077);
@@ -46,6 +57,8 @@ TEST(file_lock, refuses_a_link_and_a_missing_folder) {
   std::filesystem::create_symlink("/dev/null", folder / "link");
   EXPECT_THROW(file_lock::among_users(folder / "link", {}), step_failure);
   EXPECT_THROW(file_lock::among_users(folder / "no/lock", {}), step_failure);
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
+  EXPECT_THROW(file_lock::among_users(folder / "fifo", {}), step_failure);
 }
 
 TEST(file_lock, is_not_had_while_another_holds_it) {

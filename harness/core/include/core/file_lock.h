@@ -19,6 +19,12 @@ struct lock_wait {
   std::string remedy{};
 };
 
+/// <PROFGATE_LOCK_DIR, else /tmp>/profgate-<name>.lock, for what all users of a machine share: its GPUs, and
+/// nsys, of which two at once break each other. Everyone must be able to lock it, so it cannot lie in a
+/// folder of one's own. It stays empty, and nothing in it is believed: all that another user can do is to
+/// hold it, and then the kernel tells who does. All other locks lie in the project.
+std::filesystem::path shared_lock_file(const std::string& name);
+
 /// An exclusive lock on a file or folder, held as long as this object lives. The kernel drops it with the
 /// process, however that ends, and children do not inherit it. A locked file is never removed: that would let
 /// two holders in. What the file system refuses is std::filesystem::filesystem_error, except where said
@@ -34,7 +40,7 @@ class file_lock {
   /// Nothing where somebody else holds `file`.
   static std::optional<file_lock> try_file(const std::filesystem::path& file);
 
-  /// Waits for a file that every user may lock, whoever made it, and that tells who holds it. step_failure
+  /// Waits for a file that every user may lock, whoever made it, and tells who holds it. step_failure
   /// where it cannot be opened, and after max_wait_ms.
   static file_lock among_users(const std::filesystem::path& file, const lock_wait& wait);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/file_lock.h"
 #include "profilers/machine.h"
 #include "profilers/nsys_commands.h"
 #include "profilers/nsys_installation.h"
@@ -33,7 +34,7 @@ struct capture_request {
   std::filesystem::path collector_library;
   std::uint64_t collector_max_bytes = std::uint64_t{256} << 20;
   nsys_options nsys;
-  std::filesystem::path lock_file = "/tmp/profgate-nsys.lock";
+  std::filesystem::path lock_file = core::shared_lock_file("nsys");
   std::int64_t max_lock_wait_ms = 30 * 60 * 1000;
   std::function<void(const std::string& line)> say;  ///< a word to the person who waits; may be empty
 };
