@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "process/runner.h"
+
 namespace profgate::cli {
 namespace {
 
@@ -37,11 +39,14 @@ measuring_turn::measuring_turn(progress& display) {
          display.note(fmt::format("waits: {} measures on this machine", holder));
        },
        "this machine", "wait until its measurement is done, or end that process"});
+  process::hold_until_children_end(m_lock->descriptor());  // CTest kills a step that takes too long
   ::setenv(measuring_variable, std::to_string(::getpid()).c_str(), 1);
 }
 
 measuring_turn::~measuring_turn() {
-  if (m_lock) ::unsetenv(measuring_variable);
+  if (!m_lock) return;
+  ::unsetenv(measuring_variable);
+  process::hold_until_children_end(-1);
 }
 
 }  // namespace profgate::cli

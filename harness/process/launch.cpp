@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -108,6 +109,8 @@ std::string explain_exec_failure(const prepared_command& prepared, int error) {
 }
 
 namespace {
+
+std::atomic<int> held_descriptor{-1};
 
 // A bigger pipe lets a chatty child run on while we write the log. Where the system allows less, less it is.
 constexpr int output_pipe_bytes = 1 << 20;
@@ -211,6 +214,7 @@ supervised_child::supervised_child(const prepared_command& prepared, const run_o
   setup.null_fd = null_device.get();
   setup.stdout_fd = options.capture_stdout ? captured.write.get() : output.write.get();
   setup.stderr_fd = output.write.get();
+  setup.held_fd = held_descriptor;
   setup.deadline_ns = options.deadline ? to_ns(*options.deadline) : -1;
   setup.grace_ns = to_ns(options.grace);
   setup.leftover_grace_ns = to_ns(options.leftover_grace);
@@ -222,6 +226,10 @@ supervised_child::supervised_child(const prepared_command& prepared, const run_o
   m_report = std::move(report.read);
   m_output = std::move(output.read);
   m_captured = std::move(captured.read);
+}
+
+void hold_until_children_end(int descriptor) {
+  held_descriptor = descriptor;
 }
 
 supervised_child::~supervised_child() {

@@ -35,6 +35,7 @@ int next_needed(const supervisor_setup& setup, int from) {
   consider(setup.null_fd);
   consider(setup.stdout_fd);
   consider(setup.stderr_fd);
+  consider(setup.held_fd);
   return next;
 }
 

@@ -38,6 +38,7 @@ struct supervisor_setup {
   int null_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
+  int held_fd = -1;  ///< of a lock that is to last as long as the tree; -1: none
 
   std::int64_t deadline_ns = -1;  ///< after the start; -1: none
   std::int64_t grace_ns = 0;

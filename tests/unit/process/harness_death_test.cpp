@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/file_lock.h"
 #include "process/runner.h"
 #include "support.h"
 
@@ -52,6 +53,28 @@ TEST(harness_death, while_only_a_daemon_is_left_leaves_none) {
   line.wait_for(1);
   kill_harness(harness);
   EXPECT_EQ(line.wait_until_ended(), 1);
+}
+
+TEST(harness_death, leaves_a_held_lock_with_what_it_started) {
+  const temp_dir directory;
+  life_line line(directory);
+  const std::filesystem::path file = directory / "lock";
+  const pid_t harness = start_harness([&] {
+    const core::file_lock lock = core::file_lock::of_file(file);
+    hold_until_children_end(lock.descriptor());
+    run_options options;
+    options.grace = std::chrono::seconds(2);
+    // It writes nothing: a closed pipe would end it before its grace is over.
+    command stubborn;
+    stubborn.argv = {"sh", "-c", "trap '' INT; exec 3>\"$0\"; printf x >&3; while :; do sleep 1; done",
+                     line.path()};
+    run(stubborn, options);
+  });
+  line.wait_for(1);
+  kill_harness(harness);
+  EXPECT_FALSE(core::file_lock::try_file(file)) << "the tree still runs";
+  EXPECT_EQ(line.wait_until_ended(), 1);
+  core::file_lock::of_file(file);  // waits for the supervisor's end, and no longer
 }
 
 TEST(harness_death, is_noticed_by_the_supervisors_of_all_threads) {

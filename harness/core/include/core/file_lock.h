@@ -44,6 +44,9 @@ class file_lock {
   /// where it cannot be opened, and after max_wait_ms.
   static file_lock among_users(const std::filesystem::path& file, const lock_wait& wait);
 
+  /// For process::hold_until_children_end().
+  int descriptor() const { return m_fd.get(); }
+
  private:
   explicit file_lock(owned_fd locked) : m_fd(std::move(locked)) {}
 

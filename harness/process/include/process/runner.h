@@ -82,6 +82,10 @@ struct outcome {
 /// passes through. May be called from several threads at once.
 outcome run(const command& what, const run_options& options = {});
 
+/// A lock's descriptor (-1: none) that every child's supervisor holds open too, from now on. Where this
+/// process is killed, the lock so lasts until all that it started is gone.
+void hold_until_children_end(int descriptor);
+
 /// One line: "exited with code 3 after 1.20 s", "timed out after 60.0 s, ended by SIGINT".
 std::string describe(const outcome& result);
 
