@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "ab/baseline_build.h"
 #include "ab/comparison.h"
 #include "commands.h"
 #include "comparison_request.h"
@@ -46,15 +45,14 @@ gate::judgement compare(const ab_options& options) {
 core::exit_code compare_builds(const ab_options& options) {
   try {
     const core::exit_code code = compare(options).code;
-    return options.for_bisect && code == core::exit_code::not_possible
-               ? static_cast<core::exit_code>(bisect_skip)
-               : code;
+    const bool is_judged = code == core::exit_code::good || code == core::exit_code::judged_bad;
+    return options.for_bisect && !is_judged ? static_cast<core::exit_code>(bisect_skip) : code;
   } catch (const core::error& broken) {
-    // A commit that does not build, or whose workload fails, says nothing about speed.
-    const bool is_of_commit = dynamic_cast<const core::step_failure*>(&broken) != nullptr ||
-                              dynamic_cast<const ab::build_failure*>(&broken) != nullptr;
-    if (!options.for_bisect || !is_of_commit) throw;
+    // What is not judged says nothing about speed, and bisect takes every code but 0 and 125 for "bad".
+    // An interrupt ends the bisection, as codes above 127 do.
+    if (!options.for_bisect || broken.code() == core::exit_code::interrupted) throw;
     print_error("profgate: this commit cannot be judged: {}\n", broken.what());
+    if (!broken.remedy().empty()) print_error("  to fix it: {}\n", broken.remedy());
     return static_cast<core::exit_code>(bisect_skip);
   }
 }

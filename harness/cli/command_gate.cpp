@@ -7,6 +7,7 @@
 #include "gate/process_runs.h"
 #include "judging.h"
 #include "read_waivers.h"
+#include "requirements.h"
 #include "run_set_source.h"
 
 namespace profgate::cli {
@@ -56,6 +57,8 @@ fs::path in_project_of(const fs::path& run, const fs::path& folder) {
 core::exit_code judge_files(const judge_files_options& options) {
   const gate::judgement judged = judge(options, read_waivers(options.baselines_dir), today_utc());
   print_judgement(judged);
+  if (lacks_baseline(judged) && required_here().contains(require_baseline_word))
+    skip_unless_required(require_baseline_word, judged.reason, "");
   return judged.code;
 }
 
@@ -77,8 +80,9 @@ core::exit_code judge_run(judge_files_options options) {
   const gate::build_identity identity = baselines::read_run_set(options.candidate).runs.identity;
   options.baseline = options.baselines_dir / baselines::baseline_name(identity);
   if (!fs::exists(options.baseline)) {
-    throw core::not_possible(fmt::format("there is no baseline {}", options.baseline.string()),
-                             fmt::format("profgate baseline accept {} --reason \"…\"", options.run.string()));
+    skip_unless_required(require_baseline_word,
+                         fmt::format("there is no baseline {}", options.baseline.string()),
+                         fmt::format("profgate baseline accept {} --reason \"…\"", options.run.string()));
   }
   return judge_files(options);
 }

@@ -8,9 +8,11 @@
 #include "artifacts/run_store.h"
 #include "artifacts/status.h"
 #include "commands.h"
+#include "config/schema.h"
 #include "process/runner.h"
 #include "render/gate_views.h"
 #include "render/verdict_json.h"
+#include "session_tally.h"
 #include "steps/step.h"
 #include "terminal.h"
 
@@ -23,7 +25,7 @@ struct pair_result {
   std::filesystem::path stage2_dir;
   std::string line;  ///< its report, or the reason why there is none
   std::optional<gate::judgement> judged;
-  bool is_damaged = false;  ///< its verdict cannot be read
+  pair_outcome outcome;
 };
 
 /// The verdict that the gate left in the run, where it came that far.
@@ -33,35 +35,55 @@ std::optional<gate::judgement> verdict_of(const fs::path& run_dir) {
   return render::read_verdict(artifacts::read_file(file), file.string());
 }
 
-std::string line_of(const fs::path& run_dir, const std::optional<gate::judgement>& judged) {
-  std::string gate = judged ? gate::to_text(judged->overall) : "no verdict";
+/// Of the steps that have run, in their order.
+std::vector<artifacts::step_status> statuses_of(const fs::path& run_dir) {
+  std::vector<artifacts::step_status> statuses;
   for (const step_definition& step : all_steps()) {
-    const std::optional<artifacts::step_status> status = artifacts::read_status(run_dir, step.name);
-    if (!status || !status->state) continue;
-    if (*status->state == core::step_state::failed) {
-      return fmt::format("FAILED   {}: {} ({})", step.name, status->reason, run_dir.string());
+    std::optional<artifacts::step_status> status = artifacts::read_status(run_dir, step.name);
+    if (status && status->state) statuses.push_back(std::move(*status));
+  }
+  return statuses;
+}
+
+std::string line_of(const fs::path& run_dir, const std::vector<artifacts::step_status>& steps,
+                    const std::optional<gate::judgement>& judged) {
+  std::string gate = judged ? gate::to_text(judged->overall) : "no verdict";
+  for (const artifacts::step_status& step : steps) {
+    if (*step.state == core::step_state::failed) {
+      return fmt::format("FAILED   {}: {} ({})", step.step, step.reason, run_dir.string());
     }
-    const bool nothing_measured = step.name == "prepare" || step.name == "stage1";
-    if (*status->state == core::step_state::skipped && nothing_measured) return "skipped  " + status->reason;
-    if (!judged && step.name == "gate" && *status->state == core::step_state::ok) gate = "passed";
+    const bool nothing_measured = step.step == "prepare" || step.step == "stage1";
+    if (*step.state == core::step_state::skipped && nothing_measured) return "skipped  " + step.reason;
+    if (!judged && step.step == "gate" && *step.state == core::step_state::ok) gate = "passed";
   }
   return fmt::format("ok       {}  (gate: {})", fs::proximate(run_dir / "report.md").string(), gate);
 }
 
 pair_result result_of(const pair_manifest& pair) {
   pair_result result;
-  result.stage2_dir = stage2_dir_of(pair, compose_for(pair, {}));
+  try {
+    result.stage2_dir = stage2_dir_of(pair, compose_for(pair, {}));
+  } catch (const core::bad_input& refused) {
+    // Its step prepare failed by it, and left no run.
+    result.stage2_dir = pair.project_dir / config::find_row("artifacts.stage2_dir")->default_yaml;
+    result.line = fmt::format("FAILED   prepare: {}", refused.what());
+    result.outcome = {pair_ending::failed};
+    return result;
+  }
   const std::optional<artifacts::current_run> current =
       artifacts::run_store(result.stage2_dir).current(pair.pair);
   if (!current) {
     result.line = "not run";
+    result.outcome = {pair_ending::not_judged, "not run"};
     return result;
   }
   try {
     result.judged = verdict_of(current->run_directory);
-    result.line = line_of(current->run_directory, result.judged);
+    const std::vector<artifacts::step_status> steps = statuses_of(current->run_directory);
+    result.line = line_of(current->run_directory, steps, result.judged);
+    result.outcome = outcome_of(steps, result.judged);
   } catch (const core::bad_input& damaged) {
-    result.is_damaged = true;  // the other pairs' lines are worth no less for it
+    result.outcome = {pair_ending::damaged};  // the other pairs' lines are worth no less for it
     result.line = fmt::format("FAILED   {}", damaged.what());
   }
   return result;
@@ -99,18 +121,16 @@ core::exit_code session(const session_options& options) {
 
   print("\n");
   std::map<fs::path, std::vector<render::summary_row>> summaries;
-  bool is_damaged = false;
+  std::vector<pair_outcome> outcomes;
   for (const pair_manifest& pair : registered_pairs(build_dir)) {
     pair_result result = result_of(pair);
     print("{:<32} {}\n", pair.pair, result.line);
-    is_damaged = is_damaged || result.is_damaged;
+    outcomes.push_back(result.outcome);
     summaries[result.stage2_dir].push_back({pair.pair, std::move(result.judged), std::move(result.line)});
   }
   write_summaries(summaries);
-  if (is_damaged) return core::exit_code::bad_input;
-  // The caller wants ctest's own code, whatever it is.
-  return outcome.how == process::ending::exited ? static_cast<core::exit_code>(outcome.exit_code)
-                                                : core::exit_code::judged_bad;
+  print("{}\n", closing_line(outcomes));
+  return exit_code_of(outcomes, outcome.how == process::ending::exited && outcome.exit_code == 0);
 }
 
 }  // namespace profgate::cli

@@ -14,6 +14,7 @@ namespace profgate::cli {
 struct doctor_options {
   bool as_json = false;
   std::filesystem::path runs_dir = "tmp/stage2";
+  std::string require;  ///< "gpu,nsys": a failure where one of them is not there
 };
 core::exit_code doctor(const doctor_options& options);
 

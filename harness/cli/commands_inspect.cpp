@@ -13,6 +13,7 @@
 #include "machine.h"
 #include "make_reports.h"
 #include "pair_manifest.h"
+#include "requirements.h"
 #include "terminal.h"
 
 namespace profgate::cli {
@@ -92,6 +93,8 @@ void print_table(const std::vector<check>& checks) {
 }  // namespace
 
 core::exit_code doctor(const doctor_options& options) {
+  const std::set<std::string> required = parse_requirements(
+      options.require, "--require", {require_gpu_word, require_nsys_word, require_ncu_word});
   const std::uint64_t needed_bytes = std::stoull(config::find_row("artifacts.max_run_bytes")->default_yaml);
   const machine_facts facts = look_at_machine(options.runs_dir, needed_bytes);
   const std::vector<check> checks = diagnose(facts, diagnose_profilers(facts));
@@ -100,7 +103,9 @@ core::exit_code doctor(const doctor_options& options) {
   } else {
     print_table(checks);
   }
-  return anything_broken(checks) ? core::exit_code::judged_bad : core::exit_code::good;
+  const std::vector<std::string> missing = unmet(required, checks);
+  for (const std::string& sentence : missing) print_error("profgate: required, but {}\n", sentence);
+  return anything_broken(checks) || !missing.empty() ? core::exit_code::failed : core::exit_code::good;
 }
 
 }  // namespace profgate::cli

@@ -93,6 +93,11 @@ gate::judgement judge_against_stored(step_context& context, const gate::build_id
   return outcome.judged;
 }
 
+bool lacks_baseline(const gate::judgement& judged) {
+  return judged.code == core::exit_code::not_possible &&
+         (judged.overall == gate::verdict::no_baseline || judged.overall == gate::verdict::not_comparable);
+}
+
 void write_judgement(const gate::judgement& judged, const std::filesystem::path& folder) {
   render::render_gate(judged, find_installation().templates_dir, folder, artifacts::write_file_atomically);
 }

@@ -35,6 +35,9 @@ void record_comparison(const ab::comparison_result& result, const gate::judgemen
 gate::judgement judge_against_stored(step_context& context, const gate::build_identity& identity,
                                      const baselines::run_more& more);
 
+/// Whether nothing was judged because there is no baseline, or none that this build can be compared with.
+bool lacks_baseline(const gate::judgement& judged);
+
 /// gate.baselines_dir, relative to the project that registers the pair.
 std::filesystem::path baselines_dir_of(const pair_manifest& manifest, const config::resolved& config);
 

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "installation.h"
 #include "profilers/backends.h"
+#include "requirements.h"
 #include "steps/run_command.h"
 
 namespace profgate::cli {
@@ -48,8 +49,8 @@ std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu) {
 
 void require_gpu(const artifacts::gpu_facts& gpu) {
   if (const std::optional<std::string> obstacle = why_no_gpu(gpu)) {
-    throw core::not_possible(
-        *obstacle, "run it on a machine with an NVIDIA GPU; `profgate doctor` tells what is missing");
+    skip_unless_required(require_gpu_word, *obstacle,
+                         "run it on a machine with an NVIDIA GPU; `profgate doctor` tells what is missing");
   }
 }
 

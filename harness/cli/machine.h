@@ -15,7 +15,7 @@ namespace profgate::cli {
 /// One line, or nothing where there is a GPU to run on.
 std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu);
 
-/// not_possible, with the doctor's remedy, where there is none.
+/// not_possible (a failure where PROFGATE_REQUIRE has gpu), with the doctor's remedy, where there is none.
 void require_gpu(const artifacts::gpu_facts& gpu);
 
 /// For the profilers; whether there is a driver is left open.

@@ -25,6 +25,8 @@ void add_doctor(CLI::App& app, action& chosen) {
       app.add_subcommand("doctor", "Check driver, GPU, Nsight tools and disk; name the fix of each fault");
   command->add_flag("--json", options->as_json, "Print JSON");
   command->add_option("--runs-dir", options->runs_dir, "Folder of the runs")->capture_default_str();
+  command->add_option("--require", options->require,
+                      "Exit with 3 where one of these is missing: gpu, nsys, ncu (comma separated)");
   command->callback([&chosen, options] { chosen = [options] { return cli::doctor(*options); }; });
 }
 
@@ -172,7 +174,7 @@ int main(int argc, char** argv) {
     return fail(known.what(), known.remedy(), known.code());
   } catch (const std::bad_alloc&) {
     return fail("out of memory", "close other programs, or profile a smaller configuration",
-                exit_code::judged_bad);
+                exit_code::failed);
   } catch (const std::exception& unknown) {
     return fail(fmt::format("a fault of profgate itself: {}", unknown.what()),
                 "please report it with the command line", exit_code::bad_input);

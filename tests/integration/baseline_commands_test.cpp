@@ -110,7 +110,7 @@ TEST_F(baseline_commands, the_same_measurement_is_accepted_once) {
   ASSERT_EQ(accept(runs_of("stored-same-build"), "first").exit_code, 0);
   const std::string text = baseline_text();
   const command_result again = accept(runs_of("stored-same-build"), "again");
-  EXPECT_EQ(again.exit_code, 1) << again.output;
+  EXPECT_EQ(again.exit_code, 3) << again.output;
   EXPECT_THAT(again.output, HasSubstr("already is this measurement"));
   EXPECT_EQ(baseline_text(), text);
 }

@@ -116,7 +116,7 @@ TEST_F(input_faults, doctor_reports_a_broken_tool_beside_all_other_checks) {
     m_environment = {{"PROFGATE_NSYS", "none"}, {"PROFGATE_NCU", "none"}};
     m_environment[variable] = "/bin/false";
     const command_result result = profgate({"doctor"});
-    EXPECT_EQ(result.exit_code, 1) << result.output;
+    EXPECT_EQ(result.exit_code, 3) << result.output;
     EXPECT_THAT(result.output, AllOf(HasSubstr("broken "), HasSubstr("/bin/false --version does not work"),
                                      HasSubstr("set " + variable + " to one that works")));
     for (const char* const other : {"driver ", "gpu ", "embedded collector ", "disk "})
@@ -124,11 +124,35 @@ TEST_F(input_faults, doctor_reports_a_broken_tool_beside_all_other_checks) {
   }
 }
 
+TEST_F(input_faults, what_is_required_fails_where_it_would_be_skipped) {
+  m_environment["PROFGATE_NSYS"] = "none";
+  m_environment["PROFGATE_REQUIRE"] = "nsys";
+  const fs::path manifest = register_probe({});
+  const command_result without_nsys = run_pair(manifest, {"timeline=auto"});
+  EXPECT_EQ(without_nsys.exit_code, 3) << without_nsys.output;
+  EXPECT_THAT(status_of("timeline").reason, HasSubstr("PROFGATE_REQUIRE requires 'nsys'"));
+  EXPECT_EQ(profgate({"doctor", "--require", "nsys"}).exit_code, 3);
+  EXPECT_EQ(profgate({"doctor", "--require", "baseline"}).exit_code, 2) << "that is no part of a machine";
+
+  m_environment["PROFGATE_REQUIRE"] = "baseline";
+  const command_result without_baseline = run_pair(manifest);
+  EXPECT_EQ(without_baseline.exit_code, 3) << without_baseline.output;
+  EXPECT_THAT(status_of("gate").reason, AllOf(HasSubstr("requires 'baseline'"), HasSubstr("to make one")));
+
+  m_environment["PROFGATE_REQUIRE"] = "gup";
+  const command_result slip = run_pair(manifest);
+  EXPECT_EQ(slip.exit_code, 2) << slip.output;
+  EXPECT_THAT(slip.output, HasSubstr("did you mean 'gpu'?"));
+}
+
 TEST_F(input_faults, a_gpu_pair_is_skipped_with_the_reason) {
   if (fs::exists("/proc/driver/nvidia/version")) GTEST_SKIP() << "this machine has an NVIDIA driver";
   const command_result result = run_pair(register_llm("llm/qwen3-0.6b", "decode-b1"));
   EXPECT_EQ(result.exit_code, 77) << result.output;
   EXPECT_THAT(status_of("prepare").reason, HasSubstr("GPU"));
+  m_environment["PROFGATE_REQUIRE"] = "gpu";
+  EXPECT_EQ(run_pair(register_llm("llm/qwen3-0.6b", "decode-b1")).exit_code, 3);
+  EXPECT_THAT(status_of("prepare").reason, HasSubstr("PROFGATE_REQUIRE requires 'gpu': no GPU"));
 }
 
 }  // namespace

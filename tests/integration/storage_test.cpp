@@ -20,7 +20,7 @@ TEST_F(storage, a_full_disk_fails_the_run_and_leaves_earlier_runs_whole) {
   std::ofstream(m_project / "disk/ballast") << std::string(16 << 20, 'x');
 
   const command_result result = run_pair(register_probe({}), {place});
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(result.output, AnyOf(HasSubstr("No space left"), HasSubstr("full")));
   fs::remove(m_project / "disk/ballast");
   EXPECT_EQ(run_pair(register_probe({}), {place}).exit_code, 0);

@@ -58,7 +58,7 @@ TEST_F(timeline_tools, a_hang_under_nsys_ends_at_the_deadline_with_a_report) {
   const command_result result = run_pair(
       register_probe({"--fault", "hang-in-range", "--fault-mode", "profile"}),
       {"timeline=nsys", "profiling/nsys=ungated", "run.step_timeout_s=10", "run.interrupt_grace_s=60"});
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_EQ(status_of("timeline").state, core::step_state::failed);
   EXPECT_THAT(status_of("timeline").reason, ::testing::HasSubstr("did not end in time"));
   EXPECT_TRUE(std::filesystem::exists(latest_run() / "nsys/run.nsys-rep"));

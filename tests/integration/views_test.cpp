@@ -38,9 +38,10 @@ TEST_F(views, of_a_session_are_a_line_a_pair_and_a_summary_for_a_comment) {
   fs::copy_file(PROFGATE_GOLDEN_DIR "/gate/regressed/verdict.json", latest_run() / "verdict.json",
                 fs::copy_options::overwrite_existing);
   const command_result result = profgate({"session", "--build-dir", build.string()});
-  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("(gate: regressed)"), HasSubstr("summary: tmp/stage2/summary.md")));
+  EXPECT_EQ(result.last_line(), "1 pair judged (1 worse), 1 not judged: 1 not run");
   const std::string summary = text_in(stage2_dir() / "summary.md");
   EXPECT_THAT(summary, HasSubstr("# profgate: 1 of 2 pairs failed"));
   EXPECT_THAT(summary, HasSubstr("decode\\_all is 5.1 % slower"));
@@ -56,6 +57,28 @@ TEST_F(views, of_a_session_name_a_damaged_verdict_and_go_on) {
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_THAT(result.output, AllOf(HasSubstr("lacks the required key 'pair'"), HasSubstr("not run")));
   EXPECT_THAT(text_in(stage2_dir() / "summary.md"), HasSubstr("lacks the required key"));
+}
+
+TEST_F(views, of_a_session_tell_a_bad_setting_once_and_go_on) {
+  const fs::path sound = register_probe({});
+  const fs::path broken = register_probe({}, "broken");
+  ASSERT_EQ(run_pair(sound).exit_code, 0);
+  const fs::path build = make_build_dir({sound, broken});
+  const fs::path copy = build / "profgate/pairs/broken.probe.json";
+  std::string text = text_in(copy);
+  const std::string none = "\"overrides\":[]";
+  ASSERT_NE(text.find(none), std::string::npos);
+  std::ofstream(copy) << text.replace(text.find(none), none.size(),
+                                      "\"overrides\":[\"stage1.repetitions=x\"]");
+  std::ofstream(build / "CTestTestfile.cmake")
+      << "add_test(stage2.prepare " << m_program << " step prepare --manifest " << copy << ")\n"
+      << "add_test(stage2.prune " << m_program << " step prune --manifest " << copy << ")\n"
+      << "set_tests_properties(stage2.prepare stage2.prune PROPERTIES LABELS stage2 SKIP_RETURN_CODE 77)\n";
+  const command_result result = profgate({"session", "--build-dir", build.string()});
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("1 tests failed out of 2"));
+  EXPECT_THAT(result.output, HasSubstr("FAILED   prepare: ")) << "beside the other pair's line";
+  EXPECT_THAT(result.last_line(), "0 pairs judged, 1 failed, 1 not judged: 1 no baseline");
 }
 
 TEST_F(views, of_two_runs_side_by_side_are_three_files) {

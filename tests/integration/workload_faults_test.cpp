@@ -38,14 +38,14 @@ TEST_F(workload_faults, the_limit_of_the_collector_reaches_the_workload) {
   const command_result result = run_pair(
       register_command({"/bin/sh", "-c", "echo limit=$PROFGATE_COLLECTOR_MAX_BYTES >> " + seen.string()}),
       {"collector.max_bytes=1234567"});
-  EXPECT_EQ(result.exit_code, 1) << "a shell opens no ranges: " << result.output;
+  EXPECT_EQ(result.exit_code, 3) << "a shell opens no ranges: " << result.output;
   std::ifstream limits(seen);
   EXPECT_THAT((std::ostringstream() << limits.rdbuf()).str(), HasSubstr("limit=1234567\n"));
 }
 
 TEST_F(workload_faults, exit_code_3_fails_the_step_with_that_code) {
   const command_result result = run_pair(register_probe({"--fault", "exit-3"}));
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_EQ(status_of("stage1").state, step_state::failed);
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("exited with code 3"));
   EXPECT_THAT(status_of("stage1").remedy, HasSubstr("log.txt"));
@@ -55,7 +55,7 @@ TEST_F(workload_faults, exit_code_3_fails_the_step_with_that_code) {
 TEST_F(workload_faults, a_crash_inside_the_range_is_named) {
   const command_result result =
       run_pair(register_probe({"--fault", "crash-in-range", "--fault-mode", "profile"}));
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_EQ(status_of("stage1").state, step_state::ok);
   EXPECT_EQ(status_of("timeline").state, step_state::failed);
   EXPECT_THAT(status_of("timeline").reason, HasSubstr("SIGABRT"));
@@ -64,21 +64,21 @@ TEST_F(workload_faults, a_crash_inside_the_range_is_named) {
 TEST_F(workload_faults, a_hang_ends_at_the_deadline) {
   const command_result result = run_pair(register_probe({"--fault", "hang-in-range"}),
                                          {"run.step_timeout_s=1", "run.interrupt_grace_s=1"});
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("timed out"));
   EXPECT_THAT(status_of("stage1").remedy, HasSubstr("run.step_timeout_s"));
 }
 
 TEST_F(workload_faults, a_workload_that_opens_no_range_is_told_so) {
   const command_result result = run_pair(register_probe({"--fault", "no-range"}));
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_EQ(status_of("timeline").state, step_state::failed);
   EXPECT_THAT(status_of("timeline").reason, HasSubstr("decode_all"));
 }
 
 TEST_F(workload_faults, a_missing_result_is_not_taken_for_success) {
   const command_result result = run_pair(register_probe({"--fault", "no-result"}));
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("wrote no"));
 }
 
@@ -102,7 +102,7 @@ TEST_F(workload_faults, a_daemon_left_behind_is_ended_and_named) {
 
 TEST_F(workload_faults, a_program_that_does_not_exist_is_named) {
   const command_result result = run_pair(register_command({"/nonexistent/program"}));
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("/nonexistent/program"));
   EXPECT_THAT(status_of("stage1").remedy, HasSubstr("profgate_add_workload"));
 }
@@ -110,7 +110,7 @@ TEST_F(workload_faults, a_program_that_does_not_exist_is_named) {
 TEST_F(workload_faults, a_run_that_outgrows_its_limit_is_stopped) {
   const command_result result =
       run_pair(register_probe({"--fault", "flood"}), {"artifacts.max_run_bytes=1000000"});
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(status_of("stage1").remedy, HasSubstr("artifacts.max_run_bytes"));
 }
 

@@ -10,6 +10,7 @@
 #include "machine.h"
 #include "measuring_turn.h"
 #include "profilers/backends.h"
+#include "requirements.h"
 #include "runs/run_reader.h"
 #include "steps/counter_plan.h"
 #include "steps/run_command.h"
@@ -77,12 +78,7 @@ void note_agreement(const analysis::run_figures& figures, std::vector<std::strin
   }
 }
 
-}  // namespace
-
-void run_counters(step_context& context) {
-  if (context.config.text("workload.device") == "cpu") {
-    throw core::not_possible("the pair runs on the CPU: there are no kernels to count", "");
-  }
+void count_kernels(step_context& context) {
   const profilers::machine here = this_machine(context.parts.collector_library);
   const chosen_counters chosen = choose_counters(context, here);
   const fs::path folder = context.run_dir / "ncu";
@@ -116,6 +112,19 @@ void run_counters(step_context& context) {
 
   facts.counters = runs::counted(result.launches, chosen.backend.conditions(context.config), facts.captures);
   note_agreement(analysis::analyze_run(facts), notes);
+}
+
+}  // namespace
+
+void run_counters(step_context& context) {
+  if (context.config.text("workload.device") == "cpu") {
+    throw core::not_possible("the pair runs on the CPU: there are no kernels to count", "");
+  }
+  try {
+    count_kernels(context);
+  } catch (const core::not_possible& missing) {  // ncu, or the right to use it
+    skip_unless_required(require_ncu_word, missing.what(), missing.remedy());
+  }
 }
 
 }  // namespace profgate::cli

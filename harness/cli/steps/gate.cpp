@@ -8,6 +8,7 @@
 #include "parsers/workload_result.h"
 #include "read_waivers.h"
 #include "render/gate_views.h"
+#include "requirements.h"
 #include "steps/step.h"
 
 namespace profgate::cli {
@@ -60,7 +61,9 @@ void run_gate(step_context& context) {
     context.closing_lines.push_back(render::ctest_measurements(judged));
   for (std::string& line : render::gate_lines(judged)) context.closing_lines.push_back(std::move(line));
   if (judged.code == core::exit_code::good) return;
-  throw core::error(judged.code, render::verdict_word(judged) + ": " + render::verdict_sentence(judged), "");
+  const std::string sentence = render::verdict_word(judged) + ": " + render::verdict_sentence(judged);
+  if (lacks_baseline(judged)) skip_unless_required(require_baseline_word, sentence, "");
+  throw core::error(judged.code, sentence, "");
 }
 
 }  // namespace profgate::cli

@@ -6,6 +6,7 @@
 #include "artifacts/files.h"
 #include "measuring_turn.h"
 #include "parsers/workload_result.h"
+#include "requirements.h"
 #include "runs/run_reader.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -64,10 +65,15 @@ void run_stage1(step_context& context) {
   const fs::path folder = context.run_dir / "stage1";
   context.status.tool = fs::path(context.manifest.command.front()).filename().string();
   const measuring_turn turn(context.display);
-  if (context.manifest.command_has_placeholders) {
-    measure_by_contract(context, folder);
-  } else {
-    measure_whole_process(context, folder);
+  try {
+    if (context.manifest.command_has_placeholders) {
+      measure_by_contract(context, folder);
+    } else {
+      measure_whole_process(context, folder);
+    }
+  } catch (const core::not_possible& cannot) {  // so the workload says
+    if (context.config.text("workload.device") != "cuda") throw;
+    skip_unless_required(require_gpu_word, cannot.what(), cannot.remedy());
   }
   artifacts::write_file_atomically(
       folder / "metrics.json",

@@ -10,6 +10,7 @@
 #include "artifacts/run_store.h"
 #include "artifacts/utc_time.h"
 #include "core/units.h"
+#include "requirements.h"
 #include "terminal.h"
 
 namespace profgate::cli {
@@ -56,7 +57,7 @@ core::exit_code work(const step_definition& step, step_context& context) {
     context.status.reason = ended.what();
     context.status.remedy = ended.remedy();
   } catch (const std::exception& fault) {
-    code = core::exit_code::judged_bad;
+    code = core::exit_code::failed;
     context.status.reason = fmt::format("a fault of profgate itself: {}", fault.what());
     context.status.remedy = "please report it with the run directory";
   }
@@ -129,7 +130,17 @@ core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
                          const std::vector<std::string>& command_line_overrides) {
   const step_definition& step = find_step(name);
   const installation parts = find_installation();
-  const config::resolved now = compose_for(manifest, command_line_overrides);
+  std::optional<config::resolved> composed;
+  try {
+    required_here();  // a slip in it is told before anything runs
+    composed = compose_for(manifest, command_line_overrides);
+  } catch (const core::bad_input&) {
+    // The pair's step prepare failed by it and left no run; one fault is one failed test.
+    if (step.name != "prune") throw;
+    print("{} prune skipped: there is no run, since the configuration was refused\n", manifest.pair);
+    return core::exit_code::not_possible;
+  }
+  const config::resolved& now = *composed;
   const fs::path stage2_dir = stage2_dir_of(manifest, now);
   const artifacts::run_store store(stage2_dir);
 

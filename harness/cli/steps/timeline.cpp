@@ -4,6 +4,7 @@
 #include "machine.h"
 #include "measuring_turn.h"
 #include "profilers/backends.h"
+#include "requirements.h"
 #include "runs/run_reader.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -56,8 +57,13 @@ chosen_backend choose_backend(step_context& context, const profilers::tool_envir
       }
       return {backend, *found.executable};
     }
-    if (wanted != "auto")
-      throw core::not_possible(found.reason, fmt::format("{}, or use timeline=auto", tool.remedy));
+    if (wanted != "auto") {
+      skip_unless_required(std::string(tool.name), found.reason,
+                           fmt::format("{}, or use timeline=auto", tool.remedy));
+    }
+    // The next one would do, but not for somebody who requires this one.
+    if (required_here().contains(std::string(tool.name)))
+      skip_unless_required(std::string(tool.name), found.reason, std::string(tool.remedy));
     reasons.push_back(found.reason);
   }
   throw core::not_possible(fmt::format("{}", fmt::join(reasons, "; ")),

@@ -185,7 +185,7 @@ TEST_F(drive_test, a_build_that_crashes_twice_fails_with_arm_reason_and_log_and_
   } catch (const core::step_failure& failed) {
     EXPECT_THAT(failed.what(), HasSubstr("the candidate failed twice in a row: exited with code 3"));
     EXPECT_THAT(failed.remedy(), HasSubstr("-candidate.log"));
-    EXPECT_EQ(failed.code(), core::exit_code::judged_bad);
+    EXPECT_EQ(failed.code(), core::exit_code::failed);
   }
   invented_effects mended;
   EXPECT_EQ(compare(mended), gate::verdict::unchanged);

@@ -110,7 +110,7 @@ TEST_F(retention, a_full_disk_loses_nothing) {
            error;
   });
   if (!answer) GTEST_SKIP() << "this machine does not let the test mount a small disk";
-  EXPECT_THAT(*answer, StartsWith("1 same 1: "));
+  EXPECT_THAT(*answer, StartsWith("1 same 3: "));
   EXPECT_THAT(*answer, HasSubstr("the disk is full"));
 }
 

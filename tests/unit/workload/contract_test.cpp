@@ -55,14 +55,14 @@ TEST(require_good_end, takes_77_for_a_skip_and_2_for_bad_input_with_the_last_wor
 }
 
 TEST(require_good_end, takes_everything_else_for_a_failure) {
-  EXPECT_EQ(complaint_about(exited(3)).code(), core::exit_code::judged_bad);
+  EXPECT_EQ(complaint_about(exited(3)).code(), core::exit_code::failed);
   process::outcome crashed = exited(-1);
   crashed.how = process::ending::signalled;
   crashed.signal = SIGSEGV;
   EXPECT_THAT(complaint_about(crashed).what(), HasSubstr("SIGSEGV"));
   process::outcome hung = exited(77);
   hung.how = process::ending::timed_out;
-  EXPECT_EQ(complaint_about(hung).code(), core::exit_code::judged_bad);
+  EXPECT_EQ(complaint_about(hung).code(), core::exit_code::failed);
   EXPECT_THAT(complaint_about(hung).remedy(), HasSubstr("raise gate.process_timeout_s"));
   process::outcome absent;
   absent.start_error = "no program /nowhere";

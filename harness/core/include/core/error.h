@@ -8,8 +8,9 @@ namespace profgate::core {
 /// What a profgate command tells its caller (CTest among them) about itself.
 enum class exit_code : int {
   good = 0,
-  judged_bad = 1,     ///< something ran and was found wanting: a failed workload, a regression
+  judged_bad = 1,     ///< it was measured and found worse: a regression, and nothing else
   bad_input = 2,      ///< usage, configuration or a corrupt file
+  failed = 3,         ///< a workload or a tool failed; nothing was judged
   not_possible = 77,  ///< this machine cannot do it; CTest's SKIP_RETURN_CODE
   interrupted = 130,  ///< Ctrl-C
 };
@@ -31,7 +32,7 @@ class error : public std::runtime_error {
 class step_failure : public error {
  public:
   step_failure(const std::string& what_is_wrong, std::string remedy)
-      : error(exit_code::judged_bad, what_is_wrong, std::move(remedy)) {}
+      : error(exit_code::failed, what_is_wrong, std::move(remedy)) {}
 };
 
 /// Bad usage, bad configuration, or a file that cannot be what it claims to be.
