@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdlib>
 #include <set>
 #include <string_view>
+
+#include "artifacts/gpu_choice.h"
 
 namespace profgate::ab {
 namespace {
@@ -35,24 +35,9 @@ void add_state(const std::optional<artifacts::gpu_device>& device, std::set<std:
 
 }  // namespace
 
-std::optional<artifacts::gpu_device> chosen_gpu(const artifacts::gpu_facts& facts,
-                                                const std::string& visible_devices) {
-  if (!facts.devices || facts.devices->empty()) return std::nullopt;
-  const std::vector<artifacts::gpu_device>& devices = *facts.devices;
-  const std::string first = visible_devices.substr(0, visible_devices.find(','));
-  if (first.empty()) return devices.front();
-  std::int64_t index = -1;
-  const auto parsed = std::from_chars(first.data(), first.data() + first.size(), index);
-  const bool is_index = parsed.ptr == first.data() + first.size() && parsed.ec == std::errc{};
-  for (const artifacts::gpu_device& device : devices) {
-    if (is_index ? device.index == index : device.uuid.value_or("").starts_with(first)) return device;
-  }
-  return std::nullopt;
-}
-
 std::optional<artifacts::gpu_device> look_at_gpu() {
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return chosen_gpu(artifacts::gather_gpu_facts(), visible == nullptr ? "" : visible);
+  const core::measured<artifacts::gpu_device> gpu = artifacts::chosen_gpu(artifacts::gather_gpu_facts());
+  return gpu ? std::optional(*gpu) : std::nullopt;
 }
 
 gate::run_conditions conditions_of(const std::optional<artifacts::gpu_device>& before,

@@ -11,11 +11,7 @@
 /// What was seen of the GPU around one process. On a CPU nothing can be seen.
 namespace profgate::ab {
 
-/// The GPU that a workload takes: the first, or the one that CUDA_VISIBLE_DEVICES names first.
-std::optional<artifacts::gpu_device> chosen_gpu(const artifacts::gpu_facts& facts,
-                                                const std::string& visible_devices);
-
-/// The same, asked for now; nothing without a GPU.
+/// The GPU of the run (artifacts/gpu_choice.h) as it is now; nothing without a GPU.
 std::optional<artifacts::gpu_device> look_at_gpu();
 
 /// Looked at before the process starts and after it has ended, when nobody but others can be computing

@@ -6,6 +6,7 @@
 
 #include "ab/gate_config.h"
 #include "artifacts/files.h"
+#include "artifacts/gpu_choice.h"
 #include "artifacts/utc_time.h"
 #include "core/error.h"
 #include "core/interrupt.h"
@@ -127,6 +128,8 @@ void workload_runs::take_result(const fs::path& file, finished_run& run) {
                              "let it write its result JSON to the path given as {result}");
   }
   core::workload_result result = parsers::read_workload_result(file);
+  if (const auto gpu = m_is_on_gpu ? look_at_gpu() : std::nullopt)
+    artifacts::require_chosen_gpu(*gpu, result.pci_bus_id);
   for (const std::string& stage : m_settings.stages) {
     const auto samples = result.samples_ns.find(stage);
     if (samples == result.samples_ns.end()) continue;

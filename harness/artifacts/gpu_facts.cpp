@@ -103,6 +103,10 @@ gpu_device describe_device(const nvml::library& api, nvml::device device, unsign
   facts.index = index;
   facts.name = ask_text(api, api.name, device);
   facts.uuid = ask_text(api, api.uuid, device);
+  facts.pci_bus_id =
+      convert_measured<std::string>(ask<nvml::pci_info>(api, api.pci, device), [](const nvml::pci_info& pci) {
+        return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
+      });
   describe_architecture(api, device, facts);
   const core::measured<nvml::memory_info> memory = ask<nvml::memory_info>(api, api.memory, device);
   facts.memory_total_bytes = convert_measured<std::int64_t>(

@@ -28,6 +28,7 @@ library::library(const std::string& file_name)
   find(device_by_index, "nvmlDeviceGetHandleByIndex_v2");
   find(name, "nvmlDeviceGetName");
   find(uuid, "nvmlDeviceGetUUID");
+  find(pci, "nvmlDeviceGetPciInfo_v3");
   find(core_count, "nvmlDeviceGetNumGpuCores");
   find(compute_capability, "nvmlDeviceGetCudaComputeCapability");
   find(memory, "nvmlDeviceGetMemoryInfo");

@@ -20,6 +20,12 @@ struct memory_info {
   unsigned long long total, free, used;
 };
 
+struct pci_info {
+  char legacy_bus_id[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
+
 struct process_info {
   unsigned pid;
   unsigned long long used_bytes;  ///< all ones: not known
@@ -45,6 +51,7 @@ class library {
   int (*device_by_index)(unsigned, device*) = nullptr;
   int (*name)(device, char*, unsigned) = nullptr;
   int (*uuid)(device, char*, unsigned) = nullptr;
+  int (*pci)(device, pci_info*) = nullptr;
   int (*core_count)(device, unsigned*) = nullptr;
   int (*compute_capability)(device, int*, int*) = nullptr;
   int (*memory)(device, memory_info*) = nullptr;

@@ -88,6 +88,7 @@ ordered_json device_json(const gpu_device& device) {
   object["index"] = device.index;
   put(object, "name", device.name);
   put(object, "uuid", device.uuid);
+  put(object, "pci_bus_id", device.pci_bus_id);
   put(object, "compute_capability", device.compute_capability);
   put(object, "multiprocessor_count", device.multiprocessor_count);
   put(object, "memory_total_bytes", device.memory_total_bytes);
@@ -124,6 +125,7 @@ ordered_json gpu_json(const gpu_facts& gpu) {
     put_reason(object, "devices", gpu.devices.reason());
     return object;
   }
+  if (gpu.chosen_index) object["chosen_index"] = *gpu.chosen_index;
   object["devices"] = ordered_json::array();
   for (const gpu_device& device : *gpu.devices) object["devices"].push_back(device_json(device));
   return object;

@@ -122,7 +122,7 @@ core::exit_code baseline_accept(const baseline_accept_options& options) {
 core::exit_code baseline_record(const baseline_record_options& options) {
   const pair_manifest pair = manifest_of(options.pair);
   const config::resolved config = compose_for(pair, options.pair.overrides);
-  if (config.text("workload.device") == "cuda") require_gpu(artifacts::gather_gpu_facts());
+  if (config.text("workload.device") == "cuda") take_gpu(artifacts::gather_gpu_facts());
   baselines::stored_run_set stored;
   fs::path file;
   {

@@ -94,8 +94,7 @@ ab::request comparison_request(const pair_manifest& pair, const comparison_optio
   if (options.out) where.folder = fs::absolute(*options.out);
 
   // Before anything is built for nothing.
-  if (options.candidate_settings.text("workload.device") == "cuda")
-    require_gpu(artifacts::gather_gpu_facts());
+  if (options.candidate_settings.text("workload.device") == "cuda") take_gpu(artifacts::gather_gpu_facts());
 
   ab::arm_build baseline = build_named(pair, options.baseline, options.baseline_settings, where);
   ab::arm_build candidate = options.candidate.empty()

@@ -57,6 +57,8 @@ check check_gpu(const machine_facts& facts) {
     return {"gpu", health::missing, "the driver sees no GPU",
             "in a container pass the GPU through (--gpus all); check CUDA_VISIBLE_DEVICES"};
   }
+  if (facts.gpu_choice_error)
+    return {"gpu", health::broken, facts.gpu_choice_error->finding, facts.gpu_choice_error->remedy};
   return {"gpu", health::good, fmt::format("{}", fmt::join(facts.gpu_names, ", ")), ""};
 }
 

@@ -19,6 +19,8 @@ struct machine_facts {
   std::optional<std::string> engine_cuda_version;  ///< CUDA that the llm engine was built with; nothing: none
   std::optional<std::string> nvml_error;           ///< why NVML could not be used, although there is a driver
   std::vector<std::string> gpu_names;
+  /// Why PROFGATE_GPU or CUDA_VISIBLE_DEVICES names none of them.
+  std::optional<profilers::tool_fault> gpu_choice_error;
   std::string runs_dir;
   std::optional<std::uint64_t> free_bytes;
   std::uint64_t needed_bytes = 0;

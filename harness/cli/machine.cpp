@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "artifacts/disk.h"
+#include "artifacts/gpu_choice.h"
 #include "core/error.h"
 #include "installation.h"
 #include "profilers/backends.h"
@@ -37,14 +38,19 @@ void look_at_gpu(machine_facts& facts) {
   for (const artifacts::gpu_device& device : *gpu.devices) {
     facts.gpu_names.push_back(device.name.value_or("a GPU without a name"));
   }
+  try {
+    const core::measured<artifacts::gpu_device> chosen = artifacts::chosen_gpu(gpu);
+    if (!chosen) facts.gpu_choice_error = {chosen.reason(), "unset it, or let it name a GPU"};
+  } catch (const core::bad_input& wrong) {
+    facts.gpu_choice_error = {wrong.what(), wrong.remedy()};
+  }
 }
 
 }  // namespace
 
 std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu) {
-  if (!gpu.devices) return fmt::format("no GPU: {}", gpu.devices.reason());
-  if (gpu.devices->empty()) return "no GPU: the driver sees none";
-  return std::nullopt;
+  const core::measured<artifacts::gpu_device> chosen = artifacts::chosen_gpu(gpu);
+  return chosen ? std::nullopt : std::optional(fmt::format("no GPU: {}", chosen.reason()));
 }
 
 void require_gpu(const artifacts::gpu_facts& gpu) {
@@ -52,6 +58,11 @@ void require_gpu(const artifacts::gpu_facts& gpu) {
     skip_unless_required(require_gpu_word, *obstacle,
                          "run it on a machine with an NVIDIA GPU; `profgate doctor` tells what is missing");
   }
+}
+
+void take_gpu(const artifacts::gpu_facts& gpu) {
+  require_gpu(gpu);
+  artifacts::hand_gpu_to_children(gpu);
 }
 
 profilers::machine this_machine(const fs::path& collector_library) {

@@ -18,6 +18,9 @@ std::optional<std::string> why_no_gpu(const artifacts::gpu_facts& gpu);
 /// not_possible (a failure where PROFGATE_REQUIRE has gpu), with the doctor's remedy, where there is none.
 void require_gpu(const artifacts::gpu_facts& gpu);
 
+/// The same, and what this process starts from now on runs on the GPU that was chosen.
+void take_gpu(const artifacts::gpu_facts& gpu);
+
 /// For the profilers; whether there is a driver is left open.
 profilers::machine this_machine(const std::filesystem::path& collector_library);
 

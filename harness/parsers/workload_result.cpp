@@ -190,6 +190,7 @@ core::workload_result parse_workload_result(const std::string& text, const std::
   if (const auto device = root.find("device")) {
     read_text(*device, "kind", result.device_kind);
     read_text(*device, "name", result.device_name);
+    read_text(*device, "pci_bus_id", result.pci_bus_id);
     if (const auto libraries = device->find("libraries")) {
       for (const auto& [name, library_version] : libraries->members())
         result.library_versions[name] = library_version.text();

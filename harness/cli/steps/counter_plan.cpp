@@ -207,7 +207,12 @@ memory_plan plan_memory(const config::resolved& config, const std::optional<core
 
 std::optional<std::int64_t> gpu_memory_bytes(const std::string& env_json) {
   const nlohmann::json environment = core::parse_json(env_json);
-  const nlohmann::json::json_pointer place("/gpu_at_start/devices/0/memory_total_bytes");
+  const nlohmann::json::json_pointer choice("/gpu_at_start/chosen_index");
+  const bool is_chosen =
+      environment.is_object() && environment.contains(choice) && environment[choice].is_number_unsigned();
+  const nlohmann::json::json_pointer place(
+      fmt::format("/gpu_at_start/devices/{}/memory_total_bytes",
+                  is_chosen ? environment[choice].get<std::uint64_t>() : 0));
   if (!environment.is_object() || !environment.contains(place)) return std::nullopt;
   const nlohmann::json& bytes = environment[place];
   return bytes.is_number_integer() ? std::optional(bytes.get<std::int64_t>()) : std::nullopt;

@@ -37,7 +37,7 @@ struct memory_plan {
 memory_plan plan_memory(const config::resolved& config, const std::optional<core::workload_result>& bare,
                         const std::optional<std::int64_t>& gpu_bytes);
 
-/// gpu_at_start.devices[0].memory_total_bytes of env.json.
+/// memory_total_bytes of the chosen one of gpu_at_start.devices of env.json; the first where none was chosen.
 std::optional<std::int64_t> gpu_memory_bytes(const std::string& env_json);
 
 }  // namespace profgate::cli

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "artifacts/files.h"
+#include "artifacts/gpu_choice.h"
 #include "artifacts/provenance.h"
 #include "artifacts/redact.h"
 #include "artifacts/sha256.h"
@@ -48,6 +49,10 @@ artifacts::provenance provenance_of(const step_context& context, const artifacts
   facts.created_utc = artifacts::utc_timestamp();
   facts.host = artifacts::gather_host_facts();
   facts.gpu_at_start = artifacts::gather_gpu_facts();
+  if (context.config.text("workload.device") == "cuda") {
+    const core::measured<artifacts::gpu_device> gpu = artifacts::chosen_gpu(facts.gpu_at_start);
+    if (gpu) facts.gpu_at_start.chosen_index = gpu->index;
+  }
   facts.git = artifacts::gather_git_facts(context.manifest.project_dir, process::git_output);
   const build_facts& build = context.manifest.build;
   facts.build = {PROFGATE_VERSION, build.compiler + " " + build.compiler_version, build.type, build.flags};

@@ -4,6 +4,7 @@
 
 #include "analysis/bare_run.h"
 #include "artifacts/files.h"
+#include "artifacts/gpu_choice.h"
 #include "measuring_turn.h"
 #include "parsers/workload_result.h"
 #include "requirements.h"
@@ -32,6 +33,10 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
         "let it write its result JSON to the path given as {result} (workloads/README.md)");
   }
   const core::workload_result result = parsers::read_workload_result(result_file);
+  if (context.config.text("workload.device") == "cuda") {
+    const core::measured<artifacts::gpu_device> gpu = artifacts::chosen_gpu(artifacts::gather_gpu_facts());
+    if (gpu) artifacts::require_chosen_gpu(*gpu, result.pci_bus_id);
+  }
   for (const std::string& stage : context.config.list("workload.stages")) {
     if (!result.samples_ns.contains(stage)) {
       throw core::step_failure(fmt::format("{} has no samples of stage '{}'", result_file.string(), stage),

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "artifacts/gpu_facts.h"
+#include "artifacts/gpu_choice.h"
 #include "artifacts/run_store.h"
 #include "artifacts/utc_time.h"
 #include "core/units.h"
@@ -81,11 +81,11 @@ void print_last_line(const std::string& pair, const artifacts::step_status& stat
   print("{}\n", line);
 }
 
-/// The vendor's figures for the GPU that is here, where conf/hardware/ knows it.
-std::optional<std::string> hardware_of_first_gpu(const pair_manifest& manifest) {
-  const artifacts::gpu_facts gpu = artifacts::gather_gpu_facts();
-  if (!gpu.devices || gpu.devices->empty()) return std::nullopt;
-  const core::measured<std::string>& name = gpu.devices->front().name;
+/// The vendor's figures for the GPU of the run, where conf/hardware/ knows it.
+std::optional<std::string> hardware_of_gpu(const pair_manifest& manifest) {
+  const core::measured<artifacts::gpu_device> gpu = artifacts::chosen_gpu(artifacts::gather_gpu_facts());
+  if (!gpu) return std::nullopt;
+  const core::measured<std::string>& name = gpu->name;
   return name ? config::hardware_for_device(manifest.conf_dirs, *name) : std::nullopt;
 }
 
@@ -112,7 +112,7 @@ config::resolved compose_for(const pair_manifest& manifest,
   wanted.model_choice = manifest.model_choice;
   wanted.workload_choice = manifest.workload_choice;
   wanted.engine = manifest.engine;
-  if (manifest.device == "cuda") wanted.hardware_choice = hardware_of_first_gpu(manifest);
+  if (manifest.device == "cuda") wanted.hardware_choice = hardware_of_gpu(manifest);
   wanted.pair_overrides = manifest.overrides;
   if (const char* overrides = std::getenv("PROFGATE_OVERRIDES")) {
     wanted.environment_overrides = config::split_overrides(overrides);
@@ -152,6 +152,8 @@ core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
   const fs::path written = run_dir / "config.yaml";
   const config::resolved config = !is_first && fs::exists(written) ? config::read_resolved(written) : now;
 
+  if (config.text("workload.device") == "cuda")
+    artifacts::hand_gpu_to_children(artifacts::gather_gpu_facts());
   artifacts::step_status status = artifacts::start_step(run_dir, step.name);
   core::exit_code code = core::exit_code::good;
   std::vector<std::string> closing_lines;

@@ -27,16 +27,6 @@ core::stage_telemetry telemetry(std::int64_t windows_ns, double clock_mhz,
   return seen;
 }
 
-TEST(gpu_watch, takes_the_gpu_that_the_workload_takes) {
-  artifacts::gpu_facts facts;
-  facts.devices = std::vector<artifacts::gpu_device>{device(0, "GPU-aa11"), device(1, "GPU-bb22")};
-  EXPECT_EQ(chosen_gpu(facts, "")->index, 0);
-  EXPECT_EQ(chosen_gpu(facts, "1,0")->index, 1);
-  EXPECT_EQ(chosen_gpu(facts, "GPU-bb")->index, 1);
-  EXPECT_FALSE(chosen_gpu(facts, "7"));
-  EXPECT_FALSE(chosen_gpu({}, ""));
-}
-
 TEST(gpu_watch, nothing_is_known_on_a_cpu_and_nothing_is_spoiled) {
   const gate::run_conditions conditions = conditions_of(std::nullopt, std::nullopt, {});
   EXPECT_FALSE(conditions.sm_clock_mhz);

@@ -30,6 +30,12 @@ struct memory_info {
   unsigned long long total, free, used;
 };
 
+struct pci_info {
+  char legacy_bus_id[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
+
 struct process_info {
   unsigned pid;
   unsigned long long used_bytes;
@@ -70,8 +76,13 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
 int nvmlDeviceGetName(void* device, char* out, unsigned size) {
   return text(out, size, is_first(device) ? "NVIDIA H200" : "NVIDIA Old");
 }
-int nvmlDeviceGetUUID(void*, char* out, unsigned size) {
-  return text(out, size, "GPU-1234");
+int nvmlDeviceGetUUID(void* device, char* out, unsigned size) {
+  return text(out, size, is_first(device) ? "GPU-1234" : "GPU-1299");
+}
+int nvmlDeviceGetPciInfo_v3(void* device, pci_info* out) {
+  *out = {};
+  out->bus = is_first(device) ? 0x3b : 0xd8;
+  return success;
 }
 int nvmlDeviceGetNumGpuCores(void* device, unsigned* cores) {
   *cores = is_first(device) ? 16896 : 1000;

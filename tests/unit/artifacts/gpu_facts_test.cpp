@@ -33,6 +33,7 @@ TEST(gpu_facts, reads_a_gpu) {
   const gpu_device& gpu = facts.devices->front();
   EXPECT_EQ(gpu.name.value(), "NVIDIA H200");
   EXPECT_EQ(gpu.uuid.value(), "GPU-1234");
+  EXPECT_EQ(gpu.pci_bus_id.value(), "0000:3b:00.0");
   EXPECT_EQ(gpu.compute_capability.value(), "9.0");
   EXPECT_EQ(gpu.multiprocessor_count.value(), 132);
   EXPECT_EQ(gpu.memory_used_bytes.value(), 100);

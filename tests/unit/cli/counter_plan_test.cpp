@@ -212,6 +212,10 @@ TEST(memory_plan, warns_of_the_cost_or_shortens_the_prompt) {
 
 TEST(memory_plan, reads_the_cards_memory_from_the_provenance) {
   EXPECT_EQ(gpu_memory_bytes(R"({"gpu_at_start": {"devices": [{"memory_total_bytes": 7}]}})"), 7);
+  EXPECT_EQ(gpu_memory_bytes(R"({"gpu_at_start": {"chosen_index": 1, "devices": [{"memory_total_bytes": 7},
+                                                   {"memory_total_bytes": 9}]}})"),
+            9);
+  EXPECT_EQ(gpu_memory_bytes(R"({"gpu_at_start": {"chosen_index": 2, "devices": [{}]}})"), std::nullopt);
   EXPECT_EQ(gpu_memory_bytes(R"({"gpu_at_start": {"devices": null}})"), std::nullopt);
   EXPECT_EQ(gpu_memory_bytes("{}"), std::nullopt);
   EXPECT_EQ(gpu_memory_bytes("no JSON"), std::nullopt);

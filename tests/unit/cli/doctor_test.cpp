@@ -69,6 +69,13 @@ TEST(doctor, tells_no_driver_from_no_gpu_from_a_driver_that_does_not_answer) {
   EXPECT_THAT(find(facts, "gpu").finding, HasSubstr("without a driver"));
 }
 
+TEST(doctor, calls_a_wrong_choice_of_the_gpu_broken) {
+  all_facts facts = healthy();
+  facts.gpu_choice_error = {"PROFGATE_GPU: there is no GPU '7'", "name one of those that are here"};
+  EXPECT_EQ(find(facts, "gpu").state, health::broken);
+  EXPECT_THAT(find(facts, "gpu").finding, HasSubstr("no GPU '7'"));
+}
+
 TEST(doctor, knows_versions_that_are_too_old) {
   all_facts facts = healthy();
   facts.driver_version = "470.1";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct gpu_device {
   std::int64_t index = 0;
   core::measured<std::string> name;
   core::measured<std::string> uuid;
+  core::measured<std::string> pci_bus_id;  ///< as CUDA spells it: "0000:3b:00.0"
   core::measured<std::string> compute_capability;
   core::measured<std::int64_t> multiprocessor_count;
   core::measured<std::int64_t> memory_total_bytes;
@@ -39,6 +41,7 @@ struct gpu_facts {
   core::measured<std::string> driver_version;
   core::measured<std::string> cuda_driver_version;  ///< the newest CUDA the driver supports
   core::measured<std::vector<gpu_device>> devices;
+  std::optional<std::int64_t> chosen_index{};  ///< of the run's GPU, where one was chosen (gpu_choice.h)
 };
 
 /// Asks NVML, which is loaded at run time: a machine without a driver gives reasons, never an error.

@@ -201,6 +201,7 @@ struct workload_result {
   std::string mode;  ///< "bench" or "profile"
   std::string device_kind;
   std::string device_name;
+  std::string pci_bus_id;  ///< of a GPU, as CUDA spells it: "0000:3b:00.0"; empty: it was not said
   std::map<std::string, std::string> library_versions;          ///< that the workload computes with
   std::map<std::string, std::vector<std::int64_t>> samples_ns;  ///< by stage, one a repetition
   std::vector<std::int64_t> decode_step_ns;                     ///< every decode step of every repetition
