@@ -47,7 +47,7 @@ std::vector<artifacts::step_status> statuses_of(const fs::path& run_dir) {
 
 std::string line_of(const fs::path& run_dir, const std::vector<artifacts::step_status>& steps,
                     const std::optional<gate::judgement>& judged) {
-  std::string gate = judged ? gate::to_text(judged->overall) : "no verdict";
+  std::string gate = judged ? render::verdict_word(*judged) : "no verdict";
   for (const artifacts::step_status& step : steps) {
     if (*step.state == core::step_state::failed) {
       return fmt::format("FAILED   {}: {} ({})", step.step, step.reason, run_dir.string());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace profgate::gate {
@@ -50,6 +51,14 @@ void apply_waivers(const std::vector<waiver>& waivers, const std::string& today,
       if (waived.pair != judged.pair || waived.stage != stage.stage || is_expired(waived, today)) continue;
       apply(waived, stage, judged);
     }
+  }
+  for (const waiver& waived : waivers) {
+    const bool has_stage = std::any_of(judged.stages.begin(), judged.stages.end(),
+                                       [&](const auto& stage) { return stage.stage == waived.stage; });
+    if (waived.pair != judged.pair || has_stage) continue;
+    judged.warnings.push_back(
+        fmt::format("the waiver of {} for {} waives nothing: no such stage is gated ({})", waived.owner,
+                    waived.stage, waived.defined_at));
   }
 }
 

@@ -97,6 +97,14 @@ bool counts_as(const gate::stage_judgement& stage, gate::verdict which) {
   return stage.which == which || (stage.exact.fails() && which == gate::verdict::regressed);
 }
 
+/// The stage that would fail the whole, were it not waived; nothing where something else decides.
+const gate::stage_judgement* passes_by_waiver(const gate::judgement& whole) {
+  if (whole.code != core::exit_code::good) return nullptr;
+  const auto found = std::find_if(whole.stages.begin(), whole.stages.end(),
+                                  [](const auto& stage) { return stage.waived_by.has_value(); });
+  return found == whole.stages.end() ? nullptr : &*found;
+}
+
 /// With "not allowed: " before what the configuration forbids.
 std::string exact_text(gate::exact_change change) {
   change.subject = core::shorten_middle(change.subject, longest_subject_bytes);
@@ -164,7 +172,8 @@ std::string size_sentence(const gate::stage_judgement& stage) {
 }
 
 std::string verdict_word(const gate::judgement& whole) {
-  return whole.failed_by ? "failed" : gate::to_text(whole.overall);
+  if (whole.failed_by) return "failed";
+  return passes_by_waiver(whole) != nullptr ? "waived" : gate::to_text(whole.overall);
 }
 
 std::string verdict_sentence(const gate::judgement& whole) {
@@ -176,6 +185,7 @@ std::string verdict_sentence(const gate::judgement& whole) {
 }
 
 const gate::stage_judgement* deciding_stage(const gate::judgement& whole) {
+  if (const gate::stage_judgement* waived = passes_by_waiver(whole)) return waived;
   for (const gate::stage_judgement& stage : whole.stages) {
     if (counts_as(stage, whole.overall)) return &stage;
   }

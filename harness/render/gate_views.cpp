@@ -124,7 +124,7 @@ json gate_drawing(const gate::judgement& whole) {
                        bars_of(stage.attributed->causes, drawn_causes)});
     }
   }
-  return drawing_of(fmt::format("{}: {}", whole.pair, gate::to_text(whole.overall)), intervals, falls);
+  return drawing_of(fmt::format("{}: {}", whole.pair, verdict_word(whole)), intervals, falls);
 }
 
 /// What a reader wants to see first.

@@ -61,6 +61,17 @@ TEST(waivers, an_expired_one_fails_what_cannot_be_compared_too) {
   EXPECT_EQ(judged.code, core::exit_code::judged_bad);
 }
 
+TEST(waivers, for_a_stage_that_is_not_there_are_warned_of) {
+  waiver slip = made_waiver(0.06, "2026-12-01");
+  slip.stage = "decode_al";
+  EXPECT_THAT(
+      slower_by(0, {slip}).warnings,
+      Contains(AllOf(HasSubstr("waiver of ada for decode_al waives nothing"), HasSubstr("w.yaml:1"))));
+  EXPECT_TRUE(slower_by(0, {made_waiver(0.06, "2026-12-01")}).warnings.empty());
+  slip.pair = "llama-3.1-8b.decode-b1";
+  EXPECT_TRUE(slower_by(0, {slip}).warnings.empty()) << "another pair's";
+}
+
 TEST(waivers, are_for_one_pair_and_stage) {
   waiver other = made_waiver(0.06, "2026-12-01");
   other.pair = "llama-3.1-8b.decode-b1";

@@ -123,6 +123,7 @@ TEST(gate_summary, puts_failures_first_in_one_table) {
 
 TEST(gate_views, of_a_waived_stage_say_so_in_the_first_line) {
   EXPECT_THAT(gate_lines(made_up_judgement("waived")).front(), HasSubstr("; regressed, but waived"));
+  EXPECT_THAT(gate_lines(made_up_judgement("waived")).front(), HasSubstr(": waived: "));
 }
 
 TEST(gate_views, hold_only_valid_text_whatever_kernels_are_called) {
