@@ -88,6 +88,13 @@ void check_combinations(const resolved& composed) {
     refuse(composed, "workload.stages", "'workload.stages' is empty: nothing would be measured",
            "name at least one NVTX range that the workload opens");
   }
+  for (const std::string& stage : stages) {
+    if (stage.find_first_of("/.") == std::string::npos) continue;
+    refuse(
+        composed, "workload.stages",
+        fmt::format("the stage '{}' cannot name files: a '/' is a folder and a '.' begins an ending", stage),
+        "call its NVTX range otherwise, such as decode_all");
+  }
   if (!composed.boolean("nsys.gating_nvtx")) return;
   const std::string gate = composed.text("nsys.gate_range");
   if (!contains(stages, gate)) {

@@ -49,6 +49,14 @@ TEST_F(rules, there_must_be_a_stage) {
             "command line: 'workload.stages' is empty: nothing would be measured");
 }
 
+TEST_F(rules, a_stage_must_be_able_to_name_files) {
+  for (const char* name : {"decode/all", "decode.all", ".."}) {
+    const failure refused = refusal_with("workload.stages=[prefill, " + std::string(name) + "]");
+    EXPECT_THAT(refused.what, HasSubstr("command line: the stage '")) << name;
+    EXPECT_THAT(refused.what, HasSubstr("cannot name files")) << name;
+  }
+}
+
 TEST_F(rules, a_program_of_any_kind_needs_neither_model_nor_tokens) {
   const resolved composed = compose(m_request);
   EXPECT_TRUE(composed.is_null("model.name"));
