@@ -68,11 +68,14 @@ int ordinal_of(const run_info& run) {
   return rest == run.pair ? 1 : std::atoi(rest.substr(run.pair.size() + 1).c_str());
 }
 
-bool is_older(const run_info& a, const run_info& b) {
-  const auto key = [](const run_info& run) {
-    return std::make_tuple(parse_run_id(run.run_id)->time, run.pair, ordinal_of(run));
-  };
-  return key(a) < key(b);
+/// Clocks of two machines that share a folder may differ by this much.
+constexpr std::chrono::minutes tolerated_clock_skew{5};
+
+/// What the runs are sorted by.
+auto age_key(const run_info& run, const std::string& latest_time) {
+  std::string time = parse_run_id(run.run_id)->time;
+  const bool is_of_the_past = time <= latest_time;
+  return std::make_tuple(is_of_the_past, std::move(time), run.pair, ordinal_of(run));
 }
 
 bool id_belongs_to(const std::string& rest, const std::string& pair) {
@@ -93,6 +96,26 @@ void write_run_marker(const fs::path& run_directory, std::string_view pair, cons
   write_file_atomically(run_directory / run_marker_name, core::json_text(marker));
 }
 
+namespace {
+
+nlohmann::json read_marker(const fs::path& folder) {
+  if (!file_exists(folder / run_marker_name)) return {};
+  return core::parse_json(read_file(folder / run_marker_name, 1 << 20));
+}
+
+/// Empty where it is absent or no text.
+std::string text_of(const nlohmann::json& marker, const char* key) {
+  if (!marker.is_object()) return "";
+  const auto found = marker.find(key);
+  return found != marker.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+std::string marked_run_id(const fs::path& folder) {
+  return text_of(read_marker(folder), "run_id");
+}
+
 std::optional<run_info> read_run(const fs::path& run_directory) {
   const std::string run_id = run_directory.filename().string();
   const std::optional<run_id_parts> parts = parse_run_id(run_id);
@@ -100,19 +123,14 @@ std::optional<run_info> read_run(const fs::path& run_directory) {
   if (!parts || fs::symlink_status(run_directory, failure).type() != fs::file_type::directory) {
     return std::nullopt;
   }
-  if (!file_exists(run_directory / run_marker_name)) return std::nullopt;
-  const nlohmann::json marker = core::parse_json(read_file(run_directory / run_marker_name, 1 << 20));
-  if (!marker.is_object()) return std::nullopt;
-  const auto text = [&](const char* key) {
-    const auto found = marker.find(key);
-    return found != marker.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  run_info run{run_directory, run_id, text("pair"), text("created_utc")};
-  if (text("run_id") != run_id || !id_belongs_to(parts->rest, run.pair)) return std::nullopt;
+  const nlohmann::json marker = read_marker(run_directory);
+  run_info run{run_directory, run_id, text_of(marker, "pair"), text_of(marker, "created_utc")};
+  if (text_of(marker, "run_id") != run_id || !id_belongs_to(parts->rest, run.pair)) return std::nullopt;
   return run;
 }
 
-std::vector<run_info> list_runs(const fs::path& stage2_dir, const std::optional<std::string>& pair) {
+std::vector<run_info> list_runs(const fs::path& stage2_dir, const std::optional<std::string>& pair,
+                                utc_clock::time_point now) {
   std::vector<run_info> runs;
   std::error_code failure;
   auto entry = fs::directory_iterator(stage2_dir, failure);
@@ -124,7 +142,10 @@ std::vector<run_info> list_runs(const fs::path& stage2_dir, const std::optional<
     throw core::bad_input("cannot list the runs in " + stage2_dir.string() + ": " + failure.message(),
                           "check the folder and its permissions");
   }
-  std::sort(runs.begin(), runs.end(), is_older);
+  const std::string latest_time = utc_compact(now + tolerated_clock_skew);
+  std::sort(runs.begin(), runs.end(), [&](const run_info& a, const run_info& b) {
+    return age_key(a, latest_time) < age_key(b, latest_time);
+  });
   return runs;
 }
 

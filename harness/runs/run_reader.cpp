@@ -70,8 +70,17 @@ std::string read_document(const fs::path& file, const std::string& remedy) {
 }
 
 artifacts::run_info require_run(const fs::path& run_dir) {
-  const std::optional<artifacts::run_info> run = artifacts::read_run(run_dir);
+  // "x/", "." and a link are the folder that they lead to.
+  std::error_code missing;
+  const fs::path folder = fs::canonical(run_dir, missing);
+  const std::optional<artifacts::run_info> run = missing ? std::nullopt : artifacts::read_run(folder);
   if (run) return *run;
+  const std::string name = missing ? "" : artifacts::marked_run_id(folder);
+  if (!name.empty() && name != folder.filename().string()) {
+    throw core::bad_input(fmt::format("{} was renamed: it is the run {}", run_dir.string(), name),
+                          fmt::format("give it its name back: mv {} {}", folder.string(),
+                                      (folder.parent_path() / name).string()));
+  }
   throw core::bad_input(fmt::format("{} is not a run directory of profgate", run_dir.string()),
                         "name one of the folders in tmp/stage2 (or artifacts.stage2_dir)");
 }

@@ -53,6 +53,26 @@ TEST_F(hostile_run, is_an_ordinary_one_before_it_is_tampered_with) {
   EXPECT_EQ(rendered.exit_code, 0) << rendered.output;
 }
 
+TEST_F(hostile_run, may_be_named_in_every_way_that_leads_to_it) {
+  const fs::path link = m_project / "link";
+  fs::create_directory_symlink(m_run, link);
+  for (const std::string& name : {m_run.string() + "/", link.string(), m_run.string() + "/."}) {
+    const command_result analyzed = profgate({"analyze", name});
+    EXPECT_EQ(analyzed.exit_code, 0) << name << ": " << analyzed.output;
+  }
+  const command_result inside =
+      run({"sh", "-c", "cd '" + m_run.string() + "' && '" + m_program.string() + "' analyze ."});
+  EXPECT_EQ(inside.exit_code, 0) << inside.output;
+}
+
+TEST_F(hostile_run, that_was_renamed_is_refused_with_the_reason) {
+  const std::string name = m_run.filename().string();
+  const fs::path renamed = m_run.parent_path() / "the-slow-one";
+  fs::rename(m_run, renamed);
+  m_run = renamed;
+  EXPECT_THAT(refusal("analyze"), AllOf(HasSubstr("was renamed: it is the run " + name), HasSubstr("mv ")));
+}
+
 TEST_F(hostile_run, has_nothing_written_through_its_links) {
   const fs::path outside = m_project / "outside";
   fs::create_directories(outside);

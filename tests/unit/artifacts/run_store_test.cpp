@@ -190,5 +190,17 @@ TEST_F(run_store_test, tells_the_second_run_of_a_pair_from_another_pair) {
   EXPECT_TRUE(list_runs(folder() / "none").empty());
 }
 
+TEST_F(run_store_test, a_run_from_the_future_is_never_the_newest) {
+  const auto from_the_future = store().claim(claimed_pair, this_process(), some_time + std::chrono::hours(1));
+  const auto newest = store().claim(claimed_pair, this_process(), some_time);
+  const auto runs = list_runs(store().stage2_dir(), claimed_pair, some_time);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs.front().path, from_the_future);
+  EXPECT_EQ(runs.back().path, newest);
+  EXPECT_EQ(list_runs(store().stage2_dir(), claimed_pair, some_time + std::chrono::hours(2)).back().path,
+            from_the_future)
+      << "when that time has come it is one as any other";
+}
+
 }  // namespace
 }  // namespace profgate::artifacts

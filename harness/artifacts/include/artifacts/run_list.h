@@ -45,9 +45,14 @@ void write_run_marker(const std::filesystem::path& run_directory, std::string_vi
 /// marker, or a marker that says another name.
 std::optional<run_info> read_run(const std::filesystem::path& run_directory);
 
-/// All runs in `stage2_dir` (of `pair` alone, where given), oldest first. Empty where there is no such
-/// folder.
+/// The run id in a folder's marker, whatever the folder is called; empty where it has no marker.
+std::string marked_run_id(const std::filesystem::path& folder);
+
+/// All runs in `stage2_dir` (of `pair` alone, where given), oldest first. A run from the future was made
+/// while the clock was wrong: it comes before all others, so that nobody takes it for the newest. Empty where
+/// there is no such folder.
 std::vector<run_info> list_runs(const std::filesystem::path& stage2_dir,
-                                const std::optional<std::string>& pair = std::nullopt);
+                                const std::optional<std::string>& pair = std::nullopt,
+                                utc_clock::time_point now = utc_clock::now());
 
 }  // namespace profgate::artifacts
