@@ -41,17 +41,6 @@ gate::judgement judge(const judge_files_options& options, const std::vector<gate
                            : gate::judge_run_sets(baseline, candidate, rules, waivers, today, names);
 }
 
-/// A run lies inside its project, and may be judged from anywhere: where no folder above the run has
-/// `folder`, it is looked for here.
-fs::path in_project_of(const fs::path& run, const fs::path& folder) {
-  if (folder.is_absolute()) return folder;
-  const fs::path start = fs::weakly_canonical(run);
-  for (fs::path above = start.parent_path(); above != above.parent_path(); above = above.parent_path()) {
-    if (fs::is_directory(above / folder)) return above / folder;
-  }
-  return folder;
-}
-
 }  // namespace
 
 core::exit_code judge_files(const judge_files_options& options) {
@@ -70,7 +59,7 @@ core::exit_code judge_run(judge_files_options options) {
   if (options.baselines_dir == default_baselines_dir) {
     if (options.config)
       options.baselines_dir = config::read_resolved(*options.config).text("gate.baselines_dir");
-    options.baselines_dir = in_project_of(options.run, options.baselines_dir);
+    options.baselines_dir = project_of(options.run, options.baselines_dir) / options.baselines_dir;
   }
   // A comparison of two builds has its own baseline; a run against stored numbers has that of its key.
   if (const auto other = other_arm_of(options.run)) {

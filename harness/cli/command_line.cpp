@@ -40,8 +40,10 @@ void add_baselines_dir(CLI::App* command, std::filesystem::path& target) {
       ->capture_default_str();
 }
 
-void add_history_file(CLI::App* command, std::filesystem::path& target) {
-  command->add_option("--history-file", target, "The history (gate.history_file)")->capture_default_str();
+void add_history_file(CLI::App* command, std::optional<std::filesystem::path>& target) {
+  command->add_option(
+      "--history-file", target,
+      std::string("The history; default: gate.history_file of the run, else ") + default_history_file);
 }
 
 void add_save(CLI::App* baseline, action& chosen) {

@@ -84,7 +84,7 @@ struct baseline_save_options {
 core::exit_code baseline_save(const baseline_save_options& options);
 
 inline constexpr const char* default_baselines_dir = "conf/baselines";
-inline constexpr const char* default_history_file = "tmp/history.sqlite";
+inline constexpr const char* default_history_file = "tmp/history.sqlite";  ///< where no run says another
 
 core::exit_code baseline_list(const std::filesystem::path& baselines_dir);
 
@@ -99,7 +99,7 @@ struct baseline_accept_options {
   std::string reason;
   std::optional<std::string> replaces;  ///< content_sha256 of the baseline it is to replace; "": none
   std::filesystem::path baselines_dir = default_baselines_dir;
-  std::filesystem::path history_file = default_history_file;
+  std::optional<std::filesystem::path> history_file;
 };
 core::exit_code baseline_accept(const baseline_accept_options& options);
 
@@ -121,7 +121,7 @@ core::exit_code judge_run(judge_files_options options);
 
 struct history_append_options {
   std::filesystem::path source;
-  std::filesystem::path history_file = default_history_file;
+  std::optional<std::filesystem::path> history_file;
 };
 core::exit_code history_append(const history_append_options& options);
 
@@ -130,7 +130,7 @@ struct history_show_options {
   std::optional<std::string> stage;
   std::optional<std::string> anchor;
   std::optional<std::filesystem::path> out;
-  std::filesystem::path history_file = default_history_file;
+  std::optional<std::filesystem::path> history_file;
 };
 core::exit_code history_show(const history_show_options& options);
 

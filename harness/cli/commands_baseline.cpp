@@ -2,6 +2,7 @@
 
 #include "ab/comparison.h"
 #include "artifacts/files.h"
+#include "artifacts/run_list.h"
 #include "artifacts/utc_time.h"
 #include "baselines/baseline_store.h"
 #include "baselines/history.h"
@@ -39,6 +40,11 @@ std::string git_author() {
 
 std::size_t counting_processes(const gate::run_set& runs, const std::string& stage) {
   return gate::stage_medians_ns(runs, stage, gate::reduction_for(runs)).size();
+}
+
+/// What was asked for, else what the run has been configured with.
+fs::path history_file_for(const std::optional<fs::path>& asked, const fs::path& run) {
+  return asked ? *asked : history_file_of_run(run).value_or(default_history_file);
 }
 
 void print_stages(const gate::run_set& runs) {
@@ -107,7 +113,7 @@ core::exit_code baseline_show(const baseline_show_options& options) {
 core::exit_code baseline_accept(const baseline_accept_options& options) {
   baselines::accept_request request;
   request.baselines_dir = options.baselines_dir;
-  request.history_file = options.history_file;
+  request.history_file = history_file_for(options.history_file, options.source);
   request.reason = options.reason;
   request.author = git_author();
   request.replaces_sha256 = options.replaces;
@@ -146,10 +152,11 @@ core::exit_code history_append(const history_append_options& options) {
   std::optional<gate::run_set> anchor;
   if (const auto other = other_arm_of(options.source); other && std::filesystem::is_directory(options.source))
     anchor = baselines::read_run_set(*other).runs;
-  const bool is_new = baselines::append_history(
-      options.history_file, stored, baselines::history_kind::nightly, anchor ? &*anchor : nullptr);
+  const fs::path history_file = history_file_for(options.history_file, options.source);
+  const bool is_new = baselines::append_history(history_file, stored, baselines::history_kind::nightly,
+                                                anchor ? &*anchor : nullptr);
   print("{} {}\n", baselines::measurement_id(stored),
-        is_new ? "appended to " + options.history_file.string() : "was there already");
+        is_new ? "appended to " + history_file.string() : "was there already");
   return core::exit_code::good;
 }
 
@@ -157,8 +164,11 @@ core::exit_code history_show(const history_show_options& options) {
   baselines::trend_request request;
   request.stage = options.stage;
   request.anchor = options.anchor;
-  const std::vector<baselines::trend> trends = baselines::make_trends(
-      options.pair, baselines::read_history(options.history_file, options.pair), request);
+  const std::vector<artifacts::run_info> runs = artifacts::list_runs("tmp/stage2", options.pair);
+  const fs::path history_file =
+      history_file_for(options.history_file, runs.empty() ? fs::path() : runs.back().path);
+  const std::vector<baselines::trend> trends =
+      baselines::make_trends(options.pair, baselines::read_history(history_file, options.pair), request);
   if (!options.out) {
     print("{}", baselines::trends_markdown(trends));
     return core::exit_code::good;

@@ -53,20 +53,8 @@ void record_comparison(const ab::comparison_result& result, const gate::judgemen
   write_judgement(judged, result.folder);
 }
 
-namespace {
-
-fs::path in_project(const pair_manifest& manifest, const config::resolved& config, const char* key) {
-  return (manifest.project_dir / config.text(key)).lexically_normal();
-}
-
-}  // namespace
-
 fs::path baselines_dir_of(const pair_manifest& manifest, const config::resolved& config) {
-  return in_project(manifest, config, "gate.baselines_dir");
-}
-
-fs::path history_file_of(const pair_manifest& manifest, const config::resolved& config) {
-  return in_project(manifest, config, "gate.history_file");
+  return (manifest.project_dir / config.text("gate.baselines_dir")).lexically_normal();
 }
 
 gate::judgement judge_against_stored(step_context& context, const gate::build_identity& identity,
@@ -87,8 +75,10 @@ gate::judgement judge_against_stored(step_context& context, const gate::build_id
     baselines::write_run_set(context.run_dir / "gate" / baselines::candidate_runs_name, stored);
   }
   if (!outcome.judged.stages.empty()) {
+    // Not the run itself: the gate decodes fewer tokens than the run's profile.
     outcome.judged.look_deeper =
-        fmt::format("profgate compare {} {}", outcome.judged.baseline_name, context.run_dir.string());
+        fmt::format("profgate compare {} {}", outcome.judged.baseline_name,
+                    (context.run_dir / "gate" / baselines::candidate_runs_name).string());
   }
   return outcome.judged;
 }

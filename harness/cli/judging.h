@@ -41,9 +41,6 @@ bool lacks_baseline(const gate::judgement& judged);
 /// gate.baselines_dir, relative to the project that registers the pair.
 std::filesystem::path baselines_dir_of(const pair_manifest& manifest, const config::resolved& config);
 
-/// gate.history_file, the same way.
-std::filesystem::path history_file_of(const pair_manifest& manifest, const config::resolved& config);
-
 /// verdict.json, gate.md and gate.svg in `folder`.
 void write_judgement(const gate::judgement& judged, const std::filesystem::path& folder);
 

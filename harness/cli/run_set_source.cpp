@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "artifacts/files.h"
+#include "config/config.h"
 #include "core/error.h"
 
 namespace profgate::cli {
@@ -32,6 +33,21 @@ baselines::stored_run_set run_set_of(const fs::path& source) {
   if (is_of_a_folder && stored.run_id.empty())
     stored.run_id = fs::absolute(source).lexically_normal().filename().string();
   return stored;
+}
+
+fs::path project_of(const fs::path& run, const fs::path& folder) {
+  const fs::path start = fs::weakly_canonical(run);
+  for (fs::path above = start.parent_path(); above != above.parent_path(); above = above.parent_path()) {
+    if (fs::is_directory(above / folder)) return above;
+  }
+  return {};
+}
+
+std::optional<fs::path> history_file_of_run(const fs::path& run) {
+  const fs::path file = run / "config.yaml";
+  if (!artifacts::file_exists(file)) return std::nullopt;
+  const config::resolved config = config::read_resolved(file);
+  return project_of(run, config.text("artifacts.stage2_dir")) / config.text("gate.history_file");
 }
 
 }  // namespace profgate::cli

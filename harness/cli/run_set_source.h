@@ -17,4 +17,11 @@ std::optional<std::filesystem::path> other_arm_of(const std::filesystem::path& s
 /// these the candidate's). bad_input, with what to run first, where there is none.
 baselines::stored_run_set run_set_of(const std::filesystem::path& source);
 
+/// A run lies inside its project, and may be looked at from anywhere: the nearest folder above the run that
+/// has `folder`; empty, which stands for here, where none has.
+std::filesystem::path project_of(const std::filesystem::path& run, const std::filesystem::path& folder);
+
+/// gate.history_file as the run's own configuration has it; nothing for what is no run directory.
+std::optional<std::filesystem::path> history_file_of_run(const std::filesystem::path& run);
+
 }  // namespace profgate::cli

@@ -150,6 +150,7 @@ TEST_F(ab, the_gate_step_names_causes_against_stored_numbers_too) {
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output, HasSubstr("stored numbers"));
   EXPECT_THAT(result.output, HasSubstr("look deeper: profgate compare " + m_project.string()));
+  EXPECT_THAT(result.output, HasSubstr("/gate/candidate.runs.json")) << "as many tokens as the baseline's";
   EXPECT_THAT(result.output, HasSubstr("  1. +"));
   EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
 }

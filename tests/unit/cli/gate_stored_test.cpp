@@ -82,6 +82,8 @@ TEST_F(stored_gate_of_a_step, runs_nothing_without_a_baseline_and_judges_by_an_a
   EXPECT_EQ(judge(9'000'000).overall, gate::verdict::unchanged);
   EXPECT_EQ(run_set_of(m_run_dir).run_id, "20261115-090000-m.c") << "so that it can be accepted as well";
   EXPECT_EQ(judge(12'000'000).code, core::exit_code::judged_bad);
+  EXPECT_THAT(judge(12'000'000).look_deeper, HasSubstr((m_run_dir / "gate/candidate.runs.json").string()))
+      << "the run itself decodes more tokens than the baseline";
 }
 
 }  // namespace
