@@ -90,14 +90,34 @@ region region_tree::make_region(std::size_t index, const std::string& capture) c
   return result;
 }
 
+std::int64_t region_tree::weight_ns(std::size_t index) const {
+  std::int64_t sum_ns = 0;
+  for (const auto& [process_id, times] : m_nodes[index].times) {
+    sum_ns += std::max(times.total_ns, times.projected_ns);
+  }
+  return sum_ns;
+}
+
+std::vector<bool> region_tree::largest(std::size_t most) const {
+  // What is shown stands under its parents: each weighs at least what is inside of it. Parents come before
+  // their children, so they do among equals too.
+  std::vector<std::int64_t> weights_ns(m_nodes.size());
+  std::vector<std::size_t> order;
+  for (std::size_t n = m_nodes.size(); n-- > 0;) {
+    if (m_nodes[n].is_root) continue;
+    weights_ns[n] = std::max(weights_ns[n], weight_ns(n));
+    weights_ns[m_nodes[n].parent] = std::max(weights_ns[m_nodes[n].parent], weights_ns[n]);
+    order.push_back(n);
+  }
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(-weights_ns[a], a) < std::pair(-weights_ns[b], b);
+  });
+  std::vector<bool> is_taken(m_nodes.size(), false);
+  for (std::size_t i = 0; i < std::min(most, order.size()); ++i) is_taken[order[i]] = true;
+  return is_taken;
+}
+
 std::vector<std::size_t> region_tree::smallest_first(std::vector<std::size_t> siblings) const {
-  const auto weight_ns = [&](std::size_t index) {
-    std::int64_t sum_ns = 0;
-    for (const auto& [process_id, times] : m_nodes[index].times) {
-      sum_ns += std::max(times.total_ns, times.projected_ns);
-    }
-    return sum_ns;
-  };
   std::sort(siblings.begin(), siblings.end(), [&](std::size_t a, std::size_t b) {
     return std::pair(weight_ns(a), m_nodes[b].name) < std::pair(weight_ns(b), m_nodes[a].name);
   });
@@ -106,6 +126,7 @@ std::vector<std::size_t> region_tree::smallest_first(std::vector<std::size_t> si
 
 region_list region_tree::take(const std::string& capture, std::size_t most) const {
   region_list result;
+  const std::vector<bool> is_taken = largest(most);
   std::map<std::size_t, std::size_t> places;  // node → place in the result
   std::vector<std::size_t> waiting;  // nodes, the next one last: ranges may nest deeper than a call stack
   for (std::size_t n = m_nodes.size(); n-- > 0;) {
@@ -114,8 +135,8 @@ region_list region_tree::take(const std::string& capture, std::size_t most) cons
   while (!waiting.empty()) {
     const std::size_t index = waiting.back();
     waiting.pop_back();
-    if (!m_nodes[index].is_root && result.regions.size() >= most) result.omitted += 1;
-    if (!m_nodes[index].is_root && result.regions.size() < most) {
+    if (!m_nodes[index].is_root && !is_taken[index]) result.omitted += 1;
+    if (is_taken[index]) {
       places[index] = result.regions.size();
       result.regions.push_back(make_region(index, capture));
     }

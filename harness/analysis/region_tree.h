@@ -55,6 +55,9 @@ class region_tree {
   };
 
   std::size_t find_or_add(std::size_t parent, std::string_view name, bool is_root);
+  std::int64_t weight_ns(std::size_t index) const;
+  /// Whether a node is among the `most` largest regions.
+  std::vector<bool> largest(std::size_t most) const;
   std::vector<std::size_t> smallest_first(std::vector<std::size_t> siblings) const;
   region make_region(std::size_t index, const std::string& capture) const;
 

@@ -147,5 +147,35 @@ TEST(stages, do_not_take_what_another_process_launched_at_the_same_time) {
   ASSERT_EQ(figures.kernels.size(), 2U) << "overall has both";
 }
 
+TEST(regions, list_the_largest_where_there_are_too_many) {
+  timeline_builder builder;
+  builder.range("first", 0, 10000);
+  for (int i = 0; i < 600; ++i) builder.range("small" + std::to_string(i), 10 * i, 10 * i + 1);
+  builder.range("largest", 20000, 90000).range("inside", 30000, 80000);
+  const region_list found = find_regions(builder.build(), "run", {});
+  EXPECT_EQ(found.regions.size(), 500U);
+  EXPECT_EQ(found.omitted, 103U);
+  std::vector<std::string> large;
+  for (const region& one : found.regions) {
+    if (one.times.total_ns > 1) large.push_back(one.path.back());
+  }
+  EXPECT_THAT(large, ::testing::UnorderedElementsAre("first", "largest", "inside"));
+}
+
+TEST(regions, list_the_parents_of_what_they_list) {
+  timeline_builder builder;
+  builder.range("shallow", 0, 100000);
+  for (int i = 0; i < 600; ++i) builder.range("part" + std::to_string(i), 10 * i, 10 * i + 5);
+  // Launched in a short range, but long on the device: it weighs more than what is around it.
+  builder.range("short", 200000, 200003)
+      .range("launches", 200000, 200002)
+      .kernel("k", 200001, 200010, 900000);
+  const region_list found = find_regions(builder.build(), "run", {});
+  EXPECT_THAT(found.regions, ::testing::Contains(::testing::Field(
+                                 &region::path, ::testing::ElementsAre("short", "launches"))));
+  EXPECT_THAT(found.regions,
+              ::testing::Contains(::testing::Field(&region::path, ::testing::ElementsAre("short"))));
+}
+
 }  // namespace
 }  // namespace profgate::analysis

@@ -51,7 +51,7 @@ struct region {
 
 struct region_list {
   std::vector<region> regions;  ///< a parent stands before what it encloses; siblings largest first
-  std::size_t omitted = 0;      ///< regions beyond the most that are listed
+  std::size_t omitted = 0;      ///< regions beyond the largest, which are listed
 };
 
 /// Push/pop ranges of every domain that were closed. Start/end ranges enclose launches only by chance and are
