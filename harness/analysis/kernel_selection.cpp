@@ -1,6 +1,7 @@
 #include "analysis/kernel_selection.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -11,7 +12,7 @@ namespace profgate::analysis {
 namespace {
 
 bool is_larger(const core::kernel_group& a, const core::kernel_group& b) {
-  if (a.cost_ns() != b.cost_ns()) return a.cost_ns() > b.cost_ns();
+  if (a.total_ns != b.total_ns) return a.total_ns > b.total_ns;
   return std::tie(a.kernel_name, a.op, a.grid, a.block, a.device) <
          std::tie(b.kernel_name, b.op, b.grid, b.block, b.device);
 }
@@ -76,18 +77,31 @@ json planned_json(const planned_stage& stage) {
 }  // namespace
 
 kernel_selection select_kernels(const std::string& stage, const std::vector<core::kernel_group>& groups,
-                                std::size_t top_n) {
+                                const selection_limits& limits) {
   kernel_selection selection;
   selection.stage = stage;
-  selection.groups = groups;
   selection.groups_in_stage = groups.size();
-  std::sort(selection.groups.begin(), selection.groups.end(), is_larger);
-  for (const core::kernel_group& group : groups) selection.stage_ns += group.cost_ns();
-  std::size_t kept = 0;
-  while (kept < std::min(top_n, groups.size()) && selection.share_ratio() < wanted_share_ratio) {
-    selection.selected_ns += selection.groups[kept++].cost_ns();
+  std::map<std::string_view, core::kernel_group> by_name;
+  for (const core::kernel_group& group : groups) {
+    core::kernel_group& kernel = by_name[group.kernel_name];
+    kernel.kernel_name = group.kernel_name;
+    kernel.total_ns += group.total_ns;
+    kernel.exclusive_ns = kernel.exclusive_ns.value_or(0) + group.cost_ns();
+    selection.stage_ns += group.cost_ns();
   }
-  selection.groups.resize(kept);
+  std::vector<core::kernel_group> kernels;
+  for (auto& [name, kernel] : by_name) kernels.push_back(std::move(kernel));
+  std::sort(kernels.begin(), kernels.end(), is_larger);
+  std::set<std::string> chosen;
+  for (const core::kernel_group& kernel : kernels) {
+    const bool is_enough = limits.share_ratio < 1 && selection.share_ratio() >= limits.share_ratio;
+    if (chosen.size() == limits.top_n || is_enough) break;
+    chosen.insert(kernel.kernel_name);
+    selection.selected_ns += kernel.cost_ns();
+  }
+  std::copy_if(groups.begin(), groups.end(), std::back_inserter(selection.groups),
+               [&](const core::kernel_group& group) { return chosen.count(group.kernel_name) > 0; });
+  std::sort(selection.groups.begin(), selection.groups.end(), is_larger);
   return selection;
 }
 
@@ -127,13 +141,15 @@ launch_order order_of_launches(const std::vector<capture>& captures, const std::
   return order;
 }
 
-std::string selection_json(const std::vector<planned_stage>& stages, const std::vector<std::string>& notes) {
+std::string selection_json(const std::vector<planned_stage>& stages, const selection_limits& limits,
+                           const std::vector<std::string>& notes) {
   json list = json::array();
   for (const planned_stage& stage : stages) list.push_back(planned_json(stage));
   json words = json::array();
   for (const std::string& note : notes) words.push_back(core::to_valid_utf8(note));
   json_object document;
-  document.put("wanted_share_ratio", wanted_share_ratio);
+  document.put("top_n_kernels_count", limits.top_n);
+  document.put("wanted_share_ratio", limits.share_ratio);
   document.put("stages", std::move(list));
   document.put("notes", std::move(words));
   return core::json_text(document.take());

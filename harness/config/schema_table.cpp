@@ -28,6 +28,9 @@ std::vector<schema_row> runner_rows() {
           "deep: the roofline counters of the top kernels; light: fewer counters, one pass where possible"),
       integer("run.top_n_kernels", "20", 1, 1000,
               "kernels, by total time, that tables list and counters cover"),
+      ratio("run.top_kernels_share_ratio", "1",
+            "counters stop earlier: once their kernels make up this share of a stage's GPU time; 1: they do "
+            "not"),
       integer("run.step_timeout_s", "600", 1, 86400, "a step that takes longer is interrupted and fails"),
       integer("run.interrupt_grace_s", "20", 1, 600,
               "time between the interrupt and the kill, in which a tool finishes its report"),

@@ -118,6 +118,7 @@ counter_plan plan_counters(const config::resolved& config, const analysis::run_f
                            const analysis::run_figures& figures) {
   require_filters_of_stages(config);
   counter_plan plan;
+  plan.selection = {facts.top_n_kernels, config.number("run.top_kernels_share_ratio")};
   const std::vector<std::string> stages = runs::stages_gate_first(config);
   analysis::plan_limits limits;
   limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");
@@ -137,7 +138,7 @@ counter_plan plan_counters(const config::resolved& config, const analysis::run_f
     const analysis::stage_figures* const traced = figures_of(stage, figures);
     planned.seeding_reason = why_unseeded(traced);
     if (planned.seeding_reason.empty()) {
-      planned.selection = analysis::select_kernels(stage, traced->traced->kernel_groups, facts.top_n_kernels);
+      planned.selection = analysis::select_kernels(stage, traced->traced->kernel_groups, plan.selection);
       const analysis::launch_order order =
           analysis::order_of_launches(facts.captures, stage, facts.nvtx_domain);
       name_kernels(planned.selection, order, filter, plan.notes);

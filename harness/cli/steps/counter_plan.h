@@ -15,6 +15,7 @@
 namespace profgate::cli {
 
 struct counter_plan {
+  analysis::selection_limits selection;
   std::vector<analysis::planned_stage> stages;
   std::vector<profilers::counter_session> sessions;
   std::vector<std::string> notes;

@@ -94,7 +94,8 @@ void count_kernels(step_context& context) {
     notes.emplace_back(
         "the program takes no configuration: where it uses CUDA graphs, their kernels have no operators");
   }
-  artifacts::write_file_atomically(folder / "selection.json", analysis::selection_json(plan.stages, notes));
+  artifacts::write_file_atomically(folder / "selection.json",
+                                   analysis::selection_json(plan.stages, plan.selection, notes));
 
   profilers::counters_request request;
   request.workload = workload_argv(context, "profile", folder / "result.json", write_config(context, memory));

@@ -25,27 +25,49 @@ std::vector<std::string> names_of(const kernel_selection& selection) {
   return names;
 }
 
-TEST(kernel_selection, takes_as_many_as_cover_ninety_percent) {
+TEST(kernel_selection, takes_the_top_n_by_total_time_whatever_share_they_cover) {
+  std::vector<core::kernel_group> groups = {candidate_group("c", 5), candidate_group("a", 60),
+                                            candidate_group("d", 4), candidate_group("b", 31)};
+  groups[0].exclusive_ns = 1;  // it waits for others most of its time: still the third by total time
+  const kernel_selection all = select_kernels("decode_all", groups, {20, 1});
+  EXPECT_THAT(names_of(all), ElementsAre("a", "b", "c", "d"));
+  EXPECT_DOUBLE_EQ(all.share_ratio(), 1);
+  const kernel_selection three = select_kernels("decode_all", groups, {3, 1});
+  EXPECT_THAT(names_of(three), ElementsAre("a", "b", "c"));
+  EXPECT_DOUBLE_EQ(three.share_ratio(), 92.0 / 96);
+  EXPECT_EQ(three.groups_in_stage, 4U);
+  EXPECT_EQ(three.stage_ns, 96);
+}
+
+TEST(kernel_selection, stops_at_the_share_that_is_asked_for) {
   const kernel_selection selection = select_kernels(
       "decode_all",
       {candidate_group("c", 5), candidate_group("a", 60), candidate_group("d", 4), candidate_group("b", 31)},
-      20);
+      {20, 0.9});
   EXPECT_THAT(names_of(selection), ElementsAre("a", "b"));
   EXPECT_DOUBLE_EQ(selection.share_ratio(), 0.91);
-  EXPECT_EQ(selection.groups_in_stage, 4U);
-  EXPECT_EQ(selection.stage_ns, 100);
 }
 
 TEST(kernel_selection, takes_no_more_than_the_top_n) {
-  const kernel_selection selection =
-      select_kernels("s", {candidate_group("a", 30), candidate_group("b", 30), candidate_group("c", 40)}, 2);
+  const kernel_selection selection = select_kernels(
+      "s", {candidate_group("a", 30), candidate_group("b", 30), candidate_group("c", 40)}, {2, 1});
   EXPECT_THAT(names_of(selection), ElementsAre("c", "a"));
   EXPECT_DOUBLE_EQ(selection.share_ratio(), 0.7);
 }
 
+TEST(kernel_selection, counts_kernels_and_takes_all_groups_of_each) {
+  const kernel_selection selection =
+      select_kernels("s",
+                     {candidate_group("gemv", 30, "attn.out", 3), candidate_group("norm", 40, "norm", 1),
+                      candidate_group("gemv", 25, "mlp.down", 4), candidate_group("copy", 5)},
+                     {2, 1});
+  EXPECT_THAT(names_of(selection), ElementsAre("norm", "gemv", "gemv"));
+  EXPECT_DOUBLE_EQ(selection.share_ratio(), 0.95);
+}
+
 TEST(kernel_selection, of_nothing_is_nothing) {
-  EXPECT_THAT(select_kernels("s", {}, 20).groups, IsEmpty());
-  EXPECT_EQ(select_kernels("s", {}, 20).share_ratio(), 0);
+  EXPECT_THAT(select_kernels("s", {}, {20, 1}).groups, IsEmpty());
+  EXPECT_EQ(select_kernels("s", {}, {20, 1}).share_ratio(), 0);
 }
 
 /// `steps` times: embed, then `layers` times qkv, out, down (the last two under one name and grid), then
@@ -68,8 +90,8 @@ kernel_selection decode_selection() {
   return select_kernels(
       "decode_all",
       {candidate_group("qkv", 40, "attn.qkv", 2), candidate_group("gemv", 30, "attn.out", 3),
-       candidate_group("gemv", 25, "mlp.down", 3), candidate_group("gemv", 5, "lm_head", 9)},
-      20);
+       candidate_group("gemv", 25, "mlp.down", 3)},
+      {20, 1});
 }
 
 /// What ncu would profile: the launches of the selected names, then the window.
@@ -119,13 +141,13 @@ TEST(launch_windows, leave_the_first_launch_out_unless_it_is_the_only_one) {
   order.configurations = {{"a", {1, 1, 1}, {256, 1, 1}}, {"b", {1, 1, 1}, {256, 1, 1}}};
   order.launches = {0, 0, 0};
   std::vector<launch_window> windows =
-      plan_windows(select_kernels("s", {candidate_group("a", 9)}, 1), order, limits);
+      plan_windows(select_kernels("s", {candidate_group("a", 9)}, {1, 1}), order, limits);
   ASSERT_THAT(windows, SizeIs(1));
   EXPECT_EQ(windows[0].skip, 1);
   EXPECT_EQ(windows[0].count, 2);
   order.launches = {0, 1};
-  windows =
-      plan_windows(select_kernels("s", {candidate_group("a", 9), candidate_group("b", 9)}, 2), order, limits);
+  windows = plan_windows(select_kernels("s", {candidate_group("a", 9), candidate_group("b", 9)}, {2, 1}),
+                         order, limits);
   ASSERT_THAT(windows, SizeIs(1));
   EXPECT_EQ(windows[0].count, 2);
 }
@@ -223,10 +245,13 @@ TEST(order_of_launches, prefers_the_capture_gated_on_the_stage) {
 
 TEST(selection_json, says_what_was_chosen_and_why_not) {
   const std::string hostile = "a|b<c>\"\xff";
-  planned_stage chosen{select_kernels("decode_all", {candidate_group(hostile, 9, "op")}, 5), {{3, 4}}, ""};
+  planned_stage chosen{
+      select_kernels("decode_all", {candidate_group(hostile, 9, "op")}, {5, 1}), {{3, 4}}, ""};
   planned_stage unseeded{{}, {{0, 50}}, "there is no timeline"};
   unseeded.selection.stage = "prefill";
-  const auto document = nlohmann::json::parse(selection_json({chosen, unseeded}, {"a note"}));
+  const auto document = nlohmann::json::parse(selection_json({chosen, unseeded}, {5, 0.9}, {"a note"}));
+  EXPECT_EQ(document["top_n_kernels_count"], 5);
+  EXPECT_EQ(document["wanted_share_ratio"], 0.9);
   EXPECT_EQ(document["stages"][0]["share_ratio"], 1.0);
   EXPECT_EQ(document["stages"][0]["selected"][0]["op"], "op");
   EXPECT_EQ(document["stages"][0]["windows"][0]["skip_count"], 3);

@@ -14,8 +14,11 @@
 /// The closed loop: from the timeline to what ncu shall count.
 namespace profgate::analysis {
 
-/// Counters of kernels below this share of a stage's GPU time tell little.
-inline constexpr double wanted_share_ratio = 0.9;
+/// run.top_n_kernels and run.top_kernels_share_ratio.
+struct selection_limits {
+  std::size_t top_n = 20;
+  double share_ratio = 1;  ///< of the stage's GPU time: kernels beyond it are left out; 1: none are
+};
 
 /// What is to be counted of one stage.
 struct kernel_selection {
@@ -30,10 +33,10 @@ struct kernel_selection {
   }
 };
 
-/// The `top_n` largest groups, or as many as make up wanted_share_ratio of the stage's GPU time, whichever is
-/// fewer.
+/// All groups of the `top_n` kernels with the largest total time, or of as many as make up the wanted share
+/// of the stage's GPU time, whichever is fewer.
 kernel_selection select_kernels(const std::string& stage, const std::vector<core::kernel_group>& groups,
-                                std::size_t top_n);
+                                const selection_limits& limits);
 
 /// What a launch looks like to ncu, which knows no operator while it filters.
 struct launch_configuration {
@@ -90,6 +93,7 @@ struct planned_stage {
 };
 
 /// ncu/selection.json. `notes`: what else a reader must know.
-std::string selection_json(const std::vector<planned_stage>& stages, const std::vector<std::string>& notes);
+std::string selection_json(const std::vector<planned_stage>& stages, const selection_limits& limits,
+                           const std::vector<std::string>& notes);
 
 }  // namespace profgate::analysis
