@@ -23,6 +23,10 @@ double kernel_mean_ns(const core::kernel_record& record) {
   return record.mean_ns.value_or(static_cast<double>(record.total_ns) / calls);
 }
 
+measured<std::string> kernel_device(const core::kernel_record& record) {
+  return text_or_absent(record.device, "the tool's own summary does not tell it");
+}
+
 template <class Kernel>
 measured<std::int64_t> exclusive_ns(const Kernel& kernel) {
   return or_absent(kernel.exclusive_ns, "the source does not tell it");
@@ -132,7 +136,7 @@ const figure_table<core::kernel_record>& kernel_table() {
         "largest total first; `own_ns`: exclusive time: of operations that are resident in a stream at once "
         "an instant belongs to the one that ends first (with programmatic dependent launch a kernel starts "
         "early and waits inside), streams that work at once share it"},
-       {"device", &record::device},
+       {"device", kernel_device},
        {"total_ns", &record::total_ns},
        {"own_ns", exclusive_ns<record>},
        {"calls_count", &record::calls},

@@ -25,6 +25,10 @@ auto traced_list(const Table& table, Member member) {
   };
 }
 
+json stage_kernels(const stage_figures& stage) {
+  return kernel_table().list_of(stage.traced ? stage.traced->kernels : stage.summarized_kernels);
+}
+
 /// An object of its own, by its table.
 template <class Table, class Getter>
 auto object_by(const Table& table, Getter get) {
@@ -62,7 +66,9 @@ const figure_table<stage_figures>& stage_table() {
        {"kernels_per_token_count", &stage::kernels_per_token, "", "kernels a token", "count", lower},
        {"idle", object_by(idle_table(), &stage::idle)},
        {"operators", traced_list(operator_table(), &traced_stage::operators)},
-       {"kernels", traced_list(kernel_table(), &traced_stage::kernels)},
+       {"kernels", stage_kernels},
+       {"top_kernels_share_ratio", &stage::top_kernels_share_ratio,
+        "of the kernels' `total_ns`, in the `run.top_n_kernels_count` largest of them"},
        {"counters", object_by(counters_table(), &stage::counters)},
        {"kernel_groups", traced_list(kernel_group_table(), &traced_stage::kernel_groups)},
        {"categories", traced_list(category_table(), &traced_stage::categories)}});

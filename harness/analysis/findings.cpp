@@ -86,8 +86,10 @@ void judge_trace(const run_facts& facts, const run_figures& figures, findings& r
     result.takeaways.push_back({"", "The trace is not whole.", problem});
   }
   if (facts.captures.empty()) {
-    result.takeaways.push_back(
-        {"", "Operators and kernels are unknown: there is no trace.", facts.captures_absent_reason});
+    const char* const words = figures.timeline.kernels.empty()
+                                  ? "Operators and kernels are unknown: there is no trace."
+                                  : "Operators are unknown: of the trace there are only the tool's own sums.";
+    result.takeaways.push_back({"", words, facts.captures_absent_reason});
   }
 }
 

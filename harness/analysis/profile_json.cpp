@@ -201,7 +201,7 @@ std::string profile_json(const run_facts& facts) {
   document.put("findings", findings_json(find(facts, figures)));
   document.put("throughput", throughput_json(facts, figures.bare));
   document.put("stages", stage_table().list_of(figures.stages));
-  document.put("kernels", kernels_json(figures.timeline));
+  document.put("kernels", kernels_json(facts, figures.timeline));
   document.put("counters", counter_settings_json(facts.counters));
   document.put("regions", regions_json(facts, figures.timeline));
   document.put("ceilings", ceilings_json(facts, figures.bare));

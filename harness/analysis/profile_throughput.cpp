@@ -60,7 +60,7 @@ json throughput_json(const run_facts& facts, const bare_figures& figures) {
   return object.take();
 }
 
-json kernels_json(const timeline_figures& figures) {
+json kernels_json(const run_facts& facts, const timeline_figures& figures) {
   json_object object;
   object.put("overall", kernel_table().list_of(figures.kernels));
   if (figures.kernels_absent_reason) {
@@ -70,6 +70,7 @@ json kernels_json(const timeline_figures& figures) {
     for (const core::kernel_record& record : figures.kernels) total_ns += record.total_ns;
     object.put("total_ns", total_ns);
   }
+  object.put("top_share_ratio", share_of_largest(figures.kernels, facts.top_n_kernels));
   return object.take();
 }
 

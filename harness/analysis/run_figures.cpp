@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "analysis/findings.h"
+#include "kernel_summaries.h"
 
 namespace profgate::analysis {
 namespace {
@@ -82,12 +83,25 @@ measured<bool> logits_agree(const run_facts& facts) {
 
 }  // namespace
 
+measured<double> share_of_largest(const std::vector<core::kernel_record>& kernels, std::size_t top_n) {
+  if (kernels.empty()) return measured<double>::absent("there are no kernels");
+  double all_ns = 0;
+  double largest_ns = 0;  // of a list with the largest first
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    all_ns += static_cast<double>(kernels[i].total_ns);
+    if (i < top_n) largest_ns += static_cast<double>(kernels[i].total_ns);
+  }
+  return quotient(largest_ns, all_ns);
+}
+
 run_figures analyze_run(const run_facts& facts) {
   run_figures figures;
   figures.bare = analyze_bare(facts.bare);
   figures.timeline =
       analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
                         {graph_maps(facts), facts.kernel_categories, facts.region_kernels});
+  compare_with_summaries(facts, figures.timeline.problems);
+  if (facts.captures.empty()) take_kernels_of_summaries(facts.kernel_summaries, figures.timeline);
   for (bare_stage& bare : all_stages(facts.bare, figures.bare)) {
     measured<traced_stage> traced = traced_of(facts, figures.timeline, bare.name);
     const measured<double> overhead_ratio = overhead(bare, traced);
@@ -95,8 +109,13 @@ run_figures analyze_run(const run_facts& facts) {
     const measured<idle_figures> idle = stage_idle(bare.time_ns, traced);
     const measured<double> launches = per_token(facts.bare, bare.name, traced, &traced_activity::launches);
     const measured<double> kernels = per_token(facts.bare, bare.name, traced, &traced_activity::kernels);
-    figures.stages.push_back(
-        {std::move(bare), std::move(traced), overhead_ratio, idle, launches, kernels, std::move(counters)});
+    std::vector<core::kernel_record> summarized = facts.captures.empty()
+                                                      ? kernels_of_stage(facts.kernel_summaries, bare.name)
+                                                      : std::vector<core::kernel_record>{};
+    const measured<double> share =
+        share_of_largest(traced ? traced->kernels : summarized, facts.top_n_kernels);
+    figures.stages.push_back({std::move(bare), std::move(traced), overhead_ratio, idle, launches, kernels,
+                              std::move(counters), share, std::move(summarized)});
   }
   figures.traced_logits_agree = logits_agree(facts);
   return figures;

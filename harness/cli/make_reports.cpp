@@ -1,17 +1,49 @@
 #include "make_reports.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "analysis/bare_run.h"
 #include "analysis/profile.h"
 #include "artifacts/files.h"
+#include "core/error.h"
 #include "core/json.h"
 #include "render/render.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
+using namespace nlohmann::literals;
+
+namespace {
+
+bool lists_any(const nlohmann::json& from, const nlohmann::json::json_pointer& place) {
+  return from.contains(place) && !from.at(place).empty();
+}
+
+/// The files of a trace are large: a run may have been copied without them, its profile.json with.
+void require_no_loss(const analysis::run_facts& facts, const fs::path& profile) {
+  const bool has_kernels_of_tool = std::any_of(facts.kernel_summaries.begin(), facts.kernel_summaries.end(),
+                                               [](const auto& summary) { return !summary.kernels.empty(); });
+  if (!facts.captures.empty() || has_kernels_of_tool || !artifacts::file_exists(profile)) return;
+  const nlohmann::json before = core::parse_json(artifacts::read_file(profile));
+  if (!before.is_object()) return;  // nothing to lose
+  bool has_tables = lists_any(before, "/kernels/overall"_json_pointer);
+  for (const nlohmann::json& stage : before.value("stages", nlohmann::json::array()))
+    has_tables = has_tables || lists_any(stage, "/operators"_json_pointer);
+  if (!has_tables) return;
+  throw core::bad_input(profile.string(), 0,
+                        "has tables of kernels or operators, and the files that they come from are gone: " +
+                            facts.captures_absent_reason,
+                        "bring nsys/run*.sqlite (or nsys/embedded*.timeline) back; 'profgate render' makes "
+                        "the reports from profile.json as it is");
+}
+
+}  // namespace
 
 void make_profile(runs::run_reader& run) {
   const analysis::run_facts facts = run.facts();
   const fs::path& run_dir = run.path();
+  require_no_loss(facts, run_dir / "profile.json");
   if (facts.bare.bench || !facts.bare.process_wall_ns.empty()) {
     artifacts::write_file_atomically(run_dir / "stage1" / "metrics.json",
                                      analysis::stage1_metrics_json(facts.bare));

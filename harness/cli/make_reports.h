@@ -7,6 +7,7 @@
 namespace profgate::cli {
 
 /// Analyses a run directory into its stage1/metrics.json (where stage 1 ran) and profile.json.
+/// bad_input, with all files left as they are, where that would take the tables of a trace that is gone.
 void make_profile(runs::run_reader& run);
 
 /// Renders every report from the run's profile.json.

@@ -1,4 +1,4 @@
-#include "nsys_csv.h"
+#include "parsers/nsys_csv.h"
 
 #include <fmt/format.h>
 
@@ -12,16 +12,14 @@
 #include "csv_table.h"
 #include "whole_file.h"
 
-namespace profgate::test {
+namespace profgate::parsers {
 namespace {
-
-using parsers::csv_table;
 
 /// A report of nsys stats: columns by their name, cells as typed values.
 class csv_report {
  public:
   explicit csv_report(const std::filesystem::path& file)
-      : csv_report(parsers::read_whole_file(file, parsers::max_csv_bytes, "'nsys stats'"), file.string()) {}
+      : csv_report(read_whole_file(file, max_csv_bytes, "'nsys stats'"), file.string()) {}
 
   csv_report(std::string_view text, const std::string& file)
       : m_table(text, {file, remedy}, [](std::string_view, bool) { return csv_table::line_kind::row; }) {
@@ -178,4 +176,4 @@ std::vector<core::kernel_record> read_kernel_sum_csv(const std::filesystem::path
   return read_rows(file, kernel_of);
 }
 
-}  // namespace profgate::test
+}  // namespace profgate::parsers

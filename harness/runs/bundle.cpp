@@ -104,6 +104,12 @@ fs::path make_temporary_folder() {
 
 }  // namespace
 
+std::optional<std::string> gate_of_timeline(const fs::path& path, const std::vector<std::string>& gates) {
+  if (gates.empty()) return std::nullopt;
+  const std::string stage = path.stem().extension().string();
+  return stage.size() > 1 ? stage.substr(1) : gates.front();
+}
+
 std::vector<timeline_file> timeline_files(const fs::path& run_dir, const std::vector<std::string>& gates) {
   for (const profilers::timeline_backend& backend : profilers::timeline_backends()) {
     const std::vector<fs::path> paths = find_all(run_dir, backend.timelines);
@@ -117,10 +123,7 @@ std::vector<timeline_file> timeline_files(const fs::path& run_dir, const std::ve
       return files;
     }
     for (const fs::path& path : paths) {
-      timeline_file file{fs::relative(path, run_dir).string(), std::nullopt, {path}};
-      const std::string stage = path.stem().extension().string();  // "run.prefill.sqlite" is gated on prefill
-      if (!gates.empty()) file.gate = stage.size() > 1 ? stage.substr(1) : gates.front();
-      files.push_back(std::move(file));
+      files.push_back({fs::relative(path, run_dir).string(), gate_of_timeline(path, gates), {path}});
     }
     return files;
   }

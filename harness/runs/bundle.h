@@ -24,6 +24,11 @@ struct timeline_file {
 std::vector<timeline_file> timeline_files(const std::filesystem::path& run_dir,
                                           const std::vector<std::string>& gates);
 
+/// The stage that a profiler's file was gated on, by its name: "run.prefill.sqlite" is of prefill,
+/// "run.sqlite" of the first gate.
+std::optional<std::string> gate_of_timeline(const std::filesystem::path& path,
+                                            const std::vector<std::string>& gates);
+
 /// Result JSONs that the traced runs wrote.
 std::vector<std::filesystem::path> profiled_results(const std::filesystem::path& run_dir);
 

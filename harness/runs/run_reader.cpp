@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/kernel_names.h"
 #include "core/units.h"
+#include "nsys_summaries.h"
 #include "parsers/workload_result.h"
 #include "profilers/backends.h"
 #include "run_folder_check.h"
@@ -155,7 +156,18 @@ void run_reader::read_captures(analysis::run_facts& facts) {
     }
     facts.captures.push_back(std::move(capture));
   }
-  if (facts.captures.empty()) facts.captures_absent_reason = reason_of("timeline");
+  facts.kernel_summaries =
+      read_nsys_summaries(path(), gates, facts.bare.stages, config().text("workload.nvtx_domain"));
+  if (facts.captures.empty()) {
+    for (const analysis::kernel_summary& summary : facts.kernel_summaries) {
+      if (!summary.unreadable.empty())
+        throw core::bad_input(summary.unreadable, "make it again by 'nsys stats', or remove it");
+    }
+    facts.captures_absent_reason =
+        facts.kernel_summaries.empty()
+            ? reason_of("timeline")
+            : "nsys/run.sqlite is not there; the CSVs beside it tell the time of kernels only";
+  }
   for (const fs::path& result : profiled_results(path()))
     facts.profiled.push_back(parsers::parse_workload_result(artifacts::read_file(result), result.string()));
 }

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "../unit/agreement/nsys_agreement.h"
-#include "../unit/agreement/nsys_csv.h"
 #include "gpu_pair_fixture.h"
+#include "parsers/nsys_csv.h"
 
 /// What nsys recorded a moment ago on this machine: its own sums and ours.
 namespace profgate::integration {
@@ -30,7 +30,8 @@ class live_agreement : public gpu_pair_fixture {
       test::expect_same_host_time_by_range(recording);
       test::expect_same_projections(recording);
       test::expect_same_kernels_in_each_range(recording);
-      for (const core::kernel_record& row : test::read_kernel_sum_csv(recording.csv("cuda_gpu_kern_sum"))) {
+      for (const core::kernel_record& row :
+           parsers::read_kernel_sum_csv(recording.csv("cuda_gpu_kern_sum"))) {
         theirs[row.kernel_name].first += row.total_ns;
         theirs[row.kernel_name].second += row.calls;
       }

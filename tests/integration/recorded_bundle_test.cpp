@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "../unit/agreement/nsys_csv.h"
 #include "core/escape.h"
 #include "pair_fixture.h"
+#include "parsers/nsys_csv.h"
 
 /// Whole runs of llama-3.1-8b on an H200, analysed again: what profgate said there, it says here.
 namespace profgate::integration {
@@ -108,7 +108,7 @@ std::vector<core::kernel_record> summed_by_nsys(const fs::path& folder,
                                                 const std::vector<const char*>& reports) {
   std::map<std::string, core::kernel_record> by_name;
   for (const char* report : reports) {
-    for (const core::kernel_record& kernel : test::read_kernel_sum_csv(folder / report)) {
+    for (const core::kernel_record& kernel : parsers::read_kernel_sum_csv(folder / report)) {
       core::kernel_record& sum = by_name[kernel.kernel_name];
       sum.kernel_name = kernel.kernel_name;
       sum.total_ns += kernel.total_ns;
@@ -181,6 +181,59 @@ TEST_P(recorded_bundle, shows_each_kernel_with_the_sums_of_nsys) {
     SCOPED_TRACE("decode_all");
     expect_as_nsys_summed(kernels_under("## decode\\_all", shown), summed_by_nsys_of({decode}));
   }
+}
+
+TEST_P(recorded_bundle, without_its_sqlite_has_the_kernels_of_nsys_csvs) {
+  for (const char* name : {"run.sqlite", "run.prefill.sqlite"}) fs::remove(m_run / "nsys" / name);
+  const json before = figures_of(m_run / "profile.json");
+  const command_result result = profgate({"analyze", m_run.string()});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const json after = figures_of(m_run / "profile.json");
+  const auto sums = [](const json& kernels) {
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> by_name;
+    for (const json& row : kernels) by_name[row["kernel_name"]] = {row["total_ns"], row["calls_count"]};
+    return by_name;
+  };
+  EXPECT_EQ(sums(after["kernels"]["overall"]), sums(before["kernels"]["overall"]));
+  for (std::size_t stage = 0; stage < before["stages"].size(); ++stage)
+    EXPECT_EQ(sums(after["stages"][stage]["kernels"]), sums(before["stages"][stage]["kernels"]));
+  const json& first = after["kernels"]["overall"][0];
+  EXPECT_TRUE(first["device"].is_null());
+  EXPECT_EQ(first["not_measured"]["device"], "the tool's own summary does not tell it");
+  EXPECT_TRUE(first["own_ns"].is_null());
+  EXPECT_THAT(after["stages"][0]["not_measured"]["traced"].get<std::string>(),
+              ::testing::HasSubstr("nsys/run.sqlite is not there"));
+}
+
+TEST_P(recorded_bundle, keeps_its_tables_where_nothing_of_the_trace_can_be_read) {
+  const auto text_of = [&](const char* name) {
+    std::ifstream in(m_run / name, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+  };
+  const std::string profile = text_of("profile.json");
+  const std::string kernels = text_of("kernels.md");
+  for (const char* name : {"run.sqlite", "run.prefill.sqlite"}) fs::remove(m_run / "nsys" / name);
+  std::ofstream(m_run / "nsys/run_cuda_gpu_kern_sum.csv") << "damaged";
+  EXPECT_EQ(profgate({"analyze", m_run.string()}).exit_code, 2);
+  fs::remove_all(m_run / "nsys");
+  const command_result result = profgate({"analyze", m_run.string()});
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, ::testing::HasSubstr("the files that they come from are gone"));
+  EXPECT_EQ(text_of("profile.json"), profile);
+  EXPECT_EQ(text_of("kernels.md"), kernels);
+}
+
+TEST_P(recorded_bundle, names_a_kernel_whose_time_nsys_sums_up_otherwise) {
+  const fs::path csv = m_run / "nsys/run.prefill_cuda_gpu_kern_sum.csv";
+  const core::kernel_record largest = parsers::read_kernel_sum_csv(csv).front();
+  std::ofstream(csv, std::ios::app) << "1.0,1000,1,1000.0,1000.0,1000,1000,0.0,\"" << largest.kernel_name
+                                    << "\"\n";
+  ASSERT_EQ(profgate({"analyze", m_run.string()}).exit_code, 0);
+  const json profile = figures_of(m_run / "profile.json");
+  ASSERT_EQ(profile["timeline"]["problems"].size(), 1U);
+  const std::string problem = profile["timeline"]["problems"][0];
+  EXPECT_THAT(problem, ::testing::HasSubstr(std::to_string(largest.total_ns + 1000) + " ns"));
+  EXPECT_THAT(problem, ::testing::HasSubstr(std::to_string(largest.total_ns) + " ns"));
 }
 
 TEST_P(recorded_bundle, is_analysed_as_on_the_day_of_its_recording) {

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "../../unit/agreement/nsys_csv.h"
 #include "child_run.h"
+#include "parsers/nsys_csv.h"
 #include "trace_generator.h"
 
 namespace profgate::bench {
@@ -95,19 +95,19 @@ report_names probe_names(const fs::path& folder) {
 sums theirs(const fs::path& folder, const report_names& names, bool with_projection) {
   const auto file = [&](const std::string& report) { return folder / ("stats_" + report + ".csv"); };
   sums all;
-  for (const auto& kernel : test::read_kernel_sum_csv(file(names.kernels))) {
+  for (const auto& kernel : parsers::read_kernel_sum_csv(file(names.kernels))) {
     add(all, "kernel " + kernel.kernel_name, {kernel.total_ns, kernel.calls});
   }
-  for (const auto& range : test::read_nvtx_pushpop_csv(file(names.ranges))) {
+  for (const auto& range : parsers::read_nvtx_pushpop_csv(file(names.ranges))) {
     add(all, "range " + range.domain + ":" + range.name, {range.total_ns, range.instances});
   }
-  for (const auto& row : test::read_nvtx_kernels_csv(file(names.range_kernels))) {
+  for (const auto& row : parsers::read_nvtx_kernels_csv(file(names.range_kernels))) {
     if (row.name.empty()) continue;
     add(all, "in " + row.domain + ":" + row.name + " " + row.kernel_name,
         {row.total_ns, row.kernel_instances, row.range_instances});
   }
   if (!with_projection) return all;
-  for (const auto& range : test::read_nvtx_projection_csv(file(names.projection))) {
+  for (const auto& range : parsers::read_nvtx_projection_csv(file(names.projection))) {
     add(all, "projection " + range.domain + ":" + range.name, {range.projected_ns, range.operations});
   }
   return all;

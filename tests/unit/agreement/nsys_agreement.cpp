@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "nsys_csv.h"
+#include "parsers/nsys_csv.h"
 #include "parsers/timeline.h"
 
 namespace profgate::test {
@@ -35,7 +35,7 @@ void expect_same_kernels(const nsys_recording& recording) {
     ours[kernel.kernel_name] = {kernel.total_ns, kernel.calls, 0};
   }
   sums theirs;
-  for (const core::kernel_record& kernel : read_kernel_sum_csv(recording.csv("cuda_gpu_kern_sum"))) {
+  for (const core::kernel_record& kernel : parsers::read_kernel_sum_csv(recording.csv("cuda_gpu_kern_sum"))) {
     theirs[kernel.kernel_name] = {kernel.total_ns, kernel.calls, 0};
   }
   EXPECT_GE(theirs.size(), 5U);
@@ -50,7 +50,8 @@ void expect_same_host_time_by_range(const nsys_recording& recording) {
     instances += region.times.instances;
   }
   sums theirs;
-  for (const range_summary& range : read_nvtx_pushpop_csv(recording.csv("nvtx_pushpop_sum"))) {
+  for (const parsers::range_summary& range :
+       parsers::read_nvtx_pushpop_csv(recording.csv("nvtx_pushpop_sum"))) {
     theirs[range.domain + ":" + range.name] = {range.total_ns, range.instances, 0};
   }
   EXPECT_GE(theirs.size(), 2U);
@@ -67,14 +68,14 @@ void expect_same_projections(const nsys_recording& recording) {
     operations += region.times.operations;
   }
   sums theirs;
-  for (const auto& range : read_nvtx_projection_csv(recording.csv("nvtx_gpu_proj_sum"))) {
+  for (const auto& range : parsers::read_nvtx_projection_csv(recording.csv("nvtx_gpu_proj_sum"))) {
     theirs[range.domain + ":" + range.name] = {range.projected_ns, range.instances, range.operations};
   }
   EXPECT_GE(theirs.size(), 2U);
   EXPECT_EQ(ours, theirs);
   if (!std::filesystem::exists(recording.csv("nvtx_gpu_proj_trace"))) return;
   sums by_instance;
-  for (const auto& range : read_nvtx_projection_csv(recording.csv("nvtx_gpu_proj_trace"))) {
+  for (const auto& range : parsers::read_nvtx_projection_csv(recording.csv("nvtx_gpu_proj_trace"))) {
     by_instance[range.domain + ":" + range.name] = {range.projected_ns, range.instances, range.operations};
   }
   EXPECT_EQ(by_instance, theirs);
@@ -92,7 +93,7 @@ void expect_same_kernels_in_each_range(const nsys_recording& recording) {
     }
   }
   sums theirs;
-  for (const auto& row : read_nvtx_kernels_csv(recording.csv("nvtx_kern_sum"))) {
+  for (const auto& row : parsers::read_nvtx_kernels_csv(recording.csv("nvtx_kern_sum"))) {
     if (row.name.empty()) continue;  // launched in no range
     theirs[row.domain + ":" + row.name + " " + std::to_string(row.process_id) + " " + row.kernel_name] = {
         row.total_ns, row.kernel_instances, row.range_instances};

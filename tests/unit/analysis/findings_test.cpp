@@ -208,5 +208,60 @@ TEST(findings, doubt_a_utilisation_above_one) {
   EXPECT_FALSE(recommendation_with(find_in(example_run()), "Check what the workload counts"));
 }
 
+/// One kernel, k, in two launches of 5 and 2 ns, and what the tool says of it.
+run_facts run_with_summary(std::int64_t total_ns, std::int64_t calls) {
+  run_facts facts = example_run();
+  facts.captures = {{"nsys/run.sqlite", std::nullopt,
+                     timeline_builder()
+                         .range("prefill", 0, 100)
+                         .kernel("k", 1, 10, 15)
+                         .kernel("k", 2, 20, 22)
+                         .range("decode_all", 200, 300)
+                         .build()}};
+  facts.kernel_summaries = {{"nsys/run_cuda_gpu_kern_sum.csv", "nsys/run.sqlite", std::nullopt, {}, {}, ""}};
+  facts.kernel_summaries[0].kernels = {{"k", "", total_ns, calls, std::nullopt}};
+  facts.kernel_summaries[0].by_stage["prefill"] = facts.kernel_summaries[0].kernels;
+  return facts;
+}
+
+TEST(kernel_summaries, that_agree_with_the_trace_are_no_finding) {
+  EXPECT_THAT(analyze_run(run_with_summary(7, 2)).timeline.problems, IsEmpty());
+  EXPECT_THAT(analyze_run(run_with_summary(8, 2)).timeline.problems, IsEmpty()) << "rounded";
+}
+
+TEST(kernel_summaries, that_differ_from_the_trace_name_the_kernel_and_both_figures) {
+  EXPECT_THAT(analyze_run(run_with_summary(9, 2)).timeline.problems,
+              ElementsAre("kernel k takes 9 ns in 2 calls by nsys/run_cuda_gpu_kern_sum.csv, but 7 ns in 2 "
+                          "calls by nsys/run.sqlite"));
+  EXPECT_THAT(analyze_run(run_with_summary(7, 3)).timeline.problems,
+              ElementsAre(HasSubstr("7 ns in 3 calls")));
+  run_facts of_another = run_with_summary(9, 2);
+  of_another.kernel_summaries[0].capture = "nsys/run.prefill.sqlite";
+  EXPECT_THAT(analyze_run(of_another).timeline.problems, IsEmpty());
+}
+
+TEST(kernel_summaries, that_lack_kernels_or_cannot_be_read_say_so) {
+  run_facts facts = run_with_summary(7, 2);
+  facts.kernel_summaries[0].kernels[0].kernel_name = "other";
+  EXPECT_THAT(analyze_run(facts).timeline.problems,
+              ElementsAre(HasSubstr("kernel k takes 0 ns in 0 calls by nsys/run_cuda"),
+                          HasSubstr("kernel other takes 7 ns in 2 calls")));
+  facts.kernel_summaries[0].unreadable = "run.csv:3: truncated";
+  EXPECT_THAT(analyze_run(facts).timeline.problems, ElementsAre(HasSubstr("run.csv:3: truncated")));
+}
+
+TEST(kernel_summaries, stand_in_for_a_trace_that_is_not_there) {
+  run_facts facts = run_with_summary(7, 2);
+  facts.captures.clear();
+  facts.captures_absent_reason = "nsys/run.sqlite is not there";
+  const run_figures figures = analyze_run(facts);
+  ASSERT_EQ(figures.timeline.kernels.size(), 1U);
+  EXPECT_EQ(figures.timeline.kernels[0].total_ns, 7);
+  EXPECT_FALSE(figures.timeline.kernels_absent_reason);
+  ASSERT_EQ(figures.stages[0].summarized_kernels.size(), 1U);
+  EXPECT_THAT(figures.stages[1].summarized_kernels, IsEmpty());
+  EXPECT_EQ(figures.stages[0].traced.reason(), "nsys/run.sqlite is not there");
+}
+
 }  // namespace
 }  // namespace profgate::analysis

@@ -1,9 +1,9 @@
 // One policy for every CSV file, of nsys and of ncu.
 #include <functional>
 
-#include "../agreement/nsys_csv.h"
 #include "file_fixture.h"
 #include "parsers/ncu.h"
+#include "parsers/nsys_csv.h"
 
 namespace profgate::test {
 namespace {
@@ -20,7 +20,7 @@ struct csv_kind {
 const std::vector<csv_kind>& kinds() {
   static const std::vector<csv_kind> all{
       {"nsys", "Total Time (ns),Instances,Avg (ns),Name\n5,1,5.0,first\n7,1,7.0,k\n",
-       [](const auto& file) { return read_kernel_sum_csv(file).at(1).kernel_name; }},
+       [](const auto& file) { return parsers::read_kernel_sum_csv(file).at(1).kernel_name; }},
       {"ncu",
        "\"ID\",\"Device\",\"Block Size\",\"Grid Size\",\"Kernel Name\"\n\"\",\"\",\"\",\"\",\"\"\n"
        "\"0\",\"0\",\"(1, 1, 1)\",\"(1, 1, 1)\",\"k\"\n",

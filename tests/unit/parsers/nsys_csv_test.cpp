@@ -1,4 +1,4 @@
-#include "nsys_csv.h"
+#include "parsers/nsys_csv.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ const std::string push_pop_header =
 class nsys_csv : public file_test {};
 
 TEST_F(nsys_csv, reads_the_push_pop_summary_of_2022_4) {
-  const auto rows = read_nvtx_pushpop_csv(samples / "cpu-2022.4.2/cpu_nvtxppsum.csv");
+  const auto rows = parsers::read_nvtx_pushpop_csv(samples / "cpu-2022.4.2/cpu_nvtxppsum.csv");
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[2].domain, "LLM");
   EXPECT_EQ(rows[2].name, "decode_step");
@@ -29,14 +29,14 @@ TEST_F(nsys_csv, reads_the_push_pop_summary_of_2022_4) {
 }
 
 TEST_F(nsys_csv, reads_the_push_pop_summary_of_2025_3) {
-  const auto rows = read_nvtx_pushpop_csv(samples / "h200-2025.3.1/full_nvtx_pushpop_sum.csv");
+  const auto rows = parsers::read_nvtx_pushpop_csv(samples / "h200-2025.3.1/full_nvtx_pushpop_sum.csv");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].name, "prefill");
   EXPECT_EQ(rows[1].total_ns, 25245311);
 }
 
 TEST_F(nsys_csv, reads_the_kernel_summary_with_commas_in_names) {
-  const auto rows = read_kernel_sum_csv(samples / "h200-2025.3.1/full_cuda_gpu_kern_sum.csv");
+  const auto rows = parsers::read_kernel_sum_csv(samples / "h200-2025.3.1/full_cuda_gpu_kern_sum.csv");
   ASSERT_EQ(rows.size(), 5U);
   EXPECT_EQ(rows[0].kernel_name, "axpy(float *, const float *, int)");
   EXPECT_EQ(rows[0].total_ns, 3139085);
@@ -45,13 +45,13 @@ TEST_F(nsys_csv, reads_the_kernel_summary_with_commas_in_names) {
 }
 
 TEST_F(nsys_csv, takes_an_empty_file_as_no_data) {
-  EXPECT_TRUE(read_kernel_sum_csv(samples / "cpu-2022.4.2/cpu_gpukernsum.csv").empty());
-  EXPECT_TRUE(read_nvtx_pushpop_csv(write("")).empty());
-  EXPECT_TRUE(read_nvtx_pushpop_csv(write(push_pop_header)).empty());
+  EXPECT_TRUE(parsers::read_kernel_sum_csv(samples / "cpu-2022.4.2/cpu_gpukernsum.csv").empty());
+  EXPECT_TRUE(parsers::read_nvtx_pushpop_csv(write("")).empty());
+  EXPECT_TRUE(parsers::read_nvtx_pushpop_csv(write(push_pop_header)).empty());
 }
 
 TEST_F(nsys_csv, finds_columns_by_name_and_knows_both_default_domains) {
-  const auto rows = read_nvtx_pushpop_csv(
+  const auto rows = parsers::read_nvtx_pushpop_csv(
       write("Range,StdDev (ns),Max (ns),Min (ns),Med (ns),Avg (ns),Instances,Total Time (ns)\r\n"
             ":new,0.0,4,4,4.0,4.0,1,4\r\nold,0.0,5,5,5.0,5.0,1,5\r\n"));
   ASSERT_EQ(rows.size(), 2U);
@@ -64,7 +64,7 @@ TEST_F(nsys_csv, finds_columns_by_name_and_knows_both_default_domains) {
 
 TEST_F(nsys_csv, says_where_the_file_is_damaged) {
   const auto words = [&](const std::string& content) {
-    return words_of_bad_input([&] { read_nvtx_pushpop_csv(write(content)); });
+    return words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(content)); });
   };
   EXPECT_THAT(words("Range,Instances\nLLM:x,1\n"), HasSubstr("input:1: has no column 'Total Time (ns)'"));
   EXPECT_THAT(words(push_pop_header + "1.0,5,1,5.0,5.0,5,5,0.0,LLM:x\n1.0,5,1\n"),
@@ -77,13 +77,13 @@ TEST_F(nsys_csv, says_where_the_file_is_damaged) {
               HasSubstr("column 'Avg (ns)': 'nan' is not a number"));
   EXPECT_THAT(words(push_pop_header + "1.0,99999999999999999999,1,5,5,5,5,0,x\n"),
               HasSubstr("'99999999999999999999'"));
-  EXPECT_THAT(words_of_bad_input([&] { read_nvtx_pushpop_csv(m_folder / "absent.csv"); }),
+  EXPECT_THAT(words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(m_folder / "absent.csv"); }),
               HasSubstr("absent.csv: cannot be read: No such file"));
 }
 
 TEST_F(nsys_csv, refuses_numbers_of_other_locales) {
   const auto words = [&](const std::string& row) {
-    return words_of_bad_input([&] { read_nvtx_pushpop_csv(write(push_pop_header + row)); });
+    return words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(push_pop_header + row)); });
   };
   EXPECT_THAT(words("1.0,\"1,275,068\",1,5.0,5.0,5,5,0.0,x\n"),
               HasSubstr("input:2: column 'Total Time (ns)': '1,275,068' is not a whole number"));
@@ -102,22 +102,22 @@ TEST_F(nsys_csv, refuses_another_report) {
   const auto words = [](auto read, const std::filesystem::path& file) {
     return words_of_bad_input([&] { read(file); });
   };
-  EXPECT_THAT(words(read_nvtx_pushpop_csv, kernels),
+  EXPECT_THAT(words(parsers::read_nvtx_pushpop_csv, kernels),
               HasSubstr(":1: has no column 'Range': it is another report"));
-  EXPECT_THAT(words(read_kernel_sum_csv, ranges), HasSubstr(":1: has no column 'Name'"));
-  EXPECT_THAT(words(read_nvtx_projection_csv, kernels), HasSubstr(":1: has no column 'Range'"));
-  EXPECT_THAT(words(read_nvtx_kernels_csv, ranges), HasSubstr(":1: has no column 'NVTX Range'"));
-  EXPECT_THAT(words(read_nvtx_kernels_csv, samples / "h200-2025.3.1/ncu/ncu_light_raw.csv"),
+  EXPECT_THAT(words(parsers::read_kernel_sum_csv, ranges), HasSubstr(":1: has no column 'Name'"));
+  EXPECT_THAT(words(parsers::read_nvtx_projection_csv, kernels), HasSubstr(":1: has no column 'Range'"));
+  EXPECT_THAT(words(parsers::read_nvtx_kernels_csv, ranges), HasSubstr(":1: has no column 'NVTX Range'"));
+  EXPECT_THAT(words(parsers::read_nvtx_kernels_csv, samples / "h200-2025.3.1/ncu/ncu_light_raw.csv"),
               HasSubstr(":1: has no column 'NVTX Range'"));
 }
 
 TEST_F(nsys_csv, every_cut_of_a_real_file_is_refused_or_has_whole_rows) {
   const std::string text = content_of(samples / "h200-2025.3.1/full_cuda_gpu_kern_sum.csv");
-  const auto whole = read_kernel_sum_csv(write(text));
+  const auto whole = parsers::read_kernel_sum_csv(write(text));
   std::size_t refused = 0;
   for (std::size_t size = 1; size < text.size(); ++size) {
     try {
-      const auto rows = read_kernel_sum_csv(write(text.substr(0, size)));
+      const auto rows = parsers::read_kernel_sum_csv(write(text.substr(0, size)));
       for (std::size_t i = 0; i < rows.size(); ++i) {
         EXPECT_EQ(rows[i].kernel_name, whole[i].kernel_name);
         EXPECT_EQ(rows[i].total_ns, whole[i].total_ns);
@@ -133,12 +133,13 @@ TEST_F(nsys_csv, keeps_hostile_names_and_counts_lines_through_them) {
   for (const std::string& name : std::vector<std::string>{"a,b", "a\"b", "a|b<c>&[d]", "line\nbreak",
                                                           "tab\tand\x01", std::string(10000, 'x') + ",y"}) {
     const std::string row = "1.0,5,1,5.0,5.0,5,5,0.0," + quoted("LLM:" + name) + "\n";
-    const auto rows = read_nvtx_pushpop_csv(write(push_pop_header + row));
+    const auto rows = parsers::read_nvtx_pushpop_csv(write(push_pop_header + row));
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].name, name);
     const auto lines = 3 + std::count(name.begin(), name.end(), '\n');
-    EXPECT_THAT(words_of_bad_input([&] { read_nvtx_pushpop_csv(write(push_pop_header + row + "1.0\n")); }),
-                HasSubstr("input:" + std::to_string(lines) + ": has 1 columns"));
+    EXPECT_THAT(
+        words_of_bad_input([&] { parsers::read_nvtx_pushpop_csv(write(push_pop_header + row + "1.0\n")); }),
+        HasSubstr("input:" + std::to_string(lines) + ": has 1 columns"));
   }
 }
 

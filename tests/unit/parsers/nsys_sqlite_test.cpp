@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "../agreement/nsys_csv.h"
 #include "file_fixture.h"
+#include "parsers/nsys_csv.h"
 #include "parsers/timeline.h"
 
 namespace profgate::test {
@@ -78,9 +78,9 @@ TEST_F(nsys_sqlite, agrees_with_nsys_stats_to_the_nanosecond) {
     ++calls;
     total_ns += *range.end_ns - range.start_ns;
   }
-  const auto summaries = read_nvtx_pushpop_csv(recorded / "llama_tiny_prefill_nvtx_pushpop_sum.csv");
+  const auto summaries = parsers::read_nvtx_pushpop_csv(recorded / "llama_tiny_prefill_nvtx_pushpop_sum.csv");
   ASSERT_EQ(summaries.size(), calls_and_total_ns.size());
-  for (const range_summary& summary : summaries) {
+  for (const parsers::range_summary& summary : summaries) {
     EXPECT_EQ(summary.domain, "LLM");
     EXPECT_EQ(calls_and_total_ns[summary.name], std::pair(summary.instances, summary.total_ns))
         << summary.name;

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <map>
 
-#include "../agreement/nsys_csv.h"
 #include "capture_fixture.h"
+#include "parsers/nsys_csv.h"
 #include "parsers/timeline.h"
 
 namespace profgate::test {
@@ -130,7 +130,7 @@ TEST_F(capture_with_real_nsys, gates_once_for_each_stage_and_replaces_old_files)
   const auto csv_name = profilers::name_of_report(m_nsys, profilers::nsys_report::nvtx_push_pop_sum);
   const fs::path csv = m_folder / ("run_" + csv_name.value_or("") + ".csv");
   EXPECT_THAT(result.files, Contains(csv));
-  EXPECT_EQ(read_nvtx_pushpop_csv(csv).size(), 2U);
+  EXPECT_EQ(parsers::read_nvtx_pushpop_csv(csv).size(), 2U);
   EXPECT_FALSE(fs::exists(m_folder / "run.qdstrm"));
 }
 
@@ -178,7 +178,8 @@ TEST_F(capture_with_real_nsys, reports_the_second_run_of_two_in_one_folder) {
   EXPECT_THAT(recorded_names(result), ElementsAre("decode_all", "new", "new"));
   const auto csv_name = profilers::name_of_report(m_nsys, profilers::nsys_report::nvtx_push_pop_sum);
   std::vector<std::string> in_csv;
-  for (const auto& row : read_nvtx_pushpop_csv(m_folder / ("run_" + csv_name.value_or("") + ".csv"))) {
+  for (const auto& row :
+       parsers::read_nvtx_pushpop_csv(m_folder / ("run_" + csv_name.value_or("") + ".csv"))) {
     in_csv.push_back(row.name);
   }
   EXPECT_THAT(in_csv, ::testing::UnorderedElementsAre("decode_all", "new"));

@@ -37,6 +37,17 @@ struct capture {
   core::timeline timeline;
 };
 
+/// What a tool itself summed up over the kernels of one capture. Our own sums are held against it; where the
+/// capture is not there, it is all that is known of its kernels.
+struct kernel_summary {
+  std::string name;                 ///< e.g. "nsys/run_cuda_gpu_kern_sum.csv"
+  std::string capture;              ///< e.g. "nsys/run.sqlite"
+  std::optional<std::string> gate;  ///< as the capture's
+  std::vector<core::kernel_record> kernels{};
+  std::map<std::string, std::vector<core::kernel_record>> by_stage{};  ///< of the stages that it tells
+  std::string unreadable{};                                            ///< why it could not be read
+};
+
 /// What ncu counted, and how.
 struct counter_facts {
   std::vector<core::kernel_counters> launches{};
@@ -83,6 +94,7 @@ struct run_facts {
   std::vector<core::workload_result> profiled;  ///< what the traced runs said of themselves
   std::vector<capture> captures;
   std::string captures_absent_reason;  ///< required where `captures` is empty
+  std::vector<kernel_summary> kernel_summaries{};
   counter_facts counters{};
   category_rules kernel_categories{};
   kernel_filter region_kernels{};  ///< which kernels the regions report shows

@@ -20,6 +20,8 @@ struct stage_figures {
   measured<double> launches_per_token;  ///< calls that launched kernels, a decode step's
   measured<double> kernels_per_token;
   measured<stage_counters> counters;
+  measured<double> top_kernels_share_ratio;               ///< of the kernels' total time, in the top N
+  std::vector<core::kernel_record> summarized_kernels{};  ///< by the tool itself, where there is no trace
 };
 
 struct run_figures {
@@ -30,6 +32,9 @@ struct run_figures {
 };
 
 run_figures analyze_run(const run_facts& facts);
+
+/// Share of all kernels' total time in the `top_n` largest.
+measured<double> share_of_largest(const std::vector<core::kernel_record>& kernels, std::size_t top_n);
 
 struct takeaway {
   std::string stage;  ///< empty: the whole run

@@ -96,7 +96,7 @@ struct timeline_figures {
   std::vector<core::kernel_record> kernels;    ///< of all stages and of what ran outside any
   std::optional<std::string> kernels_absent_reason;
   std::vector<capture_figures> captures;
-  std::vector<std::string> problems;  ///< what makes the trace incomplete; empty: it is whole
+  std::vector<std::string> problems;  ///< what makes the trace incomplete or doubtful; empty: nothing
   region_list regions;                ///< of the captures that stages were taken from
 };
 

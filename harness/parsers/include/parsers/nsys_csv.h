@@ -7,10 +7,10 @@
 
 #include "core/records.h"
 
-/// The reports of `nsys stats -f csv`, by the names of their columns: what our own figures are held against.
-/// A file that is truncated, of another encoding or locale, or of another report is a bad_input with line and
-/// column.
-namespace profgate::test {
+/// The reports of `nsys stats -f csv`, by the names of their columns: what our own figures are held against,
+/// and what is left of a trace whose SQLite is not there. A file that is truncated, of another encoding or
+/// locale, or of another report is a bad_input with line and column.
+namespace profgate::parsers {
 
 /// One row of nsys's push/pop summary.
 struct range_summary {
@@ -64,4 +64,4 @@ std::vector<range_kernel_summary> read_nvtx_kernels_csv(const std::filesystem::p
 /// empty.
 std::vector<core::kernel_record> read_kernel_sum_csv(const std::filesystem::path& file);
 
-}  // namespace profgate::test
+}  // namespace profgate::parsers
