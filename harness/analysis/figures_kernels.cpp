@@ -12,8 +12,11 @@ measured<std::int64_t> operator_total_ns(const operator_figures& figures) {
   return or_absent(figures.record.total_ns, figures.total_absent_reason);
 }
 
+/// The host runs through no range of what a graph replays: what is known of it is the device's time.
 measured<double> operator_mean_ns(const operator_figures& figures) {
-  const measured<std::int64_t> total_ns = operator_total_ns(figures);
+  const measured<std::int64_t> host_ns = operator_total_ns(figures);
+  const measured<std::int64_t> total_ns =
+      host_ns ? host_ns : or_absent(figures.record.cuda_ns, figures.cuda_absent_reason);
   if (!total_ns) return measured<double>::absent(total_ns.reason());
   return static_cast<double>(*total_ns) / static_cast<double>(figures.record.calls);
 }
@@ -112,7 +115,8 @@ const figure_table<operator_figures>& operator_table() {
       "stages[].operators[]",
       {{"op_name", through(&figures::record, &core::operator_record::op_name),
         "`total_ns` with nested ranges, `exclusive_ns` without; `share_ratio`: self time on the stage's "
-        "thread over the stage's time; null for what a graph replays. Largest `total_ns` first, largest "
+        "thread over the stage's time; null for what a graph replays, whose `mean_ns` is of `cuda_ns`. "
+        "Largest `total_ns` first, largest "
         "`cuda_ns` where a graph hides host times"},
        {"calls_count", through(&figures::record, &core::operator_record::calls)},
        {"total_ns", operator_total_ns},

@@ -88,7 +88,7 @@ void judge_trace(const run_facts& facts, const run_figures& figures, findings& r
   if (facts.captures.empty()) {
     const char* const words = figures.timeline.kernels.empty()
                                   ? "Operators and kernels are unknown: there is no trace."
-                                  : "Operators are unknown: of the trace there are only the tool's own sums.";
+                                  : "Operators are unknown: there is no trace, only sums over kernels.";
     result.takeaways.push_back({"", words, facts.captures_absent_reason});
   }
 }

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <tuple>
 
+#include "analysis/counter_metrics.h"
+#include "analysis/counters.h"
 #include "findings_parts.h"
 
 namespace profgate::analysis {
@@ -72,7 +75,41 @@ std::vector<core::kernel_record> largest_first(std::vector<core::kernel_record> 
   return kernels;
 }
 
+/// Only of what was counted: each launch that was left out is missing in it.
+kernel_summary summary_of_counters(const run_facts& facts) {
+  using sums = std::map<std::pair<std::string, int>, core::kernel_record>;
+  const auto add = [](sums& to, const core::kernel_counters& launch, double duration_ns) {
+    core::kernel_record& sum = to[{launch.kernel_name, launch.device}];
+    sum.kernel_name = launch.kernel_name;
+    sum.device = fmt::format("cuda:{}", launch.device);
+    sum.total_ns += static_cast<std::int64_t>(std::llround(duration_ns));
+    sum.calls += 1;
+  };
+  sums all;
+  std::map<std::string, sums> by_stage;
+  for (const core::kernel_counters& launch : facts.counters.launches) {
+    const measured<double> duration_ns = duration_ns_of(launch.metrics);
+    if (!duration_ns) continue;
+    add(all, launch, *duration_ns);
+    const std::string stage = place_of_launch(launch.ranges, facts.bare.stages).stage;
+    if (!stage.empty()) add(by_stage[stage], launch, *duration_ns);
+  }
+  kernel_summary summary{"the launches that were counted, and no others", "", std::nullopt};
+  for (const auto& [key, kernel] : all) summary.kernels.push_back(kernel);
+  for (const auto& [stage, kernels] : by_stage)
+    for (const auto& [key, kernel] : kernels) summary.by_stage[stage].push_back(kernel);
+  return summary;
+}
+
 }  // namespace
+
+std::vector<kernel_summary> summaries_without_trace(const run_facts& facts) {
+  if (!facts.captures.empty()) return {};
+  const auto has_kernels = [](const kernel_summary& summary) { return !summary.kernels.empty(); };
+  if (std::any_of(facts.kernel_summaries.begin(), facts.kernel_summaries.end(), has_kernels))
+    return facts.kernel_summaries;
+  return {summary_of_counters(facts)};
+}
 
 void compare_with_summaries(const run_facts& facts, std::vector<std::string>& problems) {
   for (const kernel_summary& summary : facts.kernel_summaries) {
@@ -89,11 +126,14 @@ void compare_with_summaries(const run_facts& facts, std::vector<std::string>& pr
 }
 
 void take_kernels_of_summaries(const std::vector<kernel_summary>& summaries, timeline_figures& figures) {
-  std::map<std::string, core::kernel_record> by_name;
+  std::map<std::pair<std::string, std::string>, core::kernel_record> by_name;
+  std::string source;
   for (const kernel_summary& summary : summaries) {
+    source += (source.empty() ? "" : ", ") + summary.name;
     for (const core::kernel_record& kernel : summary.kernels) {
-      core::kernel_record& sum = by_name[kernel.kernel_name];
+      core::kernel_record& sum = by_name[{kernel.kernel_name, kernel.device}];
       sum.kernel_name = kernel.kernel_name;
+      sum.device = kernel.device;
       sum.total_ns += kernel.total_ns;
       sum.calls += kernel.calls;
     }
@@ -104,6 +144,7 @@ void take_kernels_of_summaries(const std::vector<kernel_summary>& summaries, tim
   for (auto& [name, kernel] : by_name) kernels.push_back(std::move(kernel));
   figures.kernels = largest_first(std::move(kernels));
   figures.kernels_absent_reason.reset();
+  figures.kernels_source = source;
 }
 
 std::vector<core::kernel_record> kernels_of_stage(const std::vector<kernel_summary>& summaries,

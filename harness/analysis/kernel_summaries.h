@@ -12,6 +12,10 @@ namespace profgate::analysis {
 /// Kernels whose time or calls in a summary are not those of its capture, and summaries that cannot be read.
 void compare_with_summaries(const run_facts& facts, std::vector<std::string>& problems);
 
+/// What there is in place of a trace: the tool's own summaries, else the sums of the launches that were
+/// counted, else nothing.
+std::vector<kernel_summary> summaries_without_trace(const run_facts& facts);
+
 /// The kernels of all captures that the summaries are of.
 void take_kernels_of_summaries(const std::vector<kernel_summary>& summaries, timeline_figures& figures);
 

@@ -50,6 +50,7 @@ json model_json(const run_facts& facts) {
   const core::workload_result bench = facts.bare.bench.value_or(core::workload_result{});
   json_object object;
   object.put_text("name", bench.model_name.empty() ? facts.model : bench.model_name, missing);
+  object.put_text("variant", facts.model_variant, "the model's configuration names none");
   object.put_text("architecture", bench.model_architecture, missing);
   object.put_text("dtype", bench.model_dtype, missing);
   object.put_text("weights", bench.model_weights, missing);

@@ -70,6 +70,8 @@ json kernels_json(const run_facts& facts, const timeline_figures& figures) {
     for (const core::kernel_record& record : figures.kernels) total_ns += record.total_ns;
     object.put("total_ns", total_ns);
   }
+  object.put_text("source", figures.kernels_absent_reason ? "" : figures.kernels_source,
+                  "there are no kernels");
   object.put("top_share_ratio", share_of_largest(figures.kernels, facts.top_n_kernels));
   return object.take();
 }

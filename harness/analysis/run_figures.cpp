@@ -101,7 +101,8 @@ run_figures analyze_run(const run_facts& facts) {
       analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
                         {graph_maps(facts), facts.kernel_categories, facts.region_kernels});
   compare_with_summaries(facts, figures.timeline.problems);
-  if (facts.captures.empty()) take_kernels_of_summaries(facts.kernel_summaries, figures.timeline);
+  const std::vector<kernel_summary> summaries = summaries_without_trace(facts);
+  take_kernels_of_summaries(summaries, figures.timeline);
   for (bare_stage& bare : all_stages(facts.bare, figures.bare)) {
     measured<traced_stage> traced = traced_of(facts, figures.timeline, bare.name);
     const measured<double> overhead_ratio = overhead(bare, traced);
@@ -109,9 +110,7 @@ run_figures analyze_run(const run_facts& facts) {
     const measured<idle_figures> idle = stage_idle(bare.time_ns, traced);
     const measured<double> launches = per_token(facts.bare, bare.name, traced, &traced_activity::launches);
     const measured<double> kernels = per_token(facts.bare, bare.name, traced, &traced_activity::kernels);
-    std::vector<core::kernel_record> summarized = facts.captures.empty()
-                                                      ? kernels_of_stage(facts.kernel_summaries, bare.name)
-                                                      : std::vector<core::kernel_record>{};
+    std::vector<core::kernel_record> summarized = kernels_of_stage(summaries, bare.name);
     const measured<double> share =
         share_of_largest(traced ? traced->kernels : summarized, facts.top_n_kernels);
     figures.stages.push_back({std::move(bare), std::move(traced), overhead_ratio, idle, launches, kernels,

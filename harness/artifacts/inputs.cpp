@@ -130,7 +130,9 @@ std::vector<input_file> describe_inputs(const fs::path& path, bool full) {
 
 std::string inputs_yaml(const run_inputs& inputs) {
   std::string out = "schema_version: \"1.0\"\n";
-  out += fmt::format("model: {}\nweights: {}\n", yaml_quoted(inputs.model), yaml_quoted(inputs.weights));
+  out += fmt::format("model: {}\n", yaml_quoted(inputs.model));
+  if (!inputs.model_variant.empty()) out += fmt::format("variant: {}\n", yaml_quoted(inputs.model_variant));
+  out += fmt::format("weights: {}\n", yaml_quoted(inputs.weights));
   out += inputs.files.empty() ? "files: []\n" : "files:\n";
   for (const input_file& file : inputs.files) {
     out += fmt::format("  - path: {}\n    size_bytes: {}\n    sha256: {}\n    sha256_over: {}\n",

@@ -56,6 +56,7 @@ const std::vector<counter_backend>& counter_backends() {
        .capture = capture_counters,
        .read = parsers::read_ncu_counters,
        .counters = "ncu/counters*.csv",
+       .all_counters = "ncu/raw*.csv",
        .conditions = ncu_conditions},
   };
   return rows;

@@ -105,6 +105,9 @@ std::vector<core::setting> ncu_settings() {
   using namespace core::setting_rows;
   return {
       choice("ncu.target_processes", "all", {"all", "application-only"}, "which processes are profiled"),
+      flag("ncu.gating_nvtx", "true",
+           "count only inside NVTX stage ranges; false: the program's first launches of the chosen kernels, "
+           "ncu.max_launches of them, wherever they are"),
       list(
           "ncu.nvtx_include", "[]",
           "NVTX filters, each beginning with a stage's own (LLM@decode_all/); empty: the stages as they are"),

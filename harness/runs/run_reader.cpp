@@ -151,6 +151,10 @@ void run_reader::read_captures(analysis::run_facts& facts) {
   for (const timeline_file& file : timeline_files(path(), gates)) {
     analysis::capture capture{file.name, file.gate,
                               profilers::read_timelines(plain_files(file.paths).paths())};
+    // nsys's export calls itself by another version than nsys does: the one that the step asked for counts.
+    const std::optional<artifacts::step_status>& recorded = status("timeline");
+    if (recorded && recorded->tool == capture.timeline.tool && !recorded->tool_version.empty())
+      capture.timeline.tool_version = recorded->tool_version;
     if (facts.device == "cpu" && capture.timeline.kernels.empty()) {
       capture.timeline.kernels_absent_reason = "the pair runs on the CPU: there are no kernels";
     }
@@ -176,7 +180,9 @@ analysis::counter_facts run_reader::counters(const std::vector<analysis::capture
   std::vector<core::kernel_counters> launches;
   profilers::counting_conditions conditions;
   for (const profilers::counter_backend& backend : profilers::counter_backends()) {
-    const plain_files files(files_like(path(), backend.counters));
+    std::vector<fs::path> found = files_like(path(), backend.counters);
+    if (found.empty()) found = files_like(path(), backend.all_counters);
+    const plain_files files(found);
     if (files.paths().empty()) continue;
     for (const fs::path& file : files.paths()) {
       const auto more = backend.read(file, config().text("workload.nvtx_domain"));
@@ -219,7 +225,10 @@ analysis::run_facts run_reader::facts() {
   facts.run_id = m_run.run_id;
   facts.created_utc = m_run.created_utc;
   facts.pair = m_run.pair;
-  facts.model = m_run.pair.substr(0, m_run.pair.rfind('.'));
+  // An override may have chosen another model than the pair is called by.
+  facts.model = config().is_null("model.name") ? m_run.pair.substr(0, m_run.pair.rfind('.'))
+                                               : config().text("model.name");
+  if (!config().is_null("model.variant")) facts.model_variant = config().text("model.variant");
   facts.config = m_run.pair.substr(m_run.pair.rfind('.') + 1);
   facts.device = config().text("workload.device");
   facts.mode = config().text("run.mode");

@@ -197,12 +197,45 @@ TEST_P(recorded_bundle, without_its_sqlite_has_the_kernels_of_nsys_csvs) {
   EXPECT_EQ(sums(after["kernels"]["overall"]), sums(before["kernels"]["overall"]));
   for (std::size_t stage = 0; stage < before["stages"].size(); ++stage)
     EXPECT_EQ(sums(after["stages"][stage]["kernels"]), sums(before["stages"][stage]["kernels"]));
+  ASSERT_FALSE(after["kernels"]["overall"].empty());
   const json& first = after["kernels"]["overall"][0];
   EXPECT_TRUE(first["device"].is_null());
   EXPECT_EQ(first["not_measured"]["device"], "the tool's own summary does not tell it");
   EXPECT_TRUE(first["own_ns"].is_null());
   EXPECT_THAT(after["stages"][0]["not_measured"]["traced"].get<std::string>(),
               ::testing::HasSubstr("nsys/run.sqlite is not there"));
+}
+
+TEST_P(recorded_bundle, without_any_timeline_has_the_kernels_that_ncu_counted) {
+  fs::remove_all(m_run / "nsys");
+  fs::remove(m_run / "profile.json");
+  fs::rename(m_run / "ncu/counters.csv", m_run / "ncu/raw.csv");
+  for (const char* name : {"counters-decode_all-2.csv", "counters-prefill.csv", "counters-prefill-2.csv"})
+    fs::remove(m_run / "ncu" / name);
+  for (const char* time : {"first", "again"}) {
+    const command_result result = profgate({"analyze", m_run.string()});
+    ASSERT_EQ(result.exit_code, 0) << time << result.output;
+  }
+  const json profile = figures_of(m_run / "profile.json");
+  EXPECT_EQ(profile["kernels"]["source"], "the launches that were counted, and no others");
+  EXPECT_FALSE(kernels_under("## Overall", m_run / "kernels.md").empty());
+}
+
+TEST_P(recorded_bundle, tells_the_variant_one_version_of_nsys_and_a_mean_of_replayed_operators) {
+  const json profile = figures_of(m_run / "profile.json");
+  EXPECT_EQ(profile["model"]["variant"], "8B");
+  EXPECT_EQ(profile["timeline"]["captures"][0]["tool_version"],
+            profile["environment"]["tool_versions"]["nsys"]);
+  for (const json& op : profile["stages"][1]["operators"]) {
+    EXPECT_TRUE(op["total_ns"].is_null());
+    EXPECT_DOUBLE_EQ(op["mean_ns"].get<double>(),
+                     op["cuda_ns"].get<double>() / op["calls_count"].get<double>());
+  }
+  std::ifstream summary(m_run / "stakeholder_summary.md");
+  const std::string text{std::istreambuf_iterator<char>(summary), {}};
+  EXPECT_THAT(text, ::testing::ContainsRegex("\\| nsys +\\| 2025.3.1.0"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("\\| ncu +\\| 2025.3.1.0"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("\\| CUDA, of the driver +\\| 13.0"));
 }
 
 TEST_P(recorded_bundle, keeps_its_tables_where_nothing_of_the_trace_can_be_read) {

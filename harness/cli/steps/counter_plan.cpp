@@ -112,6 +112,39 @@ std::string why_unseeded(const analysis::stage_figures* figures) {
   return "";
 }
 
+/// One session for all stages. ncu writes the ranges around each launch down all the same, by which launches
+/// find their stage.
+void plan_whole_program(const config::resolved& config, const analysis::run_facts& facts,
+                        const analysis::run_figures& figures, counter_plan& plan) {
+  profilers::ncu_filter filter;
+  filter.count = config.integer("ncu.max_launches");
+  analysis::kernel_selection all;
+  all.stage = "the whole program";
+  analysis::launch_order names;
+  bool is_seeded = true;
+  for (const std::string& stage : runs::stages_gate_first(config)) {
+    analysis::planned_stage planned;
+    planned.selection.stage = stage;
+    const analysis::stage_figures* const traced = figures_of(stage, figures);
+    planned.seeding_reason = why_unseeded(traced);
+    if (planned.seeding_reason.empty()) {
+      planned.selection = analysis::select_kernels(stage, traced->traced->kernel_groups, plan.selection);
+      all.groups.insert(all.groups.end(), planned.selection.groups.begin(), planned.selection.groups.end());
+      names.mangled_names.merge(
+          analysis::order_of_launches(facts.captures, stage, facts.nvtx_domain).mangled_names);
+    } else {
+      is_seeded = false;
+    }
+    planned.windows = {{0, filter.count}};
+    plan.stages.push_back(std::move(planned));
+  }
+  if (is_seeded) name_kernels(all, names, filter, plan.notes);
+  plan.notes.push_back(
+      fmt::format("ncu.gating_nvtx is off: the first {} launches {} were counted, in whatever range they are",
+                  filter.count, is_seeded ? "of the stages' largest kernels" : "of any kernel"));
+  plan.sessions.push_back({"", all.stage, filter});
+}
+
 }  // namespace
 
 counter_plan plan_counters(const config::resolved& config, const analysis::run_facts& facts,
@@ -119,6 +152,10 @@ counter_plan plan_counters(const config::resolved& config, const analysis::run_f
   require_filters_of_stages(config);
   counter_plan plan;
   plan.selection = {facts.top_n_kernels, config.number("run.top_kernels_share_ratio")};
+  if (!config.boolean("ncu.gating_nvtx")) {
+    plan_whole_program(config, facts, figures, plan);
+    return plan;
+  }
   const std::vector<std::string> stages = runs::stages_gate_first(config);
   analysis::plan_limits limits;
   limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");

@@ -21,7 +21,8 @@ struct counter_plan {
   std::vector<std::string> notes;
 };
 
-/// One session for each window of each stage, the stage of nsys.gate_range first.
+/// One session for each window of each stage, the stage of nsys.gate_range first; one for all where
+/// ncu.gating_nvtx is off.
 counter_plan plan_counters(const config::resolved& config, const analysis::run_facts& facts,
                            const analysis::run_figures& figures);
 

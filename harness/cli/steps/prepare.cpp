@@ -33,6 +33,7 @@ artifacts::run_inputs inputs_of(const step_context& context) {
   const config::resolved& config = context.config;
   artifacts::run_inputs inputs;
   inputs.model = text_or(config, "model.name", context.manifest.model);
+  inputs.model_variant = text_or(config, "model.variant", "");
   inputs.weights = text_or(config, "model.weights", "");
   inputs.files = input_files(config);
   inputs.prompt_tag = text_or(config, "workload.seed_tag", inputs.model);

@@ -263,5 +263,27 @@ TEST(kernel_summaries, stand_in_for_a_trace_that_is_not_there) {
   EXPECT_EQ(figures.stages[0].traced.reason(), "nsys/run.sqlite is not there");
 }
 
+TEST(kernel_summaries, are_of_the_counted_launches_where_there_is_nothing_else) {
+  run_facts facts = run_with_summary(7, 2);
+  facts.captures.clear();
+  facts.kernel_summaries.clear();
+  facts.captures_absent_reason = "timeline is set to none";
+  const auto launch = [](const std::string& name, const std::string& stage, double duration_ns) {
+    return core::kernel_counters{name,      {stage},   0,
+                                 {1, 1, 1}, {1, 1, 1}, {{"gpu__time_duration.sum", duration_ns}}};
+  };
+  facts.counters.launches = {launch("a", "prefill", 5), launch("b", "decode_all", 9),
+                             launch("a", "prefill", 6)};
+  const run_figures figures = analyze_run(facts);
+  ASSERT_EQ(figures.timeline.kernels.size(), 2U);
+  EXPECT_EQ(figures.timeline.kernels[0].kernel_name, "a");
+  EXPECT_EQ(figures.timeline.kernels[0].total_ns, 11);
+  EXPECT_EQ(figures.timeline.kernels[0].calls, 2);
+  EXPECT_EQ(figures.timeline.kernels[0].device, "cuda:0");
+  EXPECT_EQ(figures.timeline.kernels_source, "the launches that were counted, and no others");
+  ASSERT_EQ(figures.stages[1].summarized_kernels.size(), 1U);
+  EXPECT_EQ(figures.stages[1].summarized_kernels[0].kernel_name, "b");
+}
+
 }  // namespace
 }  // namespace profgate::analysis

@@ -55,6 +55,7 @@ TEST_F(inputs, says_which_file_is_missing) {
 TEST(inputs_yaml, quotes_hostile_text_and_gives_reasons_for_nulls) {
   run_inputs given;
   given.model = "a: \"b\"\n\\ # c";
+  given.model_variant = "8B";
   given.weights = "checkpoint";
   given.files = {{"/m/x.safetensors", 19, "abc", hash_scope::header_and_size}};
   given.prompt_tag = "prompt";
@@ -62,6 +63,7 @@ TEST(inputs_yaml, quotes_hostile_text_and_gives_reasons_for_nulls) {
   EXPECT_EQ(inputs_yaml(given),
             "schema_version: \"1.0\"\n"
             "model: \"a: \\\"b\\\"\\x0A\\\\ # c\"\n"
+            "variant: \"8B\"\n"
             "weights: \"checkpoint\"\n"
             "files:\n"
             "  - path: \"/m/x.safetensors\"\n"

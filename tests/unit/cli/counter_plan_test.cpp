@@ -111,6 +111,25 @@ TEST(counter_plan, without_a_timeline_counts_the_first_launches_of_each_stage) {
   EXPECT_THAT(plan.notes, Contains(HasSubstr("timeline=none was asked for")));
 }
 
+TEST(counter_plan, without_the_gate_counts_the_largest_kernels_of_all_stages_at_once) {
+  const analysis::run_facts facts = recorded_run();
+  const config::resolved ungated = config_of("ncu:\n  gating_nvtx: false\n  max_launches: 60\n");
+  const counter_plan plan = plan_counters(ungated, facts, analysis::analyze_run(facts));
+  ASSERT_THAT(plan.sessions, SizeIs(1));
+  EXPECT_THAT(plan.sessions[0].filter.nvtx_include, IsEmpty());
+  EXPECT_EQ(plan.sessions[0].filter.skip, 0);
+  EXPECT_EQ(plan.sessions[0].filter.count, 60);
+  EXPECT_THAT(plan.sessions[0].filter.kernel_names, Contains(StartsWith("_ZN8profgate3llm4cuda")));
+  EXPECT_THAT(plan.stages, SizeIs(2));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("the first 60 launches of the stages' largest kernels")));
+  analysis::run_facts untraced = facts;
+  untraced.captures.clear();
+  untraced.captures_absent_reason = "timeline=none was asked for";
+  EXPECT_THAT(
+      plan_counters(ungated, untraced, analysis::analyze_run(untraced)).sessions[0].filter.kernel_names,
+      IsEmpty());
+}
+
 TEST(counter_plan, takes_filters_of_stages_only) {
   const analysis::run_facts facts = recorded_run();
   const analysis::run_figures figures = analysis::analyze_run(facts);

@@ -84,6 +84,7 @@ struct run_facts {
   std::string created_utc;  ///< ISO 8601
   std::string pair;
   std::string model;
+  std::string model_variant{};  ///< such as "8B"; empty: none
   std::string config;
   std::string device;  ///< "cpu" or "cuda"
   std::string mode;    ///< "deep" or "light"

@@ -95,6 +95,7 @@ struct timeline_figures {
   std::vector<measured<traced_stage>> stages;  ///< in the order of the stages asked for
   std::vector<core::kernel_record> kernels;    ///< of all stages and of what ran outside any
   std::optional<std::string> kernels_absent_reason;
+  std::string kernels_source = "the trace";  ///< what `kernels` are summed over
   std::vector<capture_figures> captures;
   std::vector<std::string> problems;  ///< what makes the trace incomplete or doubtful; empty: nothing
   region_list regions;                ///< of the captures that stages were taken from

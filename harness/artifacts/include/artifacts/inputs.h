@@ -33,7 +33,8 @@ std::vector<input_file> describe_inputs(const std::filesystem::path& path, bool 
 /// What the workload got: the contents of inputs.yaml.
 struct run_inputs {
   std::string model;
-  std::string weights;  ///< "synthetic" or "checkpoint"
+  std::string model_variant{};  ///< such as "8B"; empty: it has none
+  std::string weights;          ///< "synthetic" or "checkpoint"
   std::vector<input_file> files;
   std::string prompt_tag;
   std::optional<std::int64_t> prompt_tokens;

@@ -60,7 +60,8 @@ struct counter_backend {
   counters_result (*capture)(const counters_request& request, const tool_use& use) = nullptr;
   std::vector<core::kernel_counters> (*read)(const std::filesystem::path& file,
                                              const std::string& nvtx_domain) = nullptr;
-  std::string_view counters{};  ///< the files to read: "ncu/counters*.csv"
+  std::string_view counters{};      ///< the files to read: "ncu/counters*.csv"
+  std::string_view all_counters{};  ///< to read where there are none of those: "ncu/raw*.csv"
   counting_conditions (*conditions)(const core::settings& settings) = nullptr;
 };
 
