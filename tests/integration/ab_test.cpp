@@ -85,7 +85,7 @@ TEST_F(ab, a_program_that_does_not_time_itself_is_compared_as_a_whole) {
 TEST_F(ab, a_candidate_that_crashes_is_tried_again_and_then_named) {
   probe_build("old", "1000");
   const command_result result = compare(probe_build("new", "1000", {"--fault", "exit-3"}), "old");
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(result.output,
               HasSubstr("the candidate failed twice in a row: the workload exited with code 3"));
   EXPECT_THAT(result.output, HasSubstr("002-candidate.log"));

@@ -121,7 +121,7 @@ TEST_F(workload_faults, a_tree_that_fills_the_run_folder_is_ended_without_the_in
                                   "0.02; done' >\"$0.growing\" & wait",
                                   "{result}"}),
                {"artifacts.max_run_bytes=2000000", "run.interrupt_grace_s=200"});
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("over its limit"));
   EXPECT_LT(status_of("stage1").seconds, 100);
   EXPECT_LT(std::filesystem::file_size(latest_run() / "stage1/result.json.growing"), 1e9);
@@ -131,7 +131,7 @@ TEST_F(workload_faults, a_tree_that_fills_the_run_folder_is_ended_without_the_in
 TEST_F(workload_faults, the_time_of_a_step_is_that_of_all_its_runs) {
   const command_result result =
       run_pair(register_command({"sleep", "1"}), {"run.step_timeout_s=3", "run.interrupt_grace_s=1"});
-  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("timed out"));
   EXPECT_LE(status_of("stage1").commands.size(), 3U);
   EXPECT_GE(status_of("stage1").commands.size(), 2U);
