@@ -29,6 +29,20 @@ void put_counter_columns(json& document) {
   document["counter_keys"] = std::move(keys);
 }
 
+/// What a profile.json of the same version lacks that an earlier profgate wrote: reports are made again of
+/// any.
+void put_later_fields(json& document) {
+  const auto put_null = [](json& object, const char* key) {
+    if (object.contains(key)) return;
+    object[key] = nullptr;
+    object["not_measured"][key] = "an earlier profgate wrote this profile.json, which did not tell it";
+  };
+  put_null(document["model"], "variant");
+  put_null(document["kernels"], "source");
+  put_null(document["kernels"], "top_share_ratio");
+  for (json& stage : document["stages"]) put_null(stage, "top_kernels_share_ratio");
+}
+
 json report_list() {
   json list = json::array();
   for (const report& entry : reports()) list.push_back({{"path", entry.output_file}, {"title", entry.title}});
@@ -62,6 +76,7 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
                                                   const report_writer& writer) {
   analysis::validate_profile(profile_json_text, (output_dir / "profile.json").string());
   json document = core::parse_json(profile_json_text);
+  put_later_fields(document);
   document["pictures"] = report_pictures(document);
   document["reports"] = report_list();
   put_counter_columns(document);

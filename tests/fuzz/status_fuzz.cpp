@@ -9,7 +9,7 @@ namespace {
 class run_around {
  public:
   explicit run_around(const std::filesystem::path& file) : m_folder(file.string() + ".run") {
-    const std::filesystem::path place = m_folder / profgate::artifacts::stage_folder("timeline");
+    const std::filesystem::path place = m_folder / profgate::artifacts::folder_of_step("timeline");
     std::filesystem::create_directories(place);
     std::filesystem::create_symlink(file, place / "status.json");
   }

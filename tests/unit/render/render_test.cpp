@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
@@ -153,6 +154,19 @@ TEST(template_errors, name_the_field_or_format_that_a_function_misses) {
 TEST(render_reports, refuses_a_profile_that_is_not_valid) {
   EXPECT_THROW(render_reports("{}", PROFGATE_TEMPLATES_DIR, "out", [](const auto&, auto) {}),
                core::bad_input);
+}
+
+TEST(render_reports, makes_those_of_a_profile_that_an_earlier_profgate_wrote) {
+  std::ifstream stream(std::string(PROFGATE_GOLDEN_DIR) + "/gpu_kernels/profile.json");
+  nlohmann::json profile = nlohmann::json::parse(stream);
+  profile["model"].erase("variant");
+  profile["kernels"].erase("source");
+  profile["kernels"].erase("top_share_ratio");
+  for (nlohmann::json& stage : profile["stages"]) stage.erase("top_kernels_share_ratio");
+  std::size_t written = 0;
+  EXPECT_NO_THROW(
+      render_reports(profile.dump(), PROFGATE_TEMPLATES_DIR, "run", [&](const auto&, auto) { ++written; }));
+  EXPECT_EQ(written, reports().size() + 1);
 }
 
 TEST(render_reports, says_which_template_is_missing) {
