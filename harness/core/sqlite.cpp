@@ -98,13 +98,15 @@ bool sqlite_statement::is_null(int column) const {
 
 std::int64_t sqlite_statement::integer(int column) const {
   // SQLite takes any value in any column, and reads a text that is no number as 0.
-  const int type = sqlite3_column_type(m_statement.get(), column);
+  // The column is looked up once for type and value: there are millions of cells.
+  sqlite3_value* const value = sqlite3_column_value(m_statement.get(), column);
+  const int type = sqlite3_value_type(value);
   if (type != SQLITE_INTEGER && type != SQLITE_NULL) {
     m_database.fail(fmt::format("corrupt: '{}' in the column {}, where whole numbers stand",
                                 shorten_middle(text(column), 40),
                                 sqlite3_column_name(m_statement.get(), column)));
   }
-  return sqlite3_column_int64(m_statement.get(), column);
+  return sqlite3_value_int64(value);
 }
 
 std::optional<std::int64_t> sqlite_statement::optional_integer(int column) const {
