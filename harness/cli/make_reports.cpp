@@ -57,11 +57,11 @@ void make_profile(runs::run_reader& run) {
 void make_reports(const fs::path& run_dir, const fs::path& templates_dir) {
   const fs::path profile = run_dir / "profile.json";
   const std::string text = artifacts::read_file(profile);
-  // Those who walk through it do so by calls within calls: too deep a document would end in a crash.
-  const core::json_document whole(text, profile.string(), "'profgate analyze' makes it again");
-  analysis::validate_profile(text, profile.string());
-  fs::create_directories(run_dir / "ncu" / "regions");
-  render::render_reports(text, templates_dir, run_dir, artifacts::write_file_atomically);
+  // It refuses a profile that is not valid before it writes anything.
+  render::render_reports(text, templates_dir, run_dir, [](const fs::path& file, std::string_view report) {
+    fs::create_directories(file.parent_path());
+    artifacts::write_file_atomically(file, report);
+  });
 }
 
 }  // namespace profgate::cli

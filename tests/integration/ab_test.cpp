@@ -137,8 +137,7 @@ TEST_F(ab, the_gate_step_compares_with_the_build_that_the_environment_names) {
 }
 
 TEST_F(ab, the_gate_step_names_causes_against_stored_numbers_too) {
-  std::ofstream(m_project / "gitconfig") << "[user]\n  name = Ada\n  email = ada@example.org\n";
-  m_environment["GIT_CONFIG_GLOBAL"] = (m_project / "gitconfig").string();
+  use_git_identity();
   const fs::path old = probe_build("old", "20000");
   const fs::path runs = m_project / "old.runs.json";
   const command_result recorded =

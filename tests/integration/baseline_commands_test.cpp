@@ -16,9 +16,7 @@ class baseline_commands : public pair_fixture {
  protected:
   void SetUp() override {
     pair_fixture::SetUp();
-    std::ofstream(m_project / "gitconfig") << "[user]\n  name = Ada\n  email = ada@example.org\n";
-    m_environment["GIT_CONFIG_GLOBAL"] = (m_project / "gitconfig").string();
-    m_environment["GIT_CONFIG_NOSYSTEM"] = "1";
+    use_git_identity();
   }
   static fs::path runs_of(const std::string& recorded_case, const std::string& arm = "candidate") {
     return fs::path(PROFGATE_TEST_DATA) / "gate" / recorded_case / (arm + ".runs.json");

@@ -40,6 +40,12 @@ void pair_fixture::SetUp() {
   m_environment = {{"PROFGATE_OVERRIDES", "timeline=embedded"}, {"PROFGATE_LOCK_DIR", m_project.string()}};
 }
 
+void pair_fixture::use_git_identity() {
+  write_text(m_project / "gitconfig", "[user]\n  name = Ada\n  email = ada@example.org\n");
+  m_environment["GIT_CONFIG_GLOBAL"] = (m_project / "gitconfig").string();
+  m_environment["GIT_CONFIG_NOSYSTEM"] = "1";
+}
+
 void pair_fixture::TearDown() {
   if (!HasFailure()) fs::remove_all(m_project);
 }

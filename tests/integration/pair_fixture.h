@@ -36,6 +36,9 @@ class pair_fixture : public ::testing::Test {
   /// Registers any command, run as written.
   std::filesystem::path register_command(const std::vector<std::string>& argv);
 
+  /// Lets git know somebody who accepts baselines and commits: Ada, and nobody else's settings.
+  void use_git_identity();
+
   command_result profgate(const std::vector<std::string>& words,
                           const std::function<std::optional<std::string>()>& stop_request = {}) const;
   /// Any command, in the project's folder.

@@ -24,9 +24,7 @@ class torture : public pair_fixture {
  protected:
   void SetUp() override {
     pair_fixture::SetUp();
-    std::ofstream(m_project / "gitconfig") << "[user]\n  name = Ada\n  email = ada@example.org\n";
-    m_environment["GIT_CONFIG_GLOBAL"] = (m_project / "gitconfig").string();
-    m_environment["GIT_CONFIG_NOSYSTEM"] = "1";
+    use_git_identity();
   }
   void TearDown() override {
     RecordProperty("tried", m_tried);
