@@ -2,9 +2,9 @@
 # tidy.sh <build folder> <source folder>: clang-tidy over every source of harness/ and workloads/, on all cores.
 #
 # Nearly all of its time goes into headers, again for each source (10 s for one that uses JSON, of which its own code
-# takes less than one). So sources with the same flags are joined to batches, and a batch is checked as one. What a
-# batch complains about is checked again source by source, and only that counts: two sources may well use a name twice
-# that they must not share.
+# takes less than one). So sources are joined to batches, and a batch is checked as one, with the include folders and
+# definitions of all of them; other flags must be equal. What a batch complains about is checked again source by source,
+# and only that counts: two sources may well use a name twice that they must not share.
 set -euo pipefail
 readonly build=$1 source=$2
 readonly batches=$build/batches
@@ -24,38 +24,47 @@ fi
 
 # Joins sources that define no name twice at the top of their unnamed namespaces: "<batch> <tab> <flags> <tab> <source>".
 awk -F '\t' -v largest="$largest_batch" '
-  function names_of(path,   line, inside) {
+  # The flags that decide what a source means; which folders it sees and whether it is position-independent do not.
+  function dialect_of(flags) {
+    gsub(/ -(I|D)[^ ]+| -isystem [^ ]+| -fPI[CE]/, "", flags)
+    return flags
+  }
+  function names_of(path,   line, inside, folder) {
     delete names
+    folder = path
+    sub(/\/[^\/]*$/, "", folder)  # a library has a namespace of its own
     while ((getline line < path) > 0) {
-      if (line ~ /^#define /) { split(line, word, " "); sub(/\(.*/, "", word[2]); names[word[2]] = 1 }
+      if (line ~ /^#define /) { split(line, word, " "); sub(/\(.*/, "", word[2]); names[word[2]] = path }
       if (line ~ /^namespace \{/) inside = 1
       else if (line ~ /^\}  \/\/ namespace/) inside = 0
       else if (inside && line ~ /^[A-Za-z]/ && match(line, /[A-Za-z_0-9]+(\(|\[|;|\{| \{| =| : )/)) {
         name = substr(line, RSTART, RLENGTH)
         sub(/[^A-Za-z_0-9].*/, "", name)
-        names[name] = 1
+        names[folder "/" name] = path
       }
+      else if (match(line, /^#include "[^\/"]+"/)) names[line] = folder  # two folders may each have their own
     }
     close(path)
   }
   function fits(batch,   name) {
-    if (flags[batch] != $1 || size[batch] >= largest) return 0
-    for (name in names) if ((batch, name) in taken) return 0
+    if (dialect[batch] != dialect_of($1) || size[batch] >= largest) return 0
+    for (name in names) if ((batch, name) in taken && taken[batch, name] != names[name]) return 0
     return 1
   }
   {
     names_of($2)
     for (batch = 1; batch <= count && !fits(batch); ++batch) continue
-    if (batch > count) { count = batch; flags[batch] = $1 }
+    if (batch > count) { count = batch; dialect[batch] = dialect_of($1) }
     ++size[batch]
-    for (name in names) taken[batch, name] = 1
+    for (name in names) taken[batch, name] = names[name]
     printf "%d\t%s\t%s\n", batch, $1, $2
   }' "$build/tidy_sources" >"$build/tidy_batches"
 
 # A batch is the text of its sources, not a list of includes: some checks look only at the file they are given.
 while IFS=$'\t' read -r batch flags path; do
   cat "$path" >>"$batches/$batch.${path##*.}"
-  printf '%s -iquote %s\n' "$flags" "$(dirname "$path")" >>"$batches/$batch.flags"
+  # One flag a line, an include folder with the word before it.
+  printf '%s -iquote %s\n' "$flags" "$(dirname "$path")" | sed -E 's/ (-isystem|-iquote) /\t\1 /g; s/ -/\n-/g; s/\t/\n/g' >>"$batches/$batch.flags"
 done <"$build/tidy_batches"
 
 # check <source> <flags>...: the first word of the flags is the compiler.
@@ -68,7 +77,7 @@ export -f check
 # A name of one source may hide another's; within a source g++ finds that.
 check_batch() {
   local name=${1%.*} flags
-  flags=$(sort -u "$name.flags" | awk 'NR == 1 { print; next } { print $(NF - 1), $NF }' | tr '\n' ' ')
+  flags=$(awk '!seen[$0]++' "$name.flags" | tr '\n' ' ')  # in their order: the last of two optimisation levels holds
   check "$1" "$flags -Wno-shadow" >"$name.log" || touch "$name.failed"
 }
 export -f check_batch

@@ -2,11 +2,10 @@
 
 #include <unistd.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace profgate::fuzz {
 
@@ -24,8 +23,11 @@ class memory_file {
   memory_file(const memory_file&) = delete;
   memory_file& operator=(const memory_file&) = delete;
 
-  bool set(const std::uint8_t* data, std::size_t size) const {
-    return ftruncate(m_file, 0) == 0 && pwrite(m_file, data, size, 0) == static_cast<ssize_t>(size);
+  void set(std::string_view bytes) const {
+    if (ftruncate(m_file, 0) != 0 ||
+        pwrite(m_file, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+      std::abort();
+    }
   }
   std::filesystem::path path() const { return m_path; }
 
