@@ -38,12 +38,18 @@ void require_history(const core::sqlite_database& database) {
 }
 
 core::sqlite_database open_history(const fs::path& file, core::sqlite_access access) {
-  const bool is_new = !fs::exists(file) || fs::is_empty(file);
+  bool is_new = !fs::exists(file) || fs::is_empty(file);
   const std::string remedy =
       "name another file (gate.history_file, --history-file), or restore this one; nothing was written to it";
-  if (is_new && access == core::sqlite_access::read)
-    throw core::bad_input(file.string(), 0, "there is no history yet", remedy);
+  const auto refuse_none = [&] {
+    if (is_new && access == core::sqlite_access::read)
+      throw core::bad_input(file.string(), 0, "there is no history yet", remedy);
+  };
+  refuse_none();
   core::sqlite_database database(file, access, "profgate writes a history", remedy);
+  // Where the profgate that made it was killed, SQLite takes back all that it wrote when it first looks.
+  is_new = is_new || database.pragma("page_count") == 0;
+  refuse_none();
   if (!is_new) require_history(database);
   if (access == core::sqlite_access::read) return database;
   // Two that make the same new file at once: the second waits here and finds it made.

@@ -140,14 +140,16 @@ sqlite_database::sqlite_database(const fs::path& file, sqlite_access access, std
     if (file.has_parent_path()) fs::create_directories(file.parent_path(), failed);
   } else {
     if (problem) fail(fmt::format("cannot be read: {}", problem.message()));
-    check_head(file);
+    // A writer that was killed leaves any bytes, and a journal by which SQLite takes them back.
+    const bool is_torn = access != sqlite_access::frozen && fs::exists(m_name + "-journal");
+    if (!is_torn) check_head(file);
   }
   switch (access) {
     case sqlite_access::frozen:
       open(frozen_uri(file), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX);
       break;
-    case sqlite_access::read:
-      open(m_name, SQLITE_OPEN_READONLY);
+    case sqlite_access::read:  // who may write does, where a killed writer's pages are to be taken back
+      open(m_name, SQLITE_OPEN_READWRITE);
       break;
     case sqlite_access::write:
       open(m_name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -187,6 +189,50 @@ TEST_F(history, a_database_of_somebody_else_stays_as_it_is) {
   const std::string before = artifacts::read_file(m_file);
   EXPECT_THROW(append_history(m_file, build_of(1, 9e6), history_kind::nightly), core::bad_input);
   EXPECT_EQ(artifacts::read_file(m_file), before);
+}
+
+/// As a profgate leaves it that is killed while SQLite writes: pages of it are in the file, and the journal
+/// that takes them back lies beside it.
+void write_and_die(const fs::path& file) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sqlite3* database = nullptr;
+    sqlite3_open(file.c_str(), &database);
+    const char* const sql =
+        "PRAGMA cache_size = 1; BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS torn (text TEXT); WITH RECURSIVE "
+        "n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO torn SELECT "
+        "hex(zeroblob(500)) FROM n";
+    ::_exit(sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  ASSERT_GT(fs::file_size(file), 100'000U) << "the test needs pages that were written already";
+  ASSERT_TRUE(fs::exists(file.string() + "-journal"));
+}
+
+TEST_F(history, that_was_killed_when_it_was_new_is_new_again) {
+  fs::create_directories(m_file.parent_path());
+  write_and_die(m_file);
+  EXPECT_TRUE(append_history(m_file, build_of(1, 9e6), history_kind::nightly));
+  EXPECT_EQ(trends().at(0).points.size(), 1U);
+}
+
+TEST_F(history, that_was_killed_is_read_as_it_was_before) {
+  append_history(m_file, build_of(1, 9e6), history_kind::nightly);
+  write_and_die(m_file);
+  EXPECT_EQ(trends().at(0).points.size(), 1U);
+}
+
+TEST_F(history, that_was_killed_when_it_was_new_is_none_to_a_reader) {
+  fs::create_directories(m_file.parent_path());
+  write_and_die(m_file);
+  try {
+    trends();
+    FAIL();
+  } catch (const core::bad_input& refused) {
+    EXPECT_THAT(refused.what(), HasSubstr("there is no history yet"));
+  }
 }
 
 TEST_F(history, a_damaged_history_is_refused_and_not_made_worse) {
