@@ -151,7 +151,7 @@ void workload_runs::take_result(const fs::path& file, finished_run& run) {
 finished_run workload_runs::run_traced(const prepared_arm& arm, const std::string& stem) {
   const fs::path folder = m_folder / "traces" / stem;
   fs::remove_all(folder);
-  fs::create_directories(folder);
+  artifacts::make_folder(folder);
   profilers::capture_request request;
   request.workload =
       workload::fill_placeholders(arm.build.command, arm.config_file, "profile", folder / "result.json");

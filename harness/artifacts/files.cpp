@@ -51,6 +51,12 @@ void throw_io_error(const std::string& action, const std::filesystem::path& path
   }
 }
 
+void make_folder(const std::filesystem::path& path) {
+  std::error_code failure;
+  std::filesystem::create_directories(path, failure);
+  if (failure) throw_io_error("create the folder", path, failure.value());
+}
+
 void sync_folder(const std::filesystem::path& folder) {
   const core::owned_fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems cannot sync a folder; the rename has happened all the same.

@@ -137,7 +137,7 @@ void compress_file(const fs::path& path) {
 retention_result apply_retention(const fs::path& stage2_dir, const std::vector<compression>& plan) {
   retention_result result;
   if (plan.empty()) return result;
-  with_io_errors("create the folder", [&] { fs::create_directories(stage2_dir / ".current"); });
+  make_folder(stage2_dir / ".current");
   // Two prunes at once would write the same temporary file.
   const core::file_lock lock = with_io_errors(
       "lock", [&] { return core::file_lock::of_file(stage2_dir / ".current" / "retention.lock"); });

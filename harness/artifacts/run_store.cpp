@@ -22,12 +22,6 @@ namespace {
 
 constexpr const char* claims_folder = ".current";
 
-void make_folder(const fs::path& path) {
-  std::error_code failure;
-  fs::create_directories(path, failure);
-  if (failure) throw_io_error("create the folder", path, failure.value());
-}
-
 /// Held while a pair's claim is read and written.
 core::file_lock lock_claims(const fs::path& stage2_dir, const std::string& pair) {
   return with_io_errors(

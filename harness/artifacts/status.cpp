@@ -189,9 +189,7 @@ void write_status(const fs::path& run_directory, const step_status& status) {
   put_if_given(object, "peak_rss_bytes", status.peak_rss_bytes);
   if (status.process) object["process"] = owner_to_json(*status.process);
 
-  std::error_code failure;
-  fs::create_directories(path.parent_path(), failure);
-  if (failure) throw_io_error("create the folder", path.parent_path(), failure.value());
+  make_folder(path.parent_path());
   write_file_atomically(path, core::json_text(object));
 }
 

@@ -97,8 +97,7 @@ accepted_baseline accept_baseline(stored_run_set candidate, const accept_request
   const std::string expected =
       request.replaces_sha256 ? *request.replaces_sha256 : current_checksum(request.baselines_dir, identity);
 
-  std::error_code failed;
-  fs::create_directories(request.baselines_dir, failed);  // the lock names what is wrong with it
+  artifacts::make_folder(request.baselines_dir);
   const core::file_lock lock = artifacts::with_io_errors(
       "lock the folder", [&] { return core::file_lock::of_folder(request.baselines_dir); });
   const fs::path file = request.baselines_dir / baseline_name(identity);

@@ -218,9 +218,8 @@ stored_run_set read_run_set(const fs::path& file) {
 
 std::string write_run_set(const fs::path& file, const stored_run_set& stored) {
   const std::string text = run_set_text(stored);
-  std::error_code failed;
-  if (file.has_parent_path()) fs::create_directories(file.parent_path(), failed);
-  artifacts::write_file_atomically(file, text);  // names what is wrong with the folder, if anything
+  artifacts::make_folder(artifacts::folder_of(file));
+  artifacts::write_file_atomically(file, text);
   return parse_run_set(text, file.string()).content_sha256;
 }
 

@@ -21,7 +21,7 @@ core::exit_code compare(const compare_options& options) {
     print("{}", options.as_json ? render::compare_json(comparison) : markdown);
     return core::exit_code::good;
   }
-  fs::create_directories(*options.out);
+  artifacts::make_folder(*options.out);
   const auto write = [&](const char* name, const std::string& text) {
     artifacts::write_file_atomically(*options.out / name, text);
     print("{}\n", (*options.out / name).string());

@@ -92,7 +92,7 @@ pair_result result_of(const pair_manifest& pair) {
 /// One summary.md beside the runs, for a comment of a CI.
 void write_summaries(const std::map<fs::path, std::vector<render::summary_row>>& rows_by_folder) {
   for (const auto& [stage2_dir, rows] : rows_by_folder) {
-    fs::create_directories(stage2_dir);
+    artifacts::make_folder(stage2_dir);
     const fs::path file = stage2_dir / "summary.md";
     artifacts::write_file_atomically(file, render::gate_summary(rows));
     print("\nsummary: {}\n", fs::proximate(file).string());

@@ -59,7 +59,7 @@ void make_reports(const fs::path& run_dir, const fs::path& templates_dir) {
   const std::string text = artifacts::read_file(profile);
   // It refuses a profile that is not valid before it writes anything.
   render::render_reports(text, templates_dir, run_dir, [](const fs::path& file, std::string_view report) {
-    fs::create_directories(file.parent_path());
+    artifacts::make_folder(file.parent_path());
     artifacts::write_file_atomically(file, report);
   });
 }

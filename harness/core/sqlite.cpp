@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <string_view>
@@ -43,6 +45,17 @@ int wait_for_writer(void* /*unused*/, int tries) {
 
 int is_interrupted(void* /*unused*/) {
   return interrupt_guard::first_signal() != 0 ? 1 : 0;
+}
+
+/// "unable to open database file (No space left on device)": SQLite does not say so of a journal that finds
+/// no inode, nor does its sqlite3_system_errno(), for it tries other ways to open it after that.
+std::string with_cause(sqlite3* database, const std::string& file, const std::string& what) {
+  struct statvfs disk {};
+  if (sqlite3_errcode(database) != SQLITE_CANTOPEN) return what;
+  if (::statvfs(fs::absolute(file).parent_path().c_str(), &disk) != 0) return what;
+  const bool has_inodes = disk.f_favail > 0 || disk.f_files == 0;  // some file systems do not count them
+  if (has_inodes && disk.f_bavail > 0) return what;
+  return fmt::format("{} ({})", what, std::generic_category().message(ENOSPC));
 }
 
 }  // namespace
@@ -89,7 +102,9 @@ bool sqlite_statement::next() {
   stop_if_interrupted();
   // Of one that others write to it may also be locked, or the disk full.
   const bool is_frozen = m_database.m_access == sqlite_access::frozen;
-  m_database.fail((is_frozen ? "corrupt: " : "") + std::string(sqlite3_errmsg(m_database.m_database.get())));
+  sqlite3* const database = m_database.m_database.get();
+  m_database.fail((is_frozen ? "corrupt: " : "") +
+                  with_cause(database, m_database.m_name, sqlite3_errmsg(database)));
 }
 
 bool sqlite_statement::is_null(int column) const {
@@ -136,8 +151,9 @@ sqlite_database::sqlite_database(const fs::path& file, sqlite_access access, std
   m_file_bytes = fs::file_size(file, problem);
   const bool is_new = access == sqlite_access::write && (problem ? !fs::exists(file) : m_file_bytes == 0);
   if (is_new) {
-    std::error_code failed;  // opening says it better
+    std::error_code failed;
     if (file.has_parent_path()) fs::create_directories(file.parent_path(), failed);
+    if (failed) fail(fmt::format("its folder cannot be made: {}", failed.message()));
   } else {
     if (problem) fail(fmt::format("cannot be read: {}", problem.message()));
     // A writer that was killed leaves any bytes, and a journal by which SQLite takes them back.
@@ -182,7 +198,8 @@ void sqlite_database::open(const std::string& name, int flags) {
   sqlite3* database = nullptr;
   const int opened = sqlite3_open_v2(name.c_str(), &database, flags, nullptr);
   m_database.reset(database);
-  if (opened != SQLITE_OK) fail(fmt::format("cannot be opened: {}", sqlite3_errstr(opened)));
+  if (opened != SQLITE_OK)
+    fail(fmt::format("cannot be opened: {}", with_cause(database, m_name, sqlite3_errstr(opened))));
   sqlite3_busy_handler(database, wait_for_writer, nullptr);
   sqlite3_progress_handler(database, steps_between_looks, is_interrupted, nullptr);
 }
@@ -194,7 +211,8 @@ void sqlite_database::fail(const std::string& what) const {
 void sqlite_database::execute(const std::string& sql) const {
   char* message = nullptr;
   if (sqlite3_exec(m_database.get(), sql.c_str(), nullptr, nullptr, &message) == SQLITE_OK) return;
-  const std::string what = message == nullptr ? "cannot be written" : message;
+  const std::string what =
+      with_cause(m_database.get(), m_name, message == nullptr ? "cannot be written" : message);
   sqlite3_free(message);
   stop_if_interrupted();
   fail(what);

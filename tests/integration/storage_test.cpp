@@ -36,6 +36,24 @@ TEST_F(storage, a_read_only_runs_folder_is_named) {
   EXPECT_THAT(result.output, HasSubstr("artifacts.stage2_dir"));
 }
 
+TEST_F(storage, a_disk_without_inodes_is_named) {
+  mounted_tmpfs disk(m_project / "disk", "nr_inodes=1");  // its root has it
+  if (!disk.is_mounted()) GTEST_SKIP() << "mounting a tmpfs needs root";
+  ASSERT_EQ(run_pair(register_probe({})).exit_code, 0);
+  const std::string run = latest_run().string();
+  const std::string runs = std::string(PROFGATE_TEST_DATA) + "/gate/stored-same-build/candidate.runs.json";
+  use_git_identity();
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"compare", run, run, "--out", "disk/compared"},
+        {"baseline", "accept", runs, "--reason", "full", "--baselines-dir", "disk/baselines"},
+        {"history", "append", runs, "--history-file", "disk/history.db"}}) {
+    const command_result result = profgate(words);
+    EXPECT_THAT(result.exit_code, AnyOf(2, 3)) << result.output;
+    EXPECT_THAT(result.output, AnyOf(HasSubstr("No space left"), HasSubstr("the disk is full")));
+    EXPECT_THAT(result.output, ::testing::Not(HasSubstr("a fault of profgate")));
+  }
+}
+
 TEST_F(storage, a_run_that_retention_has_compressed_can_be_analyzed_again) {
   const fs::path manifest = register_probe({});
   ASSERT_EQ(run_pair(manifest).exit_code, 0);

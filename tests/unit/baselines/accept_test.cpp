@@ -113,6 +113,19 @@ TEST_F(accepting, tells_the_second_of_two_who_was_first_and_loses_nothing) {
   EXPECT_EQ(accept_baseline(runs_of(made_runs(9e6)), mine).stored.accepted.size(), 2U);
 }
 
+TEST_F(accepting, names_the_folder_that_cannot_be_made) {
+  fs::create_directories(m_folder.path());
+  std::ofstream(m_folder.path() / "file") << "in the way";
+  accept_request below_a_file = request();
+  below_a_file.baselines_dir = m_folder.path() / "file" / "baselines";
+  EXPECT_THAT(refusal_of(made_runs(9e6), below_a_file),
+              HasSubstr("cannot create the folder " + below_a_file.baselines_dir.string()));
+  accept_request history_below_a_file = request();
+  history_below_a_file.history_file = m_folder.path() / "file" / "history.db";
+  EXPECT_THAT(refusal_of(made_runs(9e6), history_below_a_file),
+              HasSubstr("history.db: its folder cannot be made: "));
+}
+
 TEST_F(accepting, does_not_write_over_a_damaged_baseline) {
   const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
   const std::string damaged = "<<<<<<< HEAD\n" + artifacts::read_file(first.file);

@@ -35,6 +35,9 @@ auto with_io_errors(const std::string& action, Call call) {
   }
 }
 
+/// Makes the folder and those on the way to it; one that cannot be made is an error of throw_io_error.
+void make_folder(const std::filesystem::path& path);
+
 /// Makes a rename or unlink inside `folder` durable.
 void sync_folder(const std::filesystem::path& folder);
 
