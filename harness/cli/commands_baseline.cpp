@@ -153,10 +153,11 @@ core::exit_code history_append(const history_append_options& options) {
   if (const auto other = other_arm_of(options.source); other && std::filesystem::is_directory(options.source))
     anchor = baselines::read_run_set(*other).runs;
   const fs::path history_file = history_file_for(options.history_file, options.source);
+  // Before it is appended: a signal ends the hashing, and must not once the history has it.
+  const std::string id = baselines::measurement_id(stored);
   const bool is_new = baselines::append_history(history_file, stored, baselines::history_kind::nightly,
                                                 anchor ? &*anchor : nullptr);
-  print("{} {}\n", baselines::measurement_id(stored),
-        is_new ? "appended to " + history_file.string() : "was there already");
+  print("{} {}\n", id, is_new ? "appended to " + history_file.string() : "was there already");
   return core::exit_code::good;
 }
 
