@@ -111,13 +111,13 @@ core::exit_code baseline_show(const baseline_show_options& options) {
 }
 
 core::exit_code baseline_accept(const baseline_accept_options& options) {
+  const baselines::stored_run_set candidate = run_set_of(options.source);
   baselines::accept_request request;
   request.baselines_dir = options.baselines_dir;
   request.history_file = history_file_for(options.history_file, options.source);
   request.reason = options.reason;
   request.author = git_author();
   request.replaces_sha256 = options.replaces;
-  const baselines::stored_run_set candidate = run_set_of(options.source);
   const baselines::accepted_baseline accepted = baselines::accept_baseline(candidate, request);
   print("{}\n", accepted.file.string());
   print_stages(accepted.stored.runs);

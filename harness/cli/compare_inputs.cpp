@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "process/git.h"
+#include "runs/run_folder_check.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -65,6 +66,7 @@ void add_settings(const fs::path& run_dir, compare::compared_side& side) {
 compare::compared_side side_of_run(const fs::path& run_dir, const std::string& name) {
   const fs::path file = run_dir / "profile.json";
   const fs::path arm = run_dir / baselines::candidate_runs_name;  // of a comparison's folder
+  runs::check_run_folder(run_dir);
   if (!artifacts::file_exists(file) && artifacts::file_exists(arm))
     return compare::side_of_run_set(baselines::read_run_set(arm).runs, name);
   if (!artifacts::file_exists(file)) {

@@ -5,6 +5,7 @@
 #include "artifacts/files.h"
 #include "config/config.h"
 #include "core/error.h"
+#include "runs/run_folder_check.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -12,8 +13,9 @@ namespace fs = std::filesystem;
 fs::path run_set_file_of(const fs::path& source) {
   if (!fs::is_directory(source)) return source;
   for (const fs::path& folder : {source, source / "gate"}) {
-    if (artifacts::file_exists(folder / baselines::candidate_runs_name))
-      return folder / baselines::candidate_runs_name;
+    if (!artifacts::file_exists(folder / baselines::candidate_runs_name)) continue;
+    runs::check_run_folder(source);
+    return folder / baselines::candidate_runs_name;
   }
   throw core::bad_input(
       fmt::format("{} holds no {}: its gate has not run", source.string(), baselines::candidate_runs_name),

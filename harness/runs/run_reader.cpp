@@ -15,7 +15,7 @@
 #include "nsys_summaries.h"
 #include "parsers/workload_result.h"
 #include "profilers/backends.h"
-#include "run_folder_check.h"
+#include "runs/run_folder_check.h"
 
 namespace profgate::runs {
 namespace fs = std::filesystem;

@@ -128,6 +128,74 @@ TEST_F(hostile_run, does_not_fill_the_memory) {
   EXPECT_THAT(refusal("analyze"), HasSubstr("env.json: is larger than"));
 }
 
+/// compare and accept read single files of the folder, whatever else lies in it.
+class hostile_run_set : public hostile_run {
+ protected:
+  void SetUp() override {
+    hostile_run::SetUp();
+    use_git_identity();
+    fs::create_directories(m_run / "gate");
+    ASSERT_EQ(profgate({"analyze", m_run.string()}).exit_code, 0);
+    fs::copy_file(fs::path(PROFGATE_TEST_DATA) / "gate/stored-same-build/candidate.runs.json", run_set());
+  }
+  fs::path run_set() const { return m_run / "gate" / "candidate.runs.json"; }
+  /// Of both commands; neither writes anything.
+  std::string refusals() const {
+    std::string said;
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"compare", m_run.string(), m_run.string()},
+          {"baseline", "accept", m_run.string(), "--reason", "hostile"}}) {
+      const command_result result = profgate(words);
+      EXPECT_EQ(result.exit_code, 2) << words.front() << ": " << result.output;
+      EXPECT_THAT(result.output, AllOf(HasSubstr("to fix it:"), Not(HasSubstr("a fault of profgate"))));
+      said += result.output;
+    }
+    EXPECT_FALSE(fs::exists(m_project / "conf/baselines"));
+    return said;
+  }
+  /// Both files of the run that these commands read.
+  void put_both(const std::string& text) const {
+    put("profile.json", text);
+    put("gate/candidate.runs.json", text);
+  }
+};
+
+TEST_F(hostile_run_set, is_an_ordinary_one_before_it_is_tampered_with) {
+  const command_result compared = profgate({"compare", m_run.string(), m_run.string()});
+  EXPECT_EQ(compared.exit_code, 0) << compared.output;
+  const command_result accepted = profgate({"baseline", "accept", m_run.string(), "--reason", "kind"});
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.output;
+}
+
+TEST_F(hostile_run_set, does_not_hang_on_a_fifo) {
+  put_fifo("profile.json");
+  put_fifo("gate/candidate.runs.json");
+  refusals();
+}
+
+TEST_F(hostile_run_set, tells_nothing_of_the_files_that_its_links_lead_to) {
+  std::ofstream(m_project / "secrets") << "password: hunter2\n";
+  for (const fs::path& file : {m_run / "profile.json", run_set()}) {
+    fs::remove(file);
+    fs::create_symlink(m_project / "secrets", file);
+  }
+  EXPECT_THAT(refusals(), AllOf(HasSubstr("is a link that leads out"), Not(HasSubstr("hunter2"))));
+}
+
+TEST_F(hostile_run_set, does_not_end_in_a_crash_by_depth_or_numbers) {
+  put_both(R"({"schema_version": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}");
+  EXPECT_THAT(refusals(), HasSubstr("nested more than"));
+  for (const char* number : {"1e999", "-1e999", "99999999999999999999999999", "NaN"}) {
+    put_both(R"({"schema_version": )" + std::string(number) + "}");
+    refusals();
+  }
+}
+
+TEST_F(hostile_run_set, commands_no_terminal) {
+  put_both(R"({"schema_version": "\u001b]0;owned\u0007\u009b2J", "\u001b]0;owned\u0007": 1})");
+  EXPECT_THAT(refusals(), AllOf(Not(HasSubstr("\x1B")), Not(HasSubstr("\x07")), Not(HasSubstr("\xC2\x9B"))));
+}
+
 TEST_F(hostile_run, commands_no_terminal) {
   put("stage1/result.json", R"({"schema_version": 1, "samples_ns": {"\u001b]0;owned\u0007\u009b2J": []}})");
   EXPECT_THAT(refusal("analyze"), AllOf(HasSubstr("owned"), Not(HasSubstr("\x1B")), Not(HasSubstr("\x07")),

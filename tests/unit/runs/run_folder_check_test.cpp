@@ -1,4 +1,4 @@
-#include "run_folder_check.h"
+#include "runs/run_folder_check.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
