@@ -145,6 +145,16 @@ TEST_F(interruption, a_step_ends_with_its_ctest) {
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("SIGTERM"));
 }
 
+/// The parent of a step whose ctest was killed before it asked is whoever adopts orphans, in another session.
+TEST_F(interruption, a_step_that_was_adopted_claims_no_run_for_who_adopted_it) {
+  const fs::path manifest = register_probe({});
+  const command_result adopted =
+      run({"setsid", "--wait", m_program.string(), "step", "prepare", "--manifest", manifest.string()});
+  EXPECT_EQ(adopted.exit_code, 130) << adopted.output;
+  EXPECT_TRUE(runs().empty());
+  EXPECT_EQ(run_pair(manifest).exit_code, 0);
+}
+
 TEST_F(interruption, a_run_waits_until_nobody_else_measures) {
   const fs::path manifest = register_probe({});
   std::optional<core::file_lock> other =

@@ -95,6 +95,7 @@ torture::started torture::start(const words& argv) {
   pointers.push_back(nullptr);
   command.pid = ::fork();
   if (command.pid != 0) return command;
+  ::setsid();  // who adopts orphans is in another session than they are, as init is
   for (const auto& [name, value] : m_environment) ::setenv(name.c_str(), value.c_str(), 1);
   if (::chdir(m_project.c_str()) != 0 || std::freopen(command.output_file.c_str(), "w", stdout) == nullptr ||
       ::dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
