@@ -30,6 +30,7 @@ const struct target {
     {"nsys_sqlite", fuzz::read_nsys_sqlite},
     {"profile", fuzz::read_profile, true},
     {"result", fuzz::read_result},
+    {"run_folder", fuzz::read_run_folder, true},
     {"run_set", fuzz::read_run_set, true},
     {"safetensors", fuzz::read_safetensors},
     {"status", fuzz::read_status},

@@ -20,6 +20,9 @@ void read_run_set(std::string_view bytes);
 void read_status(std::string_view bytes);
 void read_verdict(std::string_view bytes);
 
+// run_folder.cpp
+void read_run_folder(std::string_view bytes);
+
 // traces.cpp
 void read_embedded_timeline(std::string_view bytes);
 void read_ncu_table(std::string_view bytes);
