@@ -42,6 +42,7 @@ awk -F '\t' -v largest="$largest_batch" '
         sub(/[^A-Za-z_0-9].*/, "", name)
         names[folder "/" name] = path
       }
+      else if (line ~ /^int main\(/) names["main"] = path
       else if (match(line, /^#include "[^\/"]+"/)) names[line] = folder  # two folders may each have their own
     }
     close(path)
@@ -81,7 +82,7 @@ check_batch() {
   check "$1" "$flags -Wno-shadow" >"$name.log" || touch "$name.failed"
 }
 export -f check_batch
-find "$batches" -name '*.c*' | sort >"$build/tidy_joined"
+find "$batches" -name '*.c*' -printf '%s %p\n' | sort -rn | cut -d ' ' -f 2- >"$build/tidy_joined"  # the longest first
 printf '%d sources in %d batches\n' "$(wc -l <"$build/tidy_batches")" "$(wc -l <"$build/tidy_joined")"
 xargs -a "$build/tidy_joined" -P "$(nproc)" -I {} bash -c 'check_batch {}'
 
