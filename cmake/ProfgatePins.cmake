@@ -4,11 +4,12 @@ include_guard(GLOBAL)
 #
 # profgate_pin(<name>
 #   PACKAGE <package> TARGETS <target>...  what find_package is asked for, and its target (the first that exists)
-#   | HEADER <file>                        or a header without a package, found on CMAKE_PREFIX_PATH
+#   | HEADER <file> [LIBRARY <name>...]    or a header without a package, found on CMAKE_PREFIX_PATH, and its library
 #   OLDEST <version>                       older ones are passed over, and named
 #   [LINK <target>...]                     what users of the header need besides
 #   [HINTS <glob>...]                      absolute include directories outside of the usual prefixes
-#   [VERSION_PATTERN <regex>]              finds the version in the header, as the last group
+#   [VERSION_PATTERN <regex>]              finds the version in the header, as the last group; where there is a LIBRARY,
+#                                          as all of its groups
 #   [DEBIAN <package>...]                  Debian or Ubuntu packages that hold it
 #   [NONFREE <package>...]                 the same, of the component non-free (Ubuntu: multiverse)
 #   [VERSION <v> URL <url> SHA256 <hash>]  pinned download: an archive with a CMakeLists.txt, or the header itself
@@ -19,7 +20,7 @@ include_guard(GLOBAL)
 macro(profgate_pin name)
   cmake_parse_arguments(PROFGATE_PIN_${name} ""
     "PACKAGE;HEADER;OLDEST;VERSION_PATTERN;VERSION;URL;SHA256;ARCHIVE_INCLUDE"
-    "TARGETS;LINK;HINTS;DEBIAN;NONFREE;SOURCE_PACKAGE" ${ARGN})
+    "TARGETS;LIBRARY;LINK;HINTS;DEBIAN;NONFREE;SOURCE_PACKAGE" ${ARGN})
   if(PROFGATE_PIN_${name}_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "profgate_pin(${name}): unknown arguments: ${PROFGATE_PIN_${name}_UNPARSED_ARGUMENTS}")
   endif()
@@ -28,7 +29,7 @@ macro(profgate_pin name)
   endif()
 endmacro()
 
-set(PROFGATE_DEPENDENCIES fmt json yaml cli11 benchmark sqlite zlib nvtx rapidcsv inja)
+set(PROFGATE_DEPENDENCIES fmt json yaml cli11 benchmark sqlite zlib pcre2 nvtx rapidcsv inja)
 
 profgate_pin(fmt PACKAGE fmt TARGETS fmt::fmt OLDEST 9.1 DEBIAN libfmt-dev
   VERSION 10.2.1 URL https://github.com/fmtlib/fmt/archive/refs/tags/10.2.1.tar.gz
@@ -60,6 +61,10 @@ profgate_pin(sqlite PACKAGE SQLite3 TARGETS SQLite3::SQLite3 SQLite::SQLite3 OLD
 profgate_pin(zlib PACKAGE ZLIB TARGETS ZLIB::ZLIB zlibstatic OLDEST 1.2.11 DEBIAN zlib1g-dev
   VERSION 1.3.1 URL https://github.com/madler/zlib/releases/download/v1.3.1/zlib-1.3.1.tar.gz
   SHA256 9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23)
+
+# Debian's package has no CMake file. The runtime library, which most machines have, serves a header from elsewhere.
+profgate_pin(pcre2 HEADER pcre2.h LIBRARY pcre2-8 libpcre2-8.so.0 OLDEST 10.30 DEBIAN libpcre2-dev
+  VERSION_PATTERN "define PCRE2_MAJOR +([0-9]+)[^#]*#define PCRE2_MINOR +([0-9]+)")
 
 # The C headers are enough; they come with the CUDA Toolkit and with Nsight Systems.
 profgate_pin(nvtx HEADER nvtx3/nvToolsExt.h OLDEST 3 LINK ${CMAKE_DL_LIBS}

@@ -24,6 +24,8 @@ std::string value_text(const config::resolved& config, const config::schema_row&
       return config.boolean(row.key) ? "true" : "false";
     case config::value_kind::text_list:
       return fmt::format("{}", fmt::join(config.list(row.key), "\n"));
+    case config::value_kind::record_list:
+      return fmt::format("{}", fmt::join(config.record_lines(row.key), "\n"));
     case config::value_kind::input_path:
     case config::value_kind::output_path:
       return std::filesystem::path(config.text(row.key)).filename().string();

@@ -45,7 +45,7 @@ traced_arm::traced_arm(const arm_build& build, const fs::path& folder, const std
     }
     const fs::path traces = folder / "traces" / run_folder::stem(run.record.slot, which);
     traced_process process;
-    process.timeline = profilers::read_timelines(timeline_files(traces));
+    process.timeline = runs::read_stages(timeline_files(traces), build.config);
     if (fs::exists(traces / "result.json"))
       process.result = parsers::read_workload_result(traces / "result.json");
     if (build.config.text("workload.device") == "cpu" && process.timeline.kernels.empty())

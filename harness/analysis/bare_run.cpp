@@ -91,8 +91,11 @@ measured<double> sum(const std::vector<measured<double>>& parts, const std::stri
 
 /// The configured stages in their order, then what the result has beyond them.
 std::vector<std::string> stage_names(const bare_facts& facts) {
-  if (!facts.bench && !facts.process_wall_ns.empty()) return {core::whole_process_stage};
   std::vector<std::string> names = facts.stages;
+  if (!facts.bench && !facts.process_wall_ns.empty()) {
+    std::erase_if(names, [&](const std::string& name) { return !facts.range_samples_ns.contains(name); });
+    return names.empty() ? std::vector<std::string>{core::whole_process_stage} : names;
+  }
   if (facts.bench) {
     for (const auto& [stage, samples] : facts.bench->samples_ns) {
       const bool known = std::find(names.begin(), names.end(), stage) != names.end();
@@ -103,6 +106,9 @@ std::vector<std::string> stage_names(const bare_facts& facts) {
 }
 
 measured<sample_statistics> stage_time(const bare_facts& facts, const std::string& stage) {
+  const auto ranges = facts.range_samples_ns.find(stage);
+  if (!facts.bench && ranges != facts.range_samples_ns.end())
+    return describe(to_doubles(ranges->second), "no range of the stage was closed");
   if (stage == core::whole_process_stage && !facts.bench) {
     return describe(to_doubles(facts.process_wall_ns), "the process was not timed");
   }

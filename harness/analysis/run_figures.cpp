@@ -97,9 +97,9 @@ measured<double> share_of_largest(const std::vector<core::kernel_record>& kernel
 run_figures analyze_run(const run_facts& facts) {
   run_figures figures;
   figures.bare = analyze_bare(facts.bare);
-  figures.timeline =
-      analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
-                        {graph_maps(facts), facts.kernel_categories, facts.region_kernels});
+  figures.timeline = analyze_timelines(
+      facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
+      {graph_maps(facts), facts.kernel_categories, facts.region_kernels, !facts.bare.bench});
   compare_with_summaries(facts, figures.timeline.problems);
   const std::vector<kernel_summary> summaries = summaries_without_trace(facts);
   take_kernels_of_summaries(summaries, figures.timeline);

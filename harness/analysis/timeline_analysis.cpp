@@ -168,7 +168,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
       result.stages.push_back(measured<traced_stage>::absent(
           fmt::format("no capture holds a closed range '{}' in domain '{}'", stages[s], nvtx_domain)));
     }
-    find_stage_problems(stages[s], result.stages.back(), result.problems);
+    find_stage_problems(stages[s], result.stages.back(), attribution.stages_may_repeat, result.problems);
   }
   result.kernels = overall_kernels(sums, outside);
   if (!has_kernels) result.kernels_absent_reason = absent_reason ? absent_reason : empty_trace_reason;

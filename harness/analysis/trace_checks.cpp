@@ -61,11 +61,11 @@ void find_replay_problems(const capture& source, const graph_attribution& graphs
                   source.name, graphs.unmatched, core::shorten_middle(graphs.mismatch, longest_words_bytes)));
 }
 
-void find_stage_problems(const std::string& name, const measured<traced_stage>& stage,
+void find_stage_problems(const std::string& name, const measured<traced_stage>& stage, bool may_repeat,
                          std::vector<std::string>& problems) {
   if (!stage) {
     problems.push_back(fmt::format("stage '{}': {}", name, stage.reason()));
-  } else if (stage->occurrences != 1) {
+  } else if (stage->occurrences != 1 && !may_repeat) {
     problems.push_back(fmt::format("stage '{}' occurs {} times in {} instead of once", name,
                                    stage->occurrences, stage->capture));
   }

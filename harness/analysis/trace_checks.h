@@ -17,7 +17,7 @@ void find_capture_problems(const capture& source, const capture_figures& figures
                            std::vector<std::string>& problems);
 void find_replay_problems(const capture& source, const graph_attribution& graphs,
                           std::vector<std::string>& problems);
-void find_stage_problems(const std::string& name, const measured<traced_stage>& stage,
+void find_stage_problems(const std::string& name, const measured<traced_stage>& stage, bool may_repeat,
                          std::vector<std::string>& problems);
 
 /// Why the kernels of a stage cannot be summed; empty: they can. `windows`: of the capture.

@@ -8,6 +8,11 @@
 
 namespace profgate::cli {
 
+std::vector<std::string>& words_after_dashes() {
+  static std::vector<std::string> words;
+  return words;
+}
+
 void add_pair_words(CLI::App* command, const std::shared_ptr<pair_options>& options,
                     const std::function<void()>& finish) {
   CLI::Option* pair =
@@ -18,10 +23,11 @@ void add_pair_words(CLI::App* command, const std::shared_ptr<pair_options>& opti
   CLI::Option* manifest =
       command->add_option("--manifest", options->manifest, "The pair's manifest file instead of its name");
   command->callback([options, pair, manifest, finish] {
-    // With a manifest the first word is an override already.
-    if (manifest->count() > 0 && pair->count() > 0) {
+    options->command = words_after_dashes();
+    // With a manifest or a command the first word is an override already.
+    if ((manifest->count() > 0 || !options->command.empty()) && pair->count() > 0) {
       options->overrides.insert(options->overrides.begin(), options->pair);
-    } else if (manifest->count() == 0 && pair->count() == 0) {
+    } else if (manifest->count() == 0 && pair->count() == 0 && options->command.empty()) {
       throw CLI::RequiredError("pair");
     }
     finish();

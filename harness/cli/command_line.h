@@ -9,6 +9,9 @@
 
 namespace profgate::cli {
 
+/// What stood after the first `--` of the command line: a command to be run, never options of ours.
+std::vector<std::string>& words_after_dashes();
+
 /// The words that name a pair; `finish` is called once they are known to be complete.
 void add_pair_words(CLI::App* command, const std::shared_ptr<pair_options>& options,
                     const std::function<void()>& finish);

@@ -23,9 +23,11 @@ struct list_options {
 };
 core::exit_code list(const list_options& options);
 
-/// Names a pair: by its name in a build folder, or by its manifest.
+/// Names a pair: by its name in a build folder, by its manifest, or by any command, which is a pair of its
+/// own.
 struct pair_options {
   std::string pair;
+  std::vector<std::string> command;  ///< what stood after `--`
   std::optional<std::filesystem::path> manifest;
   std::optional<std::filesystem::path> build_dir;
   std::vector<std::string> overrides;
@@ -58,6 +60,16 @@ core::exit_code session(const session_options& options);
 
 /// `run` is the path of a run directory.
 core::exit_code analyze(const std::filesystem::path& run);
+
+/// Files of profilers that came from elsewhere, without a run around them.
+struct analyze_files_options {
+  std::vector<std::filesystem::path> timelines;  ///< nsys's SQLite exports or the collector's recordings
+  std::vector<std::filesystem::path> counters;   ///< ncu's CSVs
+  std::filesystem::path out;
+  std::vector<std::string> overrides;
+};
+core::exit_code analyze_files(const analyze_files_options& options);
+
 core::exit_code render(const std::filesystem::path& run,
                        const std::optional<std::filesystem::path>& templates_dir);
 

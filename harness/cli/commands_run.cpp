@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "ad_hoc_pair.h"
 #include "artifacts/run_store.h"
 #include "commands.h"
 #include "steps/step.h"
@@ -33,6 +34,7 @@ void end_when_gone(pid_t parent) {
 }  // namespace
 
 pair_manifest manifest_of(const pair_options& options) {
+  if (!options.command.empty()) return ad_hoc_pair(options.command);
   if (options.manifest) return read_pair_manifest(*options.manifest);
   return find_pair(find_build_dir(options.build_dir), options.pair);
 }

@@ -38,6 +38,8 @@ std::string text_of(const config::resolved& config, const config::schema_row& ro
       return fmt::format("{:.10g}", config.number(row.key));
     case config::value_kind::boolean:
       return config.boolean(row.key) ? "true" : "false";
+    case config::value_kind::record_list:
+      return fmt::format("{}", fmt::join(config.record_lines(row.key), ", "));
     case config::value_kind::text_list:
       return fmt::format("{}", fmt::join(config.list(row.key), ", "));
     case config::value_kind::input_path:

@@ -17,7 +17,7 @@ fs::path running_program() {
 installation find_installation() {
   const fs::path program = running_program();
   const fs::path prefix = program.parent_path().parent_path();
-  const installation parts{prefix / "share/profgate/templates",
+  const installation parts{prefix / "share/profgate/templates", prefix / "share/profgate/conf",
                            prefix / "lib/profgate/libprofgate_collector.so"};
   if (fs::exists(parts.templates_dir)) return parts;
   throw core::bad_input(

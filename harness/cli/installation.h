@@ -8,6 +8,7 @@ namespace profgate::cli {
 /// installed tree, and the tree may be moved.
 struct installation {
   std::filesystem::path templates_dir;
+  std::filesystem::path conf_dir;  ///< profgate's own settings
   std::filesystem::path collector_library;
 };
 

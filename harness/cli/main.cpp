@@ -3,8 +3,10 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <functional>
 #include <new>
+#include <string_view>
 
 #include "command_line.h"
 #include "commands.h"
@@ -87,10 +89,28 @@ void add_session(CLI::App& app, action& chosen) {
 
 void add_analyze_and_render(CLI::App& app, action& chosen) {
   auto run = std::make_shared<std::filesystem::path>();
-  CLI::App* analyze =
-      app.add_subcommand("analyze", "Make profile.json and the reports again from a run directory");
-  analyze->add_option("run", *run, "Run directory")->required();
-  analyze->callback([&chosen, run] { chosen = [run] { return cli::analyze(*run); }; });
+  auto files = std::make_shared<cli::analyze_files_options>();
+  CLI::App* analyze = app.add_subcommand(
+      "analyze", "Make profile.json and the reports again from a run directory, or of profilers' files");
+  CLI::Option* run_option = analyze->add_option("run", *run, "Run directory");
+  CLI::Option* timeline = analyze->add_option("--timeline", files->timelines, "nsys's .sqlite export");
+  CLI::Option* counters =
+      analyze->add_option("--counters", files->counters, "ncu's table: ncu -i <report> --csv --page raw");
+  CLI::Option* out = analyze->add_option("--out", files->out, "With these: a new folder for the reports");
+  analyze->add_option("--set", files->overrides, "With these: a setting, such as workload.stages=[decode]");
+  timeline->needs(out);
+  counters->needs(out);
+  analyze->callback([&chosen, run, files, run_option, out] {
+    if (out->count() > 0) {
+      if (files->timelines.empty() && files->counters.empty()) throw CLI::RequiredError("--timeline");
+      if (run_option->count() > 0) throw CLI::ExcludesError("run", "--timeline");
+      chosen = [files] { return cli::analyze_files(*files); };
+    } else if (run_option->count() == 0) {
+      throw CLI::RequiredError("run, or --timeline and --out");
+    } else {
+      chosen = [run] { return cli::analyze(*run); };
+    }
+  });
 
   auto templates_dir = std::make_shared<std::optional<std::filesystem::path>>();
   CLI::App* render = app.add_subcommand("render", "Make the reports again from a run's profile.json");
@@ -163,8 +183,11 @@ int main(int argc, char** argv) {
   add_compare(app, chosen);
   add_clean(app, chosen);
   cli::add_baseline_commands(app, chosen);
+  // What is to be run may have options that look like ours.
+  char** const dashes = std::find(argv + 1, argv + argc, std::string_view("--"));
+  if (dashes != argv + argc) cli::words_after_dashes().assign(dashes + 1, argv + argc);
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(dashes - argv), argv);
     // Never undone: a signal that comes when all is done must not turn the outcome into another.
     [[maybe_unused]] static const auto* const guard = new profgate::core::interrupt_guard;
     return static_cast<int>(chosen());

@@ -51,7 +51,16 @@ bool resolved::boolean(std::string_view key) const {
 }
 
 std::vector<std::string> resolved::list(std::string_view key) const {
-  return content_as<std::vector<std::string>>(at(key), key);
+  const entry& held = at(key);
+  if (!std::holds_alternative<std::vector<record>>(held.content))
+    return content_as<std::vector<std::string>>(held, key);
+  std::vector<std::string> names;
+  for (const record& one : records(key)) names.push_back(one.at("name"));
+  return names;
+}
+
+std::vector<record> resolved::records(std::string_view key) const {
+  return content_as<std::vector<record>>(at(key), key);
 }
 
 bool resolved::is_null(std::string_view key) const {
@@ -113,6 +122,21 @@ struct yaml_writer {
     for (const std::string& item : items) text += (text.empty() ? "" : ", ") + yaml_text(item);
     return "[" + text + "]";
   }
+  std::string operator()(const std::vector<record>& items) const {
+    std::string text;
+    for (const record& item : items) text += (text.empty() ? "" : ", ") + one_record(item);
+    return "[" + text + "]";
+  }
+
+  /// A name alone is a plain text, as most people write it.
+  static std::string one_record(const record& item) {
+    std::string text = yaml_text(item.at("name"));
+    if (item.size() == 1) return text;
+    text = "{name: " + text;
+    for (const auto& [field, content] : item)
+      if (field != "name") text += ", " + field + ": " + yaml_text(content);
+    return text + "}";
+  }
 };
 
 /// Writes nested maps from the flat, ordered schema: a key opens those of its sections that the key before
@@ -144,6 +168,13 @@ std::uint64_t fnv1a64(std::uint64_t state, std::string_view bytes) {
 }
 
 }  // namespace
+
+std::vector<std::string> resolved::record_lines(std::string_view key) const {
+  std::vector<std::string> lines;
+  for (const record& one : records(key))
+    lines.push_back(one.size() == 1 ? one.at("name") : yaml_writer::one_record(one));
+  return lines;
+}
 
 std::string resolved::to_yaml() const {
   return write_yaml([&](const std::string& key) { return std::visit(yaml_writer{}, at(key).content); });

@@ -10,6 +10,7 @@
 
 #include "config/schema.h"
 #include "core/error.h"
+#include "core/expression.h"
 
 namespace profgate::config {
 namespace {
@@ -94,6 +95,11 @@ void check_combinations(const resolved& composed) {
         composed, "workload.stages",
         fmt::format("the stage '{}' cannot name files: a '/' is a folder and a '.' begins an ending", stage),
         "call its NVTX range otherwise, such as decode_all");
+  }
+  for (const record& stage : composed.records("workload.stages")) {
+    const auto range = stage.find("range");
+    if (range != stage.end() && core::has_expression_characters(range->second))
+      const core::expression compiles(range->second, composed.origin("workload.stages"));
   }
   if (!composed.boolean("nsys.gating_nvtx")) return;
   const std::string gate = composed.text("nsys.gate_range");

@@ -27,6 +27,8 @@ std::string kind_name(value_kind kind) {
       return "true or false";
     case value_kind::text_list:
       return "a list of texts";
+    case value_kind::record_list:
+      return "a list of texts or maps";
     case value_kind::input_path:
       return "the path of an input";
     case value_kind::output_path:
@@ -53,7 +55,11 @@ bool is_section(std::string_view path) {
 
 std::string accepted_values(const schema_row& row) {
   std::string words = kind_name(row.kind);
-  if (!row.allowed.empty()) words = fmt::format("one of: {}", fmt::join(row.allowed, ", "));
+  if (row.kind == value_kind::record_list) {
+    words += fmt::format(" with the keys {}", fmt::join(row.allowed, ", "));
+  } else if (!row.allowed.empty()) {
+    words = fmt::format("one of: {}", fmt::join(row.allowed, ", "));
+  }
   if (row.minimum && row.maximum)
     words += fmt::format(" from {:.15g} to {:.15g}", *row.minimum, *row.maximum);
   if (row.nullable) words += ", or null";

@@ -90,8 +90,10 @@ std::vector<schema_row> workload_rows() {
       integer("workload.threads", "0", 0, 4096, "host threads; 0: all cores"),
       text("workload.seed_tag", "null", "tag of the synthetic prompt; null: the model's name", nullable),
       flag("workload.cuda_graphs", "true", "replay decode steps from CUDA graphs"),
-      text("workload.nvtx_domain", "LLM", "NVTX domain of the workload's ranges"),
-      list("workload.stages", "[prefill, decode_all]", "NVTX ranges that are stages, in order"),
+      text("workload.nvtx_domain", "LLM", "NVTX domain of the workload's ranges; any: they may be in any"),
+      records("workload.stages", "[prefill, decode_all]", {"name", "range", "domain"},
+              "NVTX ranges that are stages, in order; {name, range, domain}: the ranges that the expression "
+              "fits, in that domain ('' is the default one, any is any)"),
       flag("workload.decode_step_ranges", "true", "open a range around each decode step"),
       integer(
           "workload.planted_delay_ns", "0", 0, 1e9,

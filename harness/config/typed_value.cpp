@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -50,6 +51,8 @@ class conversion {
         return boolean(node);
       case value_kind::text_list:
         return text_list(node);
+      case value_kind::record_list:
+        return record_list(node);
     }
     throw std::logic_error("a value kind has no conversion");
   }
@@ -70,15 +73,19 @@ class conversion {
   }
 
   std::string one_text(const yaml_node& node) const {
+    const std::string text = line_of_text(node);
+    const auto& allowed = m_row.allowed;
+    if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) refuse(node);
+    return text;
+  }
+
+  std::string line_of_text(const yaml_node& node) const {
     if (node.kind != node_kind::scalar || node.text.empty() || is_null(node)) refuse(node);
     if (!is_printable_line(node.text)) {
       throw core::bad_input(m_source.text.name, m_source.text.line(node.line),
                             fmt::format("'{}' has a line break or a control character", m_row.key),
                             "write it as one line of text");
     }
-    const auto& allowed = m_row.allowed;
-    if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), node.text) == allowed.end())
-      refuse(node);
     return node.text;
   }
 
@@ -110,6 +117,38 @@ class conversion {
     std::vector<std::string> items;
     for (const yaml_node& item : node.items) items.push_back(one_text(item));
     return items;
+  }
+
+  std::vector<record> record_list(const yaml_node& node) const {
+    if (node.kind != node_kind::sequence) refuse(node);
+    std::vector<record> items;
+    for (const yaml_node& item : node.items)
+      items.push_back(item.kind == node_kind::map ? one_record(item) : record{{"name", line_of_text(item)}});
+    return items;
+  }
+
+  record one_record(const yaml_node& node) const {
+    record fields;
+    for (const yaml_member& member : node.members) {
+      const auto& known = m_row.allowed;
+      if (std::find(known.begin(), known.end(), member.key) == known.end()) {
+        const std::optional<std::string> meant = core::nearest(member.key, known);
+        throw core::bad_input(m_source.text.name, m_source.text.line(member.line),
+                              fmt::format("an entry of '{}' has no key '{}'", m_row.key,
+                                          core::shorten_middle(member.key, max_shown_bytes)),
+                              meant ? fmt::format("did you mean '{}'?", *meant)
+                                    : fmt::format("it takes {}", fmt::join(known, ", ")));
+      }
+      const bool is_empty_text = member.content.kind == node_kind::scalar && member.content.quoted &&
+                                 member.content.text.empty() && member.key != "name";
+      fields[member.key] = is_empty_text ? "" : line_of_text(member.content);
+    }
+    if (!fields.contains("name")) {
+      throw core::bad_input(m_source.text.name, m_source.text.line(node.line),
+                            fmt::format("an entry of '{}' has no name", m_row.key),
+                            "give it one: {name: decode, range: 'decode_step_.*'}");
+    }
+    return fields;
   }
 
   const schema_row& m_row;

@@ -30,6 +30,12 @@ setting list(std::string key, std::string default_yaml, std::string description)
                  text(std::move(key), std::move(default_yaml), std::move(description)));
 }
 
+setting records(std::string key, std::string default_yaml, std::vector<std::string> fields,
+                std::string description) {
+  return of_kind(value_kind::record_list,
+                 choice(std::move(key), std::move(default_yaml), std::move(fields), std::move(description)));
+}
+
 setting flag(std::string key, std::string default_yaml, std::string description, bool may_be_null) {
   return of_kind(value_kind::boolean,
                  text(std::move(key), std::move(default_yaml), std::move(description), may_be_null));

@@ -33,7 +33,7 @@ std::string describe_exit(const tool_run& run) {
 range_state find_range(const core::timeline& timeline, const range_name& wanted) {
   range_state state = range_state::absent;
   for (const core::range_record& range : timeline.ranges) {
-    const bool is_in_domain = wanted.domain == "*" || range.domain == wanted.domain;
+    const bool is_in_domain = wanted.domain == any_domain || range.domain == wanted.domain;
     if (range.name != wanted.range || !is_in_domain) continue;
     if (range.end_ns) return range_state::closed;
     state = range_state::open;

@@ -53,14 +53,22 @@ std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
   return inputs;
 }
 
+std::vector<std::int64_t> durations_of(const core::json_cursor& list) {
+  std::vector<std::int64_t> durations_ns;
+  for (const core::json_cursor& value : list.items())
+    durations_ns.push_back(value.integer(0, core::longest_plausible_ns));
+  return durations_ns;
+}
+
 /// Empty where the file does not exist.
-std::vector<std::int64_t> read_process_samples(const fs::path& file) {
+process_samples read_process_samples(const fs::path& file) {
   if (!artifacts::file_exists(file)) return {};
   const core::json_document document(artifacts::read_file(file), file.string(), "run the pair again");
-  std::vector<std::int64_t> wall_ns;
-  for (const core::json_cursor& value : document.root().require("wall_ns").items())
-    wall_ns.push_back(value.integer(0, core::longest_plausible_ns));
-  return wall_ns;
+  process_samples samples{durations_of(document.root().require("wall_ns"))};
+  if (const auto stages = document.root().find("stages_ns")) {
+    for (const auto& [stage, list] : stages->members()) samples.stages_ns[stage] = durations_of(list);
+  }
+  return samples;
 }
 
 /// As it is written; bad_input where it is no JSON, or too deep for those who walk through it.
@@ -136,10 +144,13 @@ const analysis::bare_facts& run_reader::bare() {
     bare.bench = parsers::parse_workload_result(artifacts::read_file(result), result.string());
     return bare;
   }
-  bare.process_wall_ns = read_process_samples(path() / "stage1" / "process_samples.json");
-  bare.bench_absent_reason = bare.process_wall_ns.empty()
-                                 ? reason_of("stage1")
-                                 : "the program writes no result JSON; only the whole process was timed";
+  process_samples samples = read_process_samples(path() / "stage1" / "process_samples.json");
+  bare.process_wall_ns = std::move(samples.wall_ns);
+  bare.range_samples_ns = std::move(samples.stages_ns);
+  bare.bench_absent_reason = bare.process_wall_ns.empty() ? reason_of("stage1")
+                             : bare.range_samples_ns.empty()
+                                 ? "the program writes no result JSON; only the whole process was timed"
+                                 : "the program writes no result JSON; its NVTX ranges were timed";
   if (status("stage1")) bare.peak_rss_bytes = status("stage1")->peak_rss_bytes;
   return bare;
 }
@@ -149,8 +160,7 @@ void run_reader::read_captures(analysis::run_facts& facts) {
   const std::vector<std::string> gates =
       config().boolean("nsys.gating_nvtx") ? stages_gate_first(config()) : std::vector<std::string>{};
   for (const timeline_file& file : timeline_files(path(), gates)) {
-    analysis::capture capture{file.name, file.gate,
-                              profilers::read_timelines(plain_files(file.paths).paths())};
+    analysis::capture capture{file.name, file.gate, read_stages(plain_files(file.paths).paths(), config())};
     // nsys's export calls itself by another version than nsys does: the one that the step asked for counts.
     const std::optional<artifacts::step_status>& recorded = status("timeline");
     if (recorded && recorded->tool == capture.timeline.tool && !recorded->tool_version.empty())
@@ -258,8 +268,9 @@ std::vector<std::string> run_reader::missing_artifacts() {
       });
 }
 
-void write_process_samples(const std::filesystem::path& file, const std::vector<std::int64_t>& wall_ns) {
-  const nlohmann::ordered_json json = {{"schema_version", 1}, {"wall_ns", wall_ns}};
+void write_process_samples(const std::filesystem::path& file, const process_samples& samples) {
+  nlohmann::ordered_json json = {{"schema_version", 1}, {"wall_ns", samples.wall_ns}};
+  if (!samples.stages_ns.empty()) json["stages_ns"] = samples.stages_ns;
   artifacts::write_file_atomically(file, core::json_text(json));
 }
 
@@ -269,6 +280,29 @@ std::vector<std::string> stages_gate_first(const config::resolved& config) {
   std::stable_partition(stages.begin(), stages.end(),
                         [&](const std::string& stage) { return stage == gate; });
   return stages;
+}
+
+std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config) {
+  constexpr std::string_view any = "any";
+  const std::string own_domain = config.text("workload.nvtx_domain");
+  std::vector<analysis::stage_rule> rules;
+  for (const config::record& stage : config.records("workload.stages")) {
+    const auto field = [&](const char* key, const std::string& otherwise) {
+      const auto found = stage.find(key);
+      return found == stage.end() ? otherwise : found->second;
+    };
+    const std::string domain = field("domain", own_domain);
+    rules.push_back({stage.at("name"), field("range", stage.at("name")),
+                     domain == any ? std::nullopt : std::optional(domain),
+                     fmt::format("workload.stages ({})", config.origin("workload.stages"))});
+  }
+  return rules;
+}
+
+core::timeline read_stages(const std::vector<fs::path>& files, const config::resolved& config) {
+  core::timeline timeline = profilers::read_timelines(files);
+  analysis::name_stages(timeline, stage_rules_of(config), config.text("workload.nvtx_domain"));
+  return timeline;
 }
 
 analysis::category_rules category_rules_of(const config::resolved& config) {

@@ -130,7 +130,8 @@ TEST_F(workload_faults, a_tree_that_fills_the_run_folder_is_ended_without_the_in
 /// Each of the program's six runs would be in time.
 TEST_F(workload_faults, the_time_of_a_step_is_that_of_all_its_runs) {
   const command_result result =
-      run_pair(register_command({"sleep", "1"}), {"run.step_timeout_s=3", "run.interrupt_grace_s=1"});
+      run_pair(register_command({"sleep", "1"}),
+               {"run.step_timeout_s=3", "run.interrupt_grace_s=1", "stage1.repetitions=5"});
   EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(status_of("stage1").reason, HasSubstr("timed out"));
   EXPECT_LE(status_of("stage1").commands.size(), 3U);

@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "analysis/bare_run.h"
+#include "analysis/stage_rules.h"
+#include "analysis/stage_windows.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
 #include "measuring_turn.h"
 #include "parsers/workload_result.h"
+#include "profilers/capture.h"
 #include "requirements.h"
 #include "runs/run_reader.h"
 #include "steps/run_command.h"
@@ -45,23 +48,49 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   }
 }
 
-/// A program that knows nothing of profgate: all that can be timed without a tool is the whole process.
-void measure_whole_process(step_context& context, const fs::path& folder) {
+/// How long each occurrence of a stage took; stages that never closed a range are not in it.
+void add_stage_samples(core::timeline timeline, const config::resolved& config,
+                       runs::process_samples& samples) {
+  const std::string domain = config.text("workload.nvtx_domain");
+  const std::vector<std::string> stages = config.list("workload.stages");
+  analysis::name_stages(timeline, runs::stage_rules_of(config), domain);
+  for (const analysis::stage_window& window : analysis::find_windows(timeline, stages, domain)) {
+    const std::string& stage = stages[window.stage];
+    // The whole process is timed from outside, its start and its end included.
+    if (stage != core::whole_process_stage)
+      samples.stages_ns[stage].push_back(window.end_ns - window.start_ns);
+  }
+}
+
+/// A program that knows nothing of profgate: its process is timed, and its NVTX ranges where it has some.
+void measure_from_outside(step_context& context, const fs::path& folder) {
   const fs::path log_file = folder / "log.txt";
   const std::int64_t warmup = context.config.integer("stage1.warmup");
   const std::int64_t repetitions = context.config.integer("stage1.repetitions");
-  std::vector<std::int64_t> wall_ns;
+  profilers::capture_request request;
+  request.workload = workload_argv(context, "bench", {});
+  request.output_folder = folder;
+  request.log_file = log_file;
+  request.collector_library = context.parts.collector_library;
+  runs::process_samples samples;
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
-    step_command bare;
-    bare.command.argv = workload_argv(context, "bench", {});
-    bare.command.working_directory = context.manifest.working_directory;
-    bare.what = fmt::format("the bare program, {} of {}", i + 1, warmup + repetitions);
-    bare.log_file = log_file;
-    const process::outcome outcome = run_command(context, bare);
+    process::outcome outcome;
+    const profilers::timed_ranges timed =
+        profilers::time_ranges(request, [&](const profilers::tool_command& tool) {
+          step_command bare;
+          bare.command = {tool.argv, tool.set_environment, tool.unset_environment,
+                          context.manifest.working_directory};
+          bare.what = fmt::format("the bare program, {} of {}", i + 1, warmup + repetitions);
+          bare.log_file = log_file;
+          outcome = run_command(context, bare);
+          return workload::as_tool_run(outcome);
+        });
     workload::require_good_end(outcome, log_file);
-    if (i >= warmup) wall_ns.push_back(outcome.wall_ns);
+    if (i < warmup) continue;
+    samples.wall_ns.push_back(outcome.wall_ns);
+    add_stage_samples(timed.timeline, context.config, samples);
   }
-  runs::write_process_samples(folder / "process_samples.json", wall_ns);
+  runs::write_process_samples(folder / "process_samples.json", samples);
 }
 
 }  // namespace
@@ -74,7 +103,7 @@ void run_stage1(step_context& context) {
     if (context.manifest.command_has_placeholders) {
       measure_by_contract(context, folder);
     } else {
-      measure_whole_process(context, folder);
+      measure_from_outside(context, folder);
     }
   } catch (const core::not_possible& cannot) {  // so the workload says
     if (context.config.text("workload.device") != "cuda") throw;

@@ -112,6 +112,7 @@ config::resolved compose_for(const pair_manifest& manifest,
   wanted.model_choice = manifest.model_choice;
   wanted.workload_choice = manifest.workload_choice;
   wanted.engine = manifest.engine;
+  if (!manifest.command_has_placeholders) wanted.runner = "program";
   if (manifest.device == "cuda") wanted.hardware_choice = hardware_of_gpu(manifest);
   wanted.pair_overrides = manifest.overrides;
   if (const char* overrides = std::getenv("PROFGATE_OVERRIDES")) {

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "core/expression.h"
 #include "machine.h"
 #include "measuring_turn.h"
 #include "profilers/backends.h"
@@ -13,10 +16,17 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
+/// Those that the trace must hold: a whole process has none, and which of an expression's there are nobody
+/// knows.
 std::vector<profilers::range_name> ranges_of(const config::resolved& config) {
+  const std::vector<analysis::stage_rule> rules = runs::stage_rules_of(config);
   std::vector<profilers::range_name> ranges;
-  for (const std::string& stage : runs::stages_gate_first(config))
-    ranges.push_back({stage, config.text("workload.nvtx_domain")});
+  for (const std::string& stage : runs::stages_gate_first(config)) {
+    const auto rule = std::find_if(rules.begin(), rules.end(),
+                                   [&](const analysis::stage_rule& each) { return each.name == stage; });
+    if (stage == core::whole_process_stage || core::has_expression_characters(rule->range)) continue;
+    ranges.push_back({rule->range, rule->domain.value_or(profilers::any_domain)});
+  }
   return ranges;
 }
 

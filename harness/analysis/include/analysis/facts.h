@@ -24,8 +24,10 @@ struct hardware_peaks {
 struct bare_facts {
   std::vector<std::string> stages;  ///< in the order that people read
   std::optional<core::workload_result> bench;
-  std::string bench_absent_reason;             ///< required where `bench` is empty
-  std::vector<std::int64_t> process_wall_ns;   ///< for a program that writes no result: stage "process"
+  std::string bench_absent_reason;            ///< required where `bench` is empty
+  std::vector<std::int64_t> process_wall_ns;  ///< for a program that writes no result: stage "process"
+  /// The same, by stage: how long each occurrence of its ranges took.
+  std::map<std::string, std::vector<std::int64_t>> range_samples_ns{};
   std::optional<hardware_peaks> peaks;         ///< nothing: no hardware YAML fits this machine
   std::optional<std::int64_t> peak_rss_bytes;  ///< the operating system's own figure for the process
 };

@@ -106,6 +106,7 @@ struct attribution_facts {
   std::vector<core::graph_map> graph_maps{};  ///< what the workload's graphs launch
   category_rules categories{};
   kernel_filter region_kernels{};
+  bool stages_may_repeat = false;  ///< nobody promised that each is traced once
 };
 
 /// Each stage is taken from one capture: the one gated on it, else the first that holds it. Where a trace is

@@ -16,8 +16,12 @@
 /// core::bad_input that names file:line (or the override's source), the fault and the fix.
 namespace profgate::config {
 
+/// One entry of a list whose entries may have several fields: texts by the field's name.
+using record = std::map<std::string, std::string>;
+
 /// std::monostate is null.
-using value = std::variant<std::monostate, std::string, std::int64_t, double, bool, std::vector<std::string>>;
+using value = std::variant<std::monostate, std::string, std::int64_t, double, bool, std::vector<std::string>,
+                           std::vector<record>>;
 
 struct entry {
   value content;
@@ -34,7 +38,10 @@ class resolved : public core::settings {
   std::int64_t integer(std::string_view key) const override;
   double number(std::string_view key) const override;
   bool boolean(std::string_view key) const override;
-  std::vector<std::string> list(std::string_view key) const override;
+  std::vector<std::string> list(std::string_view key) const override;  ///< of records their names
+  std::vector<record> records(std::string_view key) const;
+  /// One line each: its name, or all of its fields.
+  std::vector<std::string> record_lines(std::string_view key) const;
   bool is_null(std::string_view key) const override;
 
   /// "conf/workload/smoke.yaml:3", "profgate_add_workload", "PROFGATE_OVERRIDES", "command line", "default".
@@ -59,10 +66,11 @@ class resolved : public core::settings {
 struct request {
   std::vector<std::filesystem::path> conf_dirs;  ///< searched in order: the project's own first
   std::filesystem::path project_dir;             ///< base of relative input paths in overrides
-  std::string runner = "stage2";                 ///< empty: none, only defaults and the rest
-  std::optional<std::string> model_choice;       ///< "llm/llama-tiny"
-  std::optional<std::string> workload_choice;    ///< "smoke"
-  std::optional<std::string> hardware_choice;    ///< "h200-sxm"; see hardware_for_device
+  /// "program" for one that knows nothing of profgate; empty: none, only defaults and the rest
+  std::string runner = "stage2";
+  std::optional<std::string> model_choice;     ///< "llm/llama-tiny"
+  std::optional<std::string> workload_choice;  ///< "smoke"
+  std::optional<std::string> hardware_choice;  ///< "h200-sxm"; see hardware_for_device
   std::optional<std::string> engine;        ///< "llm": also checks that its model and workload are complete
   std::vector<std::string> pair_overrides;  ///< from the CMake registration
   std::vector<std::string> environment_overrides;

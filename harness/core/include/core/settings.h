@@ -16,6 +16,7 @@ enum class value_kind {
   number,
   boolean,
   text_list,
+  record_list,  ///< of maps of texts; a plain text is a map of its first field
   input_path,   ///< relative to the YAML file that names it, or to the project in an override; made absolute
   output_path,  ///< relative to the project that registers the pair; kept as written
 };
@@ -24,9 +25,10 @@ struct setting {
   std::string key;  ///< "workload.prompt_tokens"
   value_kind kind = value_kind::text;
   bool nullable = false;
-  std::string default_yaml;          ///< the default, as it would stand in a YAML file
-  std::vector<std::string> allowed;  ///< empty: any; of a list, what its items may be
-  std::optional<double> minimum;     ///< of integers and numbers
+  std::string default_yaml;  ///< the default, as it would stand in a YAML file
+  std::vector<std::string>
+      allowed;                    ///< empty: any; of a list, what its items may be; of records, their fields
+  std::optional<double> minimum;  ///< of integers and numbers
   std::optional<double> maximum;
   std::string description;  ///< one line; says what null means where null is possible
 };
@@ -54,6 +56,8 @@ setting of_kind(value_kind kind, setting row);
 setting choice(std::string key, std::string default_yaml, std::vector<std::string> allowed,
                std::string description, bool may_be_null = false);
 setting list(std::string key, std::string default_yaml, std::string description);
+setting records(std::string key, std::string default_yaml, std::vector<std::string> fields,
+                std::string description);
 setting flag(std::string key, std::string default_yaml, std::string description, bool may_be_null = false);
 setting integer(std::string key, std::string default_yaml, double minimum, double maximum,
                 std::string description, bool may_be_null = false);

@@ -10,6 +10,8 @@
 /// Argument lists for nsys: pure functions of their arguments.
 namespace profgate::profilers {
 
+inline constexpr const char* any_domain = "*";
+
 /// An NVTX range by name. `domain` empty: the default domain.
 struct range_name {
   std::string range;

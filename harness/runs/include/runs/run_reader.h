@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/facts.h"
+#include "analysis/stage_rules.h"
 #include "artifacts/run_list.h"
 #include "artifacts/status.h"
 #include "config/config.h"
@@ -57,12 +58,24 @@ analysis::counter_facts counted(std::vector<core::kernel_counters> launches,
                                 const profilers::counting_conditions& conditions,
                                 const std::vector<analysis::capture>& captures);
 
-/// stage1/process_samples.json: how long each bare process took, for a program that writes no result JSON.
-void write_process_samples(const std::filesystem::path& file, const std::vector<std::int64_t>& wall_ns);
+/// What was timed around a program that writes no result JSON.
+struct process_samples {
+  std::vector<std::int64_t> wall_ns;                             ///< of each process
+  std::map<std::string, std::vector<std::int64_t>> stages_ns{};  ///< of each range that is a stage
+};
+
+/// stage1/process_samples.json
+void write_process_samples(const std::filesystem::path& file, const process_samples& samples);
 
 /// The stages in the order in which tools are run on them: the configured gate's first, whose files get the
 /// plain names.
 std::vector<std::string> stages_gate_first(const config::resolved& config);
+
+/// workload.stages, each with the ranges that it stands for.
+std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config);
+
+/// The files of one traced run, its stages called by their names.
+core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config);
 
 /// categories.kernels and categories.operators.
 analysis::category_rules category_rules_of(const config::resolved& config);

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/records.h"
+
+/// Which ranges of a program are its stages. Programs of others name their ranges as they like, in domains of
+/// their own, a step's batch among the words: what fits a stage's rule is given the stage's name and domain
+/// once, right after reading, so that everybody else sees a trace of plain stages.
+namespace profgate::analysis {
+
+struct stage_rule {
+  std::string name;                   ///< what reports call the stage
+  std::string range;                  ///< a range's name, or an expression over the whole of it
+  std::optional<std::string> domain;  ///< empty: the default domain; nothing: any
+  std::string where;                  ///< the rule stands, for messages
+};
+
+/// What the named groups of a stage's expression say, summed over its occurrences: "decode_tokens".
+using stage_counts = std::map<std::string, std::map<std::string, std::int64_t>>;
+
+/// The first rule that fits a range decides. Ranges beside the stages keep their names; those of a domain
+/// that a rule admits go to `domain`, too, where they are operators. The stage core::whole_process_stage
+/// needs no range: where none fits it, each process that used a device is one occurrence.
+stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
+                         const std::string& domain);
+
+}  // namespace profgate::analysis

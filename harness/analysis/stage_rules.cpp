@@ -1,0 +1,151 @@
+#include "analysis/stage_rules.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "core/expression.h"
+#include "core/interrupt.h"
+
+namespace profgate::analysis {
+namespace {
+
+using group_counts = std::map<std::string, std::int64_t>;
+
+class compiled_rule {
+ public:
+  explicit compiled_rule(const stage_rule& rule) : m_rule(rule) {
+    if (core::has_expression_characters(rule.range)) m_expression.emplace(rule.range, rule.where);
+  }
+
+  const std::string& name() const { return m_rule.name; }
+  bool admits(std::string_view domain) const { return !m_rule.domain || *m_rule.domain == domain; }
+
+  /// What the expression's named groups count, where the range's name fits.
+  std::optional<group_counts> match(std::string_view range) const {
+    if (range == m_rule.range) return group_counts{};
+    if (!m_expression) return std::nullopt;
+    const auto groups = m_expression->match_whole(range);
+    if (!groups) return std::nullopt;
+    group_counts numbers;
+    for (const auto& [group, digits] : *groups) {
+      std::int64_t number = 0;
+      const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+      if (problem == std::errc() && end == digits.data() + digits.size()) numbers[group] = number;
+    }
+    return numbers;
+  }
+
+ private:
+  const stage_rule& m_rule;
+  std::optional<core::expression> m_expression;
+};
+
+/// What becomes of all ranges of one name in one domain.
+struct renaming {
+  const compiled_rule* stage = nullptr;  ///< null: it is none
+  bool is_admitted = false;
+  group_counts numbers{};
+};
+
+/// Texts of a pool are the same where they lie at the same place: a million ranges have a few names.
+using text_places = std::pair<const char*, const char*>;
+struct place_hash {
+  std::size_t operator()(const text_places& places) const {
+    return std::hash<const void*>()(places.first) * 31 + std::hash<const void*>()(places.second);
+  }
+};
+
+renaming rename(const core::range_record& range, const std::vector<compiled_rule>& rules) {
+  renaming result;
+  for (const compiled_rule& rule : rules) {
+    if (!rule.admits(range.domain)) continue;
+    result.is_admitted = true;
+    std::optional<group_counts> numbers = rule.match(range.name);
+    if (!numbers) continue;
+    result.stage = &rule;
+    result.numbers = std::move(*numbers);
+    break;
+  }
+  return result;
+}
+
+struct span {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint32_t thread_id = 0;  ///< that launched first
+};
+
+void widen(std::map<std::uint32_t, span>& spans, std::uint32_t process, std::uint32_t thread,
+           std::int64_t start_ns, std::int64_t end_ns) {
+  const auto [found, is_new] = spans.try_emplace(process, span{start_ns, end_ns, thread});
+  if (is_new) return;
+  span& known = found->second;
+  if (start_ns < known.start_ns) known = {start_ns, known.end_ns, thread};
+  known.end_ns = std::max(known.end_ns, end_ns);
+}
+
+/// From the first thing that a process asked of a device, or the first range around it, to the last one's
+/// end.
+void add_whole_processes(core::timeline& timeline, const std::string& domain) {
+  std::map<std::uint32_t, span> spans;
+  for (const core::kernel_execution& kernel : timeline.kernels)
+    widen(spans, kernel.process_id, kernel.thread_id, std::min(kernel.launched_ns, kernel.start_ns),
+          kernel.end_ns);
+  for (const core::copy_execution& copy : timeline.copies)
+    widen(spans, copy.process_id, copy.thread_id, std::min(copy.launched_ns, copy.start_ns), copy.end_ns);
+  for (const core::opaque_graph& graph : timeline.opaque_graphs)
+    widen(spans, graph.process_id, graph.thread_id, std::min(graph.launched_ns, graph.start_ns),
+          graph.end_ns);
+  const bool uses_device = !spans.empty();
+  for (const core::range_record& range : timeline.ranges) {
+    if (!range.end_ns || (uses_device && !spans.contains(range.process_id))) continue;
+    widen(spans, range.process_id, range.thread_id, range.start_ns, *range.end_ns);
+  }
+  for (const auto& [process, whole] : spans) {
+    core::range_record range;
+    range.domain = timeline.texts.keep(domain);
+    range.name = timeline.texts.keep(core::whole_process_stage);
+    range.process_id = process;
+    range.thread_id = whole.thread_id;
+    range.start_ns = whole.start_ns;
+    range.end_ns = whole.end_ns;
+    timeline.ranges.push_back(range);
+  }
+}
+
+}  // namespace
+
+stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
+                         const std::string& domain) {
+  std::vector<compiled_rule> compiled;
+  compiled.reserve(rules.size());
+  for (const stage_rule& rule : rules) compiled.emplace_back(rule);
+
+  std::unordered_map<text_places, renaming, place_hash> known;
+  std::set<std::string> found;
+  stage_counts counted;
+  const std::string_view own_domain = timeline.texts.keep(domain);
+  for (core::range_record& range : timeline.ranges) {
+    core::stop_if_interrupted();
+    const auto [entry, is_new] = known.try_emplace({range.domain.data(), range.name.data()});
+    if (is_new) entry->second = rename(range, compiled);
+    const renaming& change = entry->second;
+    if (change.is_admitted) range.domain = own_domain;
+    if (change.stage == nullptr) continue;
+    range.name = timeline.texts.keep(change.stage->name());
+    if (!range.end_ns) continue;
+    found.insert(change.stage->name());
+    for (const auto& [group, number] : change.numbers) counted[change.stage->name()][group] += number;
+  }
+  const bool wants_process = std::any_of(rules.begin(), rules.end(), [](const stage_rule& rule) {
+    return rule.name == core::whole_process_stage;
+  });
+  if (wants_process && !found.contains(core::whole_process_stage)) add_whole_processes(timeline, domain);
+  return counted;
+}
+
+}  // namespace profgate::analysis

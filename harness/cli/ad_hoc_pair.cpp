@@ -1,0 +1,73 @@
+#include "ad_hoc_pair.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+#include "artifacts/gpu_choice.h"
+#include "installation.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+/// Programs that run the file they are given: that is what people call the program.
+bool is_interpreter(const std::string& name) {
+  constexpr std::array known = {"python", "pypy", "bash",     "sh",  "perl",
+                                "ruby",   "node", "torchrun", "env", "mpirun"};
+  return std::any_of(known.begin(), known.end(), [&](const std::string& each) {
+    if (!name.starts_with(each)) return false;
+    return name.find_first_not_of("0123456789.", each.size()) == std::string::npos;  // python3.11
+  });
+}
+
+/// As a part of a folder's and of a test's name.
+std::string as_word(const std::string& text) {
+  std::string word;
+  for (const char c : text) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+    word += is_plain ? c : '-';
+  }
+  word.erase(0, word.find_first_not_of("-_"));
+  constexpr std::size_t longest = 60;
+  return word.empty() ? "program" : word.substr(0, longest);
+}
+
+}  // namespace
+
+std::string name_of_program(const std::vector<std::string>& command) {
+  const std::string program = fs::path(command.front()).filename().string();
+  if (is_interpreter(program)) {
+    // The first word that is a file; `python3 -m vllm.bench` names a module.
+    for (std::size_t i = 1; i < command.size(); ++i) {
+      if (command[i] == "-m" && i + 1 < command.size()) return as_word(command[i + 1]);
+      if (!command[i].starts_with("-") && fs::path(command[i]).has_extension())
+        return as_word(fs::path(command[i]).stem().string());
+    }
+  }
+  return as_word(fs::path(program).stem().string());
+}
+
+pair_manifest ad_hoc_pair(const std::vector<std::string>& command) {
+  const fs::path here = fs::current_path();
+  pair_manifest manifest;
+  manifest.model = name_of_program(command);
+  manifest.config = "adhoc";
+  manifest.pair = manifest.model + "." + manifest.config;
+  const bool has_gpu = static_cast<bool>(artifacts::chosen_gpu(artifacts::gather_gpu_facts()));
+  manifest.device = has_gpu ? "cuda" : "cpu";
+  manifest.overrides = {"workload.device=" + manifest.device};
+  manifest.command = command;
+  manifest.command_has_placeholders =
+      std::any_of(command.begin(), command.end(),
+                  [](const std::string& word) { return word.find("{result}") != std::string::npos; });
+  manifest.working_directory = here;
+  manifest.project_dir = here;
+  if (fs::is_directory(here / "conf")) manifest.conf_dirs.push_back(here / "conf");
+  manifest.conf_dirs.push_back(find_installation().conf_dir);
+  manifest.build = {"unknown", "unknown", "unknown", "unknown"};
+  return manifest;
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pair_manifest.h"
+
+namespace profgate::cli {
+
+/// Any command as a pair that nobody registered: it runs in the current folder, which gets the runs, with
+/// profgate's own settings and those of ./conf where there are some. Called "<program>.adhoc", after the
+/// script where the program is an interpreter.
+pair_manifest ad_hoc_pair(const std::vector<std::string>& command);
+
+/// "bench" of {"python3", "-u", "dir/bench.py"}.
+std::string name_of_program(const std::vector<std::string>& command);
+
+}  // namespace profgate::cli

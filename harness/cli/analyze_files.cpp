@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include "analysis/profile.h"
+#include "artifacts/files.h"
+#include "artifacts/utc_time.h"
+#include "commands.h"
+#include "core/error.h"
+#include "installation.h"
+#include "make_reports.h"
+#include "profilers/backends.h"
+#include "runs/run_reader.h"
+#include "terminal.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+config::resolved config_of(const analyze_files_options& options, const installation& parts) {
+  config::request wanted;
+  wanted.conf_dirs = {parts.conf_dir};
+  wanted.project_dir = fs::current_path();
+  wanted.runner = "program";
+  wanted.pair_overrides = {"workload.device=cuda"};
+  wanted.command_line_overrides = options.overrides;
+  return config::compose(wanted);
+}
+
+/// Nothing of somebody else's is replaced.
+void require_new_folder(const fs::path& folder) {
+  if (!fs::exists(folder) || (fs::is_directory(folder) && fs::is_empty(folder))) return;
+  throw core::bad_input(fmt::format("{} is there already and not empty", folder.string()),
+                        "name a new folder for the reports");
+}
+
+analysis::run_facts facts_of(const analyze_files_options& options, const config::resolved& config) {
+  analysis::run_facts facts;
+  const fs::path& first = options.timelines.empty() ? options.counters.front() : options.timelines.front();
+  facts.run_id = fs::absolute(options.out).lexically_normal().filename().string();
+  facts.created_utc = artifacts::utc_timestamp();
+  facts.model = first.stem().string();
+  facts.config = "files";
+  facts.pair = facts.model + "." + facts.config;
+  facts.device = config.text("workload.device");
+  facts.mode = config.text("run.mode");
+  facts.config_hash = config.hash();
+  facts.nvtx_domain = config.text("workload.nvtx_domain");
+  facts.top_n_kernels = static_cast<std::size_t>(config.integer("run.top_n_kernels"));
+  facts.kernel_categories = runs::category_rules_of(config);
+  facts.bare.stages = config.list("workload.stages");
+  facts.bare.bench_absent_reason = "only profilers' files were given: nothing was timed without a profiler";
+  for (const fs::path& file : options.timelines)
+    facts.captures.push_back({file.filename().string(), std::nullopt, runs::read_stages({file}, config)});
+  if (facts.captures.empty()) facts.captures_absent_reason = "no timeline was given (--timeline)";
+  facts.counters.absent_reason = "no counters were given (--counters)";
+  std::vector<core::kernel_counters> launches;
+  for (const fs::path& file : options.counters) {
+    const auto more = profilers::counter_backends().front().read(file, facts.nvtx_domain);
+    launches.insert(launches.end(), more.begin(), more.end());
+  }
+  if (!launches.empty()) facts.counters = runs::counted(std::move(launches), {}, facts.captures);
+  for (const fs::path& file : options.timelines) facts.inputs.push_back({"timeline", file.string()});
+  for (const fs::path& file : options.counters) facts.inputs.push_back({"counters", file.string()});
+  return facts;
+}
+
+}  // namespace
+
+core::exit_code analyze_files(const analyze_files_options& options) {
+  require_new_folder(options.out);
+  const installation parts = find_installation();
+  const std::string profile = analysis::profile_json(facts_of(options, config_of(options, parts)));
+  artifacts::make_folder(options.out);
+  artifacts::write_file_atomically(options.out / "profile.json", profile);
+  make_reports(options.out, parts.templates_dir);
+  print("{}\n", (options.out / "report.md").string());
+  return core::exit_code::good;
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,84 @@
+#include "analysis/stage_rules.h"
+
+#include <gmock/gmock.h>
+
+#include "analysis/stage_windows.h"
+#include "timeline_builder.h"
+
+namespace profgate::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+core::timeline of_ranges(const std::vector<core::range_record>& ranges) {
+  core::timeline timeline;
+  for (core::range_record range : ranges) {
+    range.domain = timeline.texts.keep(range.domain);
+    range.name = timeline.texts.keep(range.name);
+    timeline.ranges.push_back(range);
+  }
+  return timeline;
+}
+
+core::range_record range(std::string_view domain, std::string_view name, std::int64_t start_ns,
+                         std::int64_t end_ns, std::uint32_t process = 1) {
+  return {domain, name, core::range_style::push_pop, process, 1, start_ns, end_ns};
+}
+
+std::vector<std::string> names_of(const core::timeline& timeline) {
+  std::vector<std::string> names;
+  for (const core::range_record& one : timeline.ranges)
+    names.push_back(std::string(one.domain) + ":" + std::string(one.name));
+  return names;
+}
+
+TEST(name_stages, by_a_name_in_any_domain_and_operators_come_along) {
+  core::timeline timeline = of_ranges({range("", "decode", 0, 10), range("NCCL", "all_reduce", 2, 4)});
+  name_stages(timeline, {{"decode", "decode", std::nullopt, "here"}}, "any");
+  EXPECT_THAT(names_of(timeline), ElementsAre("any:decode", "any:all_reduce"));
+}
+
+TEST(name_stages, in_its_own_domain_changes_nothing) {
+  core::timeline timeline = of_ranges({range("LLM", "decode", 0, 10), range("", "decode", 2, 4)});
+  name_stages(timeline, {{"decode", "decode", "LLM", "here"}}, "LLM");
+  EXPECT_THAT(names_of(timeline), ElementsAre("LLM:decode", ":decode"));
+}
+
+TEST(name_stages, of_a_server_by_what_a_batch_is_made_of) {
+  core::timeline timeline = of_ranges({range("", "execute_context_2(300)_generation_0(0)", 0, 10),
+                                       range("", "execute_context_0(0)_generation_8(8)", 10, 20),
+                                       range("", "execute_context_0(0)_generation_6(6)", 20, 30),
+                                       range("", "execute_context_1(64)_generation_8(8)", 30, 40)});
+  const stage_counts counts = name_stages(
+      timeline,
+      {{"prefill", R"(execute_context_\d+\((?<prefill_tokens>\d+)\)_generation_0\(0\))", "", "here"},
+       {"decode", R"(execute_context_0\(0\)_generation_\d+\((?<decode_tokens>\d+)\))", "", "here"},
+       {"mixed", R"(execute_context_\d+\((?<prefill_tokens>\d+)\)_generation_\d+\((?<decode_tokens>\d+)\))",
+        "", "here"}},
+      "any");
+  EXPECT_THAT(names_of(timeline), ElementsAre("any:prefill", "any:decode", "any:decode", "any:mixed"));
+  EXPECT_THAT(counts,
+              ElementsAre(Pair("decode", ElementsAre(Pair("decode_tokens", 14))),
+                          Pair("mixed", ElementsAre(Pair("decode_tokens", 8), Pair("prefill_tokens", 64))),
+                          Pair("prefill", ElementsAre(Pair("prefill_tokens", 300)))));
+}
+
+TEST(name_stages, without_any_range_the_process_is_one) {
+  core::timeline timeline = timeline_builder().kernel("a", 5, 10, 20).kernel("b", 30, 31, 50).build();
+  name_stages(timeline, {{"process", "process", std::nullopt, "here"}}, "any");
+  const std::vector<stage_window> windows = find_windows(timeline, {"process"}, "any");
+  ASSERT_EQ(windows.size(), 1U);
+  EXPECT_EQ(windows[0].start_ns, 5);
+  EXPECT_EQ(windows[0].end_ns, 50);
+}
+
+TEST(name_stages, a_process_without_device_work_is_none_where_others_have_some) {
+  core::timeline timeline = timeline_builder().kernel("a", 5, 10, 20).build();
+  timeline.ranges.push_back(range("", "parent", 0, 100, 7));
+  name_stages(timeline, {{"process", "process", std::nullopt, "here"}}, "any");
+  EXPECT_EQ(find_windows(timeline, {"process"}, "any").size(), 1U);
+}
+
+}  // namespace
+}  // namespace profgate::analysis
