@@ -215,4 +215,14 @@ std::string profile_json(const run_facts& facts) {
   return core::json_text(document.take());
 }
 
+std::string with_artifacts(const std::string& profile, const std::string& file,
+                           const std::vector<artifact_facts>& artifacts) {
+  nlohmann::ordered_json document = core::parse_ordered_json(profile);
+  if (!document.is_object() || !document.contains("artifacts")) {
+    throw core::bad_input(file, 0, "is no profile.json", "run the pair's report step again");
+  }
+  document["artifacts"] = list_of(artifacts, artifact_json);
+  return core::json_text(document);
+}
+
 }  // namespace profgate::analysis

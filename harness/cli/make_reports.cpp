@@ -64,4 +64,12 @@ void make_reports(const fs::path& run_dir, const fs::path& templates_dir) {
   });
 }
 
+void list_new_files(const fs::path& run_dir, const fs::path& templates_dir) {
+  const fs::path profile = run_dir / "profile.json";
+  artifacts::write_file_atomically(profile,
+                                   analysis::with_artifacts(artifacts::read_file(profile), profile.string(),
+                                                            runs::run_reader(run_dir).artifacts()));
+  make_reports(run_dir, templates_dir);
+}
+
 }  // namespace profgate::cli

@@ -13,4 +13,7 @@ void make_profile(runs::run_reader& run);
 /// Renders every report from the run's profile.json.
 void make_reports(const std::filesystem::path& run_dir, const std::filesystem::path& templates_dir);
 
+/// Lists in the reports what a step after them has left. The traces are not read again.
+void list_new_files(const std::filesystem::path& run_dir, const std::filesystem::path& templates_dir);
+
 }  // namespace profgate::cli

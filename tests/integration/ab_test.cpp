@@ -131,6 +131,7 @@ TEST_F(ab, the_gate_step_compares_with_the_build_that_the_environment_names) {
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_EQ(status_of("gate").state, step_state::failed);
   EXPECT_THAT(status_of("gate").reason, HasSubstr("regressed"));
+  EXPECT_THAT(text_of("report.md"), HasSubstr("(gate.md)"));
   const command_result again = profgate({"gate", latest_run().string()});
   EXPECT_EQ(again.exit_code, 1) << again.output;
   EXPECT_THAT(again.output, HasSubstr("attn.qkv in decode_step is slower"));

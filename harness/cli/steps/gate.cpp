@@ -4,6 +4,7 @@
 #include "artifacts/files.h"
 #include "comparison_request.h"
 #include "judging.h"
+#include "make_reports.h"
 #include "measuring_turn.h"
 #include "parsers/workload_result.h"
 #include "read_waivers.h"
@@ -56,6 +57,7 @@ void run_gate(step_context& context) {
   const gate::judgement judged =
       is_strict ? judge_against_build(context, baseline) : judge_against_numbers(context);
   write_judgement(judged, context.run_dir);
+  list_new_files(context.run_dir, context.parts.templates_dir);
   // Only CTest takes them out of the output again.
   if (std::getenv("DASHBOARD_TEST_FROM_CTEST") != nullptr)
     context.closing_lines.push_back(render::ctest_measurements(judged));

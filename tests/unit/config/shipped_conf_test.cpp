@@ -30,10 +30,30 @@ resolved shipped(const std::string& model, const std::string& workload,
   return compose(wanted);
 }
 
+/// For programs of others, which bring their models and their tokens.
+bool is_recipe(const std::string& workload) {
+  return workload == "vllm" || workload == "tensorrt-llm";
+}
+
+TEST(shipped_conf, every_recipe_composes_and_reads_back_as_itself) {
+  for (const std::string& workload : choices(conf_dirs, "workload")) {
+    if (!is_recipe(workload)) continue;
+    request wanted;
+    wanted.conf_dirs = conf_dirs;
+    wanted.runner = "program";
+    wanted.workload_choice = workload;
+    const resolved composed = compose(wanted);
+    EXPECT_THAT(composed.list("workload.stages"), ElementsAre("prefill", "decode", "mixed"));
+    EXPECT_FALSE(composed.boolean("nsys.gating_nvtx"));
+    EXPECT_EQ(parse_resolved(composed.to_yaml(), "config.yaml").to_yaml(), composed.to_yaml());
+  }
+}
+
 TEST(shipped_conf, every_model_composes_with_every_workload) {
   ASSERT_THAT(choices(conf_dirs, "model"), Contains("llm/llama-tiny"));
   for (const std::string& model : choices(conf_dirs, "model")) {
     for (const std::string& workload : choices(conf_dirs, "workload")) {
+      if (is_recipe(workload)) continue;
       const resolved composed = shipped(model, workload);
       EXPECT_EQ("llm/" + composed.text("model.name"), model);
       EXPECT_EQ(composed.text("workload.name"), workload);
