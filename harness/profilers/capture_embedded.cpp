@@ -119,16 +119,12 @@ std::string words_of_collector(const std::string& output) {
 }  // namespace
 
 core::timeline observe_ranges(const capture_request& request, const command_runner& run) {
-  return time_ranges(request, run).timeline;
-}
-
-timed_ranges time_ranges(const capture_request& request, const command_runner& run) {
   const embedded_run observed = run_under_collector(request, "ranges", collected::ranges_only, run);
   parsers::embedded_facts losses;
-  timed_ranges result{read_recorded(observed.files, losses), observed.run};
-  if (result.timeline.ranges.empty()) require_room(request, losses);
+  core::timeline timeline = read_recorded(observed.files, losses);
+  if (timeline.ranges.empty()) require_room(request, losses);
   for (const fs::path& file : observed.files) fs::remove(file);
-  return result;
+  return timeline;
 }
 
 namespace {

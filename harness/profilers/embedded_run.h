@@ -23,10 +23,6 @@ enum class collected {
 embedded_run run_under_collector(const capture_request& request, const std::string& stem, collected collect,
                                  const command_runner& run);
 
-/// What the workload opens when nothing is gated: one more run of it, so only for finding out what went
-/// wrong.
-core::timeline observe_ranges(const capture_request& request, const command_runner& run);
-
 /// "decode_all@LLM,prefill@LLM"
 std::string capture_range_list(const std::vector<range_name>& ranges);
 

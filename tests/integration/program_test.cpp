@@ -2,6 +2,7 @@
 // profilers that somebody was sent.
 #include <fstream>
 
+#include "artifacts/files.h"
 #include "pair_fixture.h"
 
 namespace profgate::integration {
@@ -35,11 +36,6 @@ class program : public pair_fixture {
     return profgate(words);
   }
 
-  static std::string read_text(const fs::path& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  }
-
   const std::string m_recorded = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/pytorch-2.11/llama_steps.sqlite";
 };
 
@@ -56,7 +52,7 @@ TEST_F(program, is_started_once_by_each_tool) {
   const command_result result = run_program({}, {"/bin/sh", "-c", "echo . >> " + starts.string()});
   // Without NVTX there is nothing for the collector to record; what was timed is there.
   EXPECT_THAT(text_of("stage1/metrics.json"), HasSubstr("process"));
-  EXPECT_LE(read_text(starts).size(), 4U) << result.output;
+  EXPECT_LE(artifacts::read_file(starts).size(), 4U) << result.output;
 }
 
 TEST_F(program, stages_may_be_expressions) {
@@ -76,18 +72,18 @@ TEST_F(program, of_somebody_else_is_read_from_its_trace_alone) {
   const command_result result = profgate(
       {"analyze", "--timeline", m_recorded, "--out", "seen", "--set", "workload.stages=[prefill, decode]"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  const std::string report = read_text(m_project / "seen/report.md");
+  const std::string report = artifacts::read_file(m_project / "seen/report.md");
   EXPECT_THAT(report,
               AllOf(HasSubstr("2241 kernels by nsys"), HasSubstr("| decode "), Not(HasSubstr("not whole"))));
   const command_result again = profgate({"analyze", "--timeline", m_recorded, "--out", "seen"});
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.output, HasSubstr("is there already and not empty"));
-  EXPECT_EQ(read_text(m_project / "seen/report.md"), report);
+  EXPECT_EQ(artifacts::read_file(m_project / "seen/report.md"), report);
 }
 
 TEST_F(program, a_trace_without_stages_is_one_process) {
   ASSERT_EQ(profgate({"analyze", "--timeline", m_recorded, "--out", "seen"}).exit_code, 0);
-  EXPECT_THAT(read_text(m_project / "seen/kernels.md"), HasSubstr("process"));
+  EXPECT_THAT(artifacts::read_file(m_project / "seen/kernels.md"), HasSubstr("process"));
 }
 
 }  // namespace

@@ -75,20 +75,19 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   runs::process_samples samples;
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
     process::outcome outcome;
-    const profilers::timed_ranges timed =
-        profilers::time_ranges(request, [&](const profilers::tool_command& tool) {
-          step_command bare;
-          bare.command = {tool.argv, tool.set_environment, tool.unset_environment,
-                          context.manifest.working_directory};
-          bare.what = fmt::format("the bare program, {} of {}", i + 1, warmup + repetitions);
-          bare.log_file = log_file;
-          outcome = run_command(context, bare);
-          return workload::as_tool_run(outcome);
-        });
+    core::timeline timeline = profilers::observe_ranges(request, [&](const profilers::tool_command& tool) {
+      step_command bare;
+      bare.command = {tool.argv, tool.set_environment, tool.unset_environment,
+                      context.manifest.working_directory};
+      bare.what = fmt::format("the bare program, {} of {}", i + 1, warmup + repetitions);
+      bare.log_file = log_file;
+      outcome = run_command(context, bare);
+      return workload::as_tool_run(outcome);
+    });
     workload::require_good_end(outcome, log_file);
     if (i < warmup) continue;
     samples.wall_ns.push_back(outcome.wall_ns);
-    add_stage_samples(timed.timeline, context.config, samples);
+    add_stage_samples(std::move(timeline), context.config, samples);
   }
   runs::write_process_samples(folder / "process_samples.json", samples);
 }

@@ -58,15 +58,10 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
 /// The same as the settings nsys.* have it.
 capture_result capture_with_nsys(const capture_request& request, const tool_use& use);
 
-struct timed_ranges {
-  core::timeline timeline;  ///< ranges only; empty where the program opened none
-  tool_run run;
-};
-
 /// Runs the workload with nothing but the collector's clock around its ranges, which costs some ten
-/// nanoseconds a range: for programs that do not time themselves. Leaves no file. Where the workload fails
-/// its own end is in `run`.
-timed_ranges time_ranges(const capture_request& request, const command_runner& run);
+/// nanoseconds a range: for programs that do not time themselves, and to find out why a range never opened.
+/// Leaves no file; empty where the program opened none.
+core::timeline observe_ranges(const capture_request& request, const command_runner& run);
 
 /// Leaves embedded.timeline, or embedded.<pid>.timeline for each process where several use NVTX.
 capture_result capture_embedded(const capture_request& request, const command_runner& run);
