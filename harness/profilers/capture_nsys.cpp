@@ -81,6 +81,7 @@ class nsys_session {
     command.runs_workload = true;
     command.argv = nsys_profile_command(m_nsys, m_request.nsys, capture_range, m_base, m_request.workload);
     command.set_environment = m_request.set_environment;
+    command.set_environment.merge(m_nsys.library_environment());
     command.unset_environment = m_request.unset_environment;
     for (const char* injection : {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"}) {
       command.unset_environment.emplace_back(injection);  // nsys brings its own
@@ -107,7 +108,7 @@ class nsys_session {
   void run_reader(std::vector<std::string> argv, const std::string& what) {
     tool_command command;
     command.argv = std::move(argv);
-    command.set_environment = m_nsys.reading_environment();
+    command.set_environment = m_nsys.library_environment();
     command.log_file = m_request.log_file;
     command.deadline_ms = m_request.deadline_ms;
     require_good_run(run_command(command), what, m_request.log_file);

@@ -26,6 +26,15 @@ std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, con
                              "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"});
   }
   argv.insert(argv.end(), {"--force-overwrite=true", "--output=" + output_base.string()});
+  if (nsys.library_path) {
+    // Not by nsys's own --env-var, which reaches its launcher, too: 2022.4 hangs.
+    argv.emplace_back("/usr/bin/env");
+    if (nsys.inherited_library_path.empty()) {
+      argv.insert(argv.end(), {"-u", "LD_LIBRARY_PATH"});
+    } else {
+      argv.push_back("LD_LIBRARY_PATH=" + nsys.inherited_library_path);
+    }
+  }
   argv.insert(argv.end(), workload.begin(), workload.end());
   return argv;
 }

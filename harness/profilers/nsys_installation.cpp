@@ -44,7 +44,7 @@ std::vector<fs::path> link_chain(fs::path path) {
 
 }  // namespace
 
-std::map<std::string, std::string> nsys_installation::reading_environment() const {
+std::map<std::string, std::string> nsys_installation::library_environment() const {
   if (!library_path) return {};
   return {{"LD_LIBRARY_PATH", *library_path}};
 }
@@ -160,13 +160,13 @@ nsys_installation inspect_nsys(const fs::path& executable, const tool_environmen
   nsys.knows_cuda_graph_trace = help.captured_stdout.find("--cuda-graph-trace") != std::string::npos;
 
   if (const auto extra = environment.variable("PROFGATE_NSYS_LIBRARY_PATH")) {
-    const auto inherited = environment.variable("LD_LIBRARY_PATH");
-    const std::string folder = fs::absolute(*extra).string();  // readers run in another folder
-    nsys.library_path = inherited ? fmt::format("{}:{}", folder, *inherited) : folder;
+    nsys.inherited_library_path = environment.variable("LD_LIBRARY_PATH").value_or("");
+    nsys.library_path = fs::absolute(*extra).string();  // readers run in another folder
+    if (!nsys.inherited_library_path.empty()) *nsys.library_path += ":" + nsys.inherited_library_path;
   }
   nsys.importer = find_importer(executable);
   if (nsys.importer) {
-    std::map<std::string, std::string> trace = nsys.reading_environment();
+    std::map<std::string, std::string> trace = nsys.library_environment();
     trace.emplace("LD_TRACE_LOADED_OBJECTS", "1");
     const tool_run traced = ask(run, {nsys.importer->string()}, trace);
     nsys.missing_libraries = parse_missing_libraries(traced.captured_stdout);

@@ -149,6 +149,7 @@ TEST_F(installation, asks_nsys_about_itself) {
     return run;
   });
   EXPECT_EQ(found.version, "2022.4.2.1-df9881f");
+  EXPECT_EQ(found.inherited_library_path, "/old");
   EXPECT_THAT(found.reports, ElementsAre("nvtxppsum", "gpukernsum"));
   EXPECT_TRUE(found.knows_cuda_graph_trace);
   EXPECT_THAT(found.missing_libraries, ElementsAre("libdw.so.1"));

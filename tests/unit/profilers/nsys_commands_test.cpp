@@ -12,6 +12,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 nsys_installation some_nsys() {
@@ -42,6 +43,17 @@ TEST(nsys_profile_command, without_a_gate_records_everything) {
       nsys_profile_command(some_nsys(), {}, std::nullopt, "/out", {"/bin/driver"}),
       ElementsAre("/opt/nsys", "profile", "--trace=cuda,nvtx,osrt", "--sample=none", "--cpuctxsw=none",
                   "--cuda-graph-trace=node", "--force-overwrite=true", "--output=/out", "/bin/driver"));
+}
+
+TEST(nsys_profile_command, gives_the_program_its_own_library_path_back) {
+  nsys_installation nsys = some_nsys();
+  nsys.library_path = "/extra:/old";
+  nsys.inherited_library_path = "/old";
+  EXPECT_THAT(nsys_profile_command(nsys, {}, std::nullopt, "/out", {"x", "y"}),
+              IsSupersetOf({"/usr/bin/env", "LD_LIBRARY_PATH=/old", "x", "y"}));
+  nsys.inherited_library_path.clear();
+  EXPECT_THAT(nsys_profile_command(nsys, {}, std::nullopt, "/out", {"x", "y"}),
+              IsSupersetOf({"/usr/bin/env", "-u", "LD_LIBRARY_PATH", "x", "y"}));
 }
 
 TEST(nsys_profile_command, asks_for_graph_nodes_only_where_that_means_something) {

@@ -18,11 +18,11 @@ struct nsys_installation {
   bool knows_cuda_graph_trace = false;  ///< --cuda-graph-trace exists
   std::optional<std::filesystem::path> importer;
   std::vector<std::string> missing_libraries;  ///< that the importer cannot load; empty: it works
-  std::optional<std::string> library_path;     ///< PROFGATE_NSYS_LIBRARY_PATH, for importer, export and stats
+  std::optional<std::string> library_path;     ///< PROFGATE_NSYS_LIBRARY_PATH before what was inherited
+  std::string inherited_library_path;          ///< LD_LIBRARY_PATH of whoever started us
 
-  /// LD_LIBRARY_PATH for the tools that read reports; never for `nsys profile`, which hands it on to the
-  /// workload.
-  std::map<std::string, std::string> reading_environment() const;
+  /// LD_LIBRARY_PATH for nsys itself; `nsys profile` gives the workload back what was inherited.
+  std::map<std::string, std::string> library_environment() const;
 };
 
 /// PROFGATE_NSYS, PATH, the CUDA toolkit, /opt/nvidia, inside of Nsight Compute, Debian's folder.
