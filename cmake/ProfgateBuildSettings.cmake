@@ -24,10 +24,14 @@ if(PROFGATE_SANITIZE OR PROFGATE_FUZZ)
     # What is sought lies in the product: its tests compile in two thirds of the time without.
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:PROFGATE_IS_TEST>>>>:${sanitizers};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
   target_link_options(profgate_build_settings INTERFACE ${sanitizers})
-  find_program(PROFGATE_LLD ld.lld)
-  if(PROFGATE_LLD)  # sanitized programs are large: a fifth of the time to link
-    target_link_options(profgate_build_settings INTERFACE -fuse-ld=lld)
+endif()
+find_program(PROFGATE_LLD ld.lld)
+if(PROFGATE_LLD)  # a fifth of the time to link; what is installed is left to the toolchain's own linker
+  set(uses_lld "$<BOOL:$<TARGET_PROPERTY:PROFGATE_IS_TEST>>")
+  if(PROFGATE_SANITIZE OR PROFGATE_FUZZ)
+    set(uses_lld 1)
   endif()
+  target_link_options(profgate_build_settings INTERFACE $<${uses_lld}:-fuse-ld=lld>)
 endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

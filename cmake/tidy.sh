@@ -8,7 +8,7 @@
 set -euo pipefail
 readonly build=$1 source=$2
 readonly batches=$build/batches
-readonly largest_batch=24
+readonly largest_batch=48
 rm -rf "$batches"
 mkdir -p "$batches"
 

@@ -36,7 +36,8 @@ std::string value_text(const config::resolved& config, const config::schema_row&
 }
 
 bool decides_what_is_measured(const std::string& key) {
-  if (key == "workload.planted_delay_ns") return false;
+  const bool is_for_profilers = key == "workload.profile_range" || key == "workload.calls_profiler_api";
+  if (key == "workload.planted_delay_ns" || is_for_profilers) return false;
   return key.starts_with("workload.") || key.starts_with("model.") || key.starts_with("stage1.");
 }
 

@@ -146,6 +146,8 @@ measured<double> coverage_of(const stage_counters& counters, double stage_ns,
 
 launch_place place_of_launch(const std::vector<std::string>& ranges, const std::vector<std::string>& stages) {
   launch_place place;
+  if (std::find(stages.begin(), stages.end(), core::whole_process_stage) != stages.end())
+    place.stage = core::whole_process_stage;
   for (const std::string& range : ranges) {
     if (std::find(stages.begin(), stages.end(), range) != stages.end()) {
       place = {range, ""};

@@ -32,6 +32,70 @@ const capture* capture_of(const std::vector<capture>& captures, const std::strin
   return chosen;
 }
 
+/// When a thread is inside of a stage. ncu looks at the ranges of the thread that launches; the whole process
+/// has no range, and is every thread's.
+class stage_times {
+ public:
+  stage_times(const std::vector<stage_window>& windows, const std::vector<std::string>& stages) {
+    for (const stage_window& window : windows) {  // by their start
+      const bool is_process = stages[window.stage] == core::whole_process_stage;
+      std::vector<span>& spans = m_spans[{window.process_id, is_process ? any_thread : window.thread_id}];
+      if (!spans.empty() && window.start_ns <= spans.back().end_ns) {
+        spans.back().end_ns = std::max(spans.back().end_ns, window.end_ns);
+      } else {
+        spans.push_back({window.start_ns, window.end_ns});
+      }
+    }
+  }
+
+  bool holds(const core::kernel_execution& kernel) const {
+    return holds(kernel.process_id, kernel.thread_id, kernel.launched_ns) ||
+           holds(kernel.process_id, any_thread, kernel.launched_ns);
+  }
+
+ private:
+  struct span {
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+  };
+  static constexpr std::uint32_t any_thread = static_cast<std::uint32_t>(-1);
+
+  bool holds(std::uint32_t process, std::uint32_t thread, std::int64_t time_ns) const {
+    const auto spans = m_spans.find({process, thread});
+    if (spans == m_spans.end()) return false;
+    const auto after =
+        std::upper_bound(spans->second.begin(), spans->second.end(), time_ns,
+                         [](std::int64_t time, const span& each) { return time < each.start_ns; });
+    return after != spans->second.begin() && time_ns < std::prev(after)->end_ns;
+  }
+
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<span>> m_spans;
+};
+
+/// ncu counts as the host launches; streams run in another order. Kernels of one graph share the time of
+/// their launch; on the device they keep their order.
+launch_order order_as_launched(std::vector<const core::kernel_execution*> kernels,
+                               const stage_times& inside) {
+  std::stable_sort(kernels.begin(), kernels.end(), [](const auto* a, const auto* b) {
+    return std::tie(a->launched_ns, a->start_ns) < std::tie(b->launched_ns, b->start_ns);
+  });
+  launch_order order;
+  std::map<launch_configuration, std::uint32_t> index_of;
+  for (const core::kernel_execution* kernel : kernels) {
+    const launch_configuration launched{std::string(kernel->shape->name), kernel->shape->grid,
+                                        kernel->shape->block, inside.holds(*kernel)};
+    const auto [place, is_new] =
+        index_of.try_emplace(launched, static_cast<std::uint32_t>(order.configurations.size()));
+    if (is_new) order.configurations.push_back(launched);
+    order.launches.push_back(place->second);
+    if (!is_new || kernel->shape->mangled_name.empty()) continue;
+    std::vector<std::string>& names = order.mangled_names[launched.kernel_name];
+    const std::string mangled(kernel->shape->mangled_name);
+    if (std::find(names.begin(), names.end(), mangled) == names.end()) names.push_back(mangled);
+  }
+  return order;
+}
+
 json size_json(const std::array<std::uint32_t, 3>& size) {
   return json(size);
 }
@@ -107,38 +171,37 @@ kernel_selection select_kernels(const std::string& stage, const std::vector<core
 
 launch_order order_of_launches(const std::vector<capture>& captures, const std::string& stage,
                                const std::string& nvtx_domain) {
-  launch_order order;
   std::vector<stage_window> windows;
   const capture* const source = capture_of(captures, stage, nvtx_domain, windows);
-  if (source == nullptr) return order;
-  std::vector<const core::kernel_execution*> inside;
+  if (source == nullptr) return {};
+  const stage_times inside(windows, {stage});
+  std::vector<const core::kernel_execution*> kernels;
   for (const core::kernel_execution& kernel : source->timeline.kernels) {
-    const bool is_in_stage = std::any_of(windows.begin(), windows.end(), [&](const stage_window& window) {
-      // ncu looks at the ranges of the thread that launches.
-      return kernel.process_id == window.process_id && kernel.thread_id == window.thread_id &&
-             kernel.launched_ns >= window.start_ns && kernel.launched_ns < window.end_ns;
-    });
-    if (is_in_stage) inside.push_back(&kernel);
+    if (inside.holds(kernel)) kernels.push_back(&kernel);
   }
-  // ncu counts as the host launches; streams run in another order. Kernels of one graph share the time of
-  // their launch; on the device they keep their order.
-  std::stable_sort(inside.begin(), inside.end(), [](const auto* a, const auto* b) {
-    return std::tie(a->launched_ns, a->start_ns) < std::tie(b->launched_ns, b->start_ns);
-  });
-  std::map<launch_configuration, std::uint32_t> index_of;
-  for (const core::kernel_execution* kernel : inside) {
-    const launch_configuration launched{std::string(kernel->shape->name), kernel->shape->grid,
-                                        kernel->shape->block};
-    const auto [place, is_new] =
-        index_of.try_emplace(launched, static_cast<std::uint32_t>(order.configurations.size()));
-    if (is_new) order.configurations.push_back(launched);
-    order.launches.push_back(place->second);
-    if (!is_new || kernel->shape->mangled_name.empty()) continue;
-    std::vector<std::string>& names = order.mangled_names[launched.kernel_name];
-    const std::string mangled(kernel->shape->mangled_name);
-    if (std::find(names.begin(), names.end(), mangled) == names.end()) names.push_back(mangled);
+  return order_as_launched(std::move(kernels), inside);
+}
+
+launch_order order_of_program(const std::vector<capture>& captures, const std::vector<std::string>& stages,
+                              const std::string& nvtx_domain) {
+  for (const capture& source : captures) {
+    const std::vector<stage_window> windows = find_windows(source.timeline, stages, nvtx_domain);
+    if (windows.empty()) continue;
+    const stage_times inside(windows, stages);
+    std::map<std::uint32_t, std::size_t> launches_of;
+    for (const core::kernel_execution& kernel : source.timeline.kernels) {
+      if (inside.holds(kernel)) launches_of[kernel.process_id] += 1;
+    }
+    const auto most = std::max_element(launches_of.begin(), launches_of.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == launches_of.end()) continue;
+    std::vector<const core::kernel_execution*> kernels;
+    for (const core::kernel_execution& kernel : source.timeline.kernels) {
+      if (kernel.process_id == most->first) kernels.push_back(&kernel);
+    }
+    return order_as_launched(std::move(kernels), inside);
   }
-  return order;
+  return {};
 }
 
 std::string selection_json(const std::vector<planned_stage>& stages, const selection_limits& limits,

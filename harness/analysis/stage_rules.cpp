@@ -59,12 +59,16 @@ struct place_hash {
   }
 };
 
-renaming rename(const core::range_record& range, const std::vector<compiled_rule>& rules) {
+std::vector<compiled_rule> compile(const std::vector<stage_rule>& rules) {
+  return {rules.begin(), rules.end()};
+}
+
+renaming rename(std::string_view domain, std::string_view name, const std::vector<compiled_rule>& rules) {
   renaming result;
   for (const compiled_rule& rule : rules) {
-    if (!rule.admits(range.domain)) continue;
+    if (!rule.admits(domain)) continue;
     result.is_admitted = true;
-    std::optional<group_counts> numbers = rule.match(range.name);
+    std::optional<group_counts> numbers = rule.match(name);
     if (!numbers) continue;
     result.stage = &rule;
     result.numbers = std::move(*numbers);
@@ -121,10 +125,7 @@ void add_whole_processes(core::timeline& timeline, const std::string& domain) {
 
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
                          const std::string& domain) {
-  std::vector<compiled_rule> compiled;
-  compiled.reserve(rules.size());
-  for (const stage_rule& rule : rules) compiled.emplace_back(rule);
-
+  const std::vector<compiled_rule> compiled = compile(rules);
   std::unordered_map<text_places, renaming, place_hash> known;
   std::set<std::string> found;
   stage_counts counted;
@@ -132,7 +133,7 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
   for (core::range_record& range : timeline.ranges) {
     core::stop_if_interrupted();
     const auto [entry, is_new] = known.try_emplace({range.domain.data(), range.name.data()});
-    if (is_new) entry->second = rename(range, compiled);
+    if (is_new) entry->second = rename(range.domain, range.name, compiled);
     const renaming& change = entry->second;
     if (change.is_admitted) range.domain = own_domain;
     if (change.stage == nullptr) continue;
@@ -146,6 +147,17 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
   });
   if (wants_process && !found.contains(core::whole_process_stage)) add_whole_processes(timeline, domain);
   return counted;
+}
+
+void name_stages(std::vector<core::kernel_counters>& launches, const std::vector<stage_rule>& rules) {
+  const std::vector<compiled_rule> compiled = compile(rules);
+  for (core::kernel_counters& launch : launches) {
+    launch.ranges.clear();
+    for (const auto& [domain, name] : launch.open_ranges) {
+      const renaming change = rename(domain, name, compiled);
+      if (change.is_admitted) launch.ranges.push_back(change.stage == nullptr ? name : change.stage->name());
+    }
+  }
 }
 
 }  // namespace profgate::analysis

@@ -54,10 +54,10 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   facts.counters.absent_reason = "no counters were given (--counters)";
   std::vector<core::kernel_counters> launches;
   for (const fs::path& file : options.counters) {
-    const auto more = profilers::counter_backends().front().read(file, facts.nvtx_domain);
+    const auto more = profilers::counter_backends().front().read(file);
     launches.insert(launches.end(), more.begin(), more.end());
   }
-  if (!launches.empty()) facts.counters = runs::counted(std::move(launches), {}, facts.captures);
+  if (!launches.empty()) facts.counters = runs::counted(std::move(launches), config, {}, facts.captures);
   for (const fs::path& file : options.timelines) facts.inputs.push_back({"timeline", file.string()});
   for (const fs::path& file : options.counters) facts.inputs.push_back({"counters", file.string()});
   return facts;

@@ -103,7 +103,7 @@ void check_combinations(const resolved& composed) {
   }
   if (!composed.boolean("nsys.gating_nvtx")) return;
   const std::string gate = composed.text("nsys.gate_range");
-  if (!contains(stages, gate)) {
+  if (!contains(stages, gate) && composed.is_null("workload.profile_range")) {
     refuse(composed, "nsys.gate_range",
            fmt::format("nsys.gate_range '{}' is no stage of the workload: the trace would be empty", gate),
            fmt::format("set nsys.gate_range to one of workload.stages ({}), or nsys.gating_nvtx to false",

@@ -94,6 +94,12 @@ std::vector<schema_row> workload_rows() {
       records("workload.stages", "[prefill, decode_all]", {"name", "range", "domain"},
               "NVTX ranges that are stages, in order; {name, range, domain}: the ranges that the expression "
               "fits, in that domain ('' is the default one, any is any)"),
+      text("workload.profile_range", "null",
+           "a range around all stages, opened once: nsys.gating_nvtx records it by one start of the program; "
+           "null: one start for each stage",
+           nullable),
+      flag("workload.calls_profiler_api", "false",
+           "the program calls cudaProfilerStart and cudaProfilerStop: profilers see what lies between"),
       flag("workload.decode_step_ranges", "true", "open a range around each decode step"),
       integer(
           "workload.planted_delay_ns", "0", 0, 1e9,

@@ -26,7 +26,8 @@ constexpr std::string_view ncu_kernel_column = "Kernel Name";
 constexpr std::string_view ncu_grid_column = "Grid Size";
 constexpr std::string_view ncu_block_column = "Block Size";
 constexpr std::string_view ncu_device_column = "Device";
-constexpr std::string_view ncu_ranges_column_start = "thread Domain:Push/Pop_Range:";
+constexpr std::string_view ncu_push_pop_column_start = "thread Domain:Push/Pop_Range:";
+constexpr std::string_view ncu_start_end_column_start = "Id:Domain:Start/Stop_Range:";
 
 /// Metrics, launch and device attributes have two underscores in their name; other columns have none.
 bool is_metric_column(std::string_view name) {
@@ -102,14 +103,13 @@ std::optional<std::array<std::uint32_t, 3>> parse_ncu_size(std::string_view cell
   return skip(")") && at == end ? std::optional(size) : std::nullopt;
 }
 
-/// The ranges of `domain` in a cell like
+/// Domains and names in a cell like
 /// `4455  "LLM:decode_all:none:none:none:none:REGISTERED:decode_all"  "LLM:…"`, outermost first.
-std::vector<std::string> parse_ncu_ranges(std::string_view cell, const std::string& domain) {
-  const std::string prefix = (domain.empty() ? "<default domain>" : domain) + ":";
-  std::vector<std::string> ranges;
+void append_ncu_ranges(std::string_view cell, std::vector<std::pair<std::string, std::string>>& ranges) {
+  constexpr std::string_view default_domain = "<default domain>";
   const std::size_t first = cell.find('"');
   const std::size_t last = cell.rfind('"');
-  if (first == last) return ranges;
+  if (first == last) return;
   std::string_view rest = cell.substr(first + 1, last - first - 1);
   constexpr std::string_view between = "\"  \"";
   for (bool is_more = true; is_more;) {
@@ -117,9 +117,11 @@ std::vector<std::string> parse_ncu_ranges(std::string_view cell, const std::stri
     const std::string_view range = rest.substr(0, end);
     is_more = end != std::string_view::npos;
     if (is_more) rest = rest.substr(end + between.size());
-    if (range.starts_with(prefix)) ranges.push_back(range_in(range.substr(prefix.size())));
+    const std::size_t colon = range.find(':');
+    if (colon == std::string_view::npos) continue;
+    const std::string_view domain = range.substr(0, colon);
+    ranges.emplace_back(domain == default_domain ? "" : domain, range_in(range.substr(colon + 1)));
   }
-  return ranges;
 }
 
 constexpr const char* ncu_csv_origin = "'ncu --import <report> --csv'";
@@ -159,7 +161,7 @@ std::array<std::uint32_t, 3> size_in(const csv_table& table, std::size_t row, st
 }
 
 /// Everything of a launch but its metrics.
-core::kernel_counters launch_in(const csv_table& table, std::size_t row, const std::string& domain) {
+core::kernel_counters launch_in(const csv_table& table, std::size_t row) {
   core::kernel_counters launch;
   launch.kernel_name = table.cell(row, ncu_kernel_column);
   launch.grid = size_in(table, row, ncu_grid_column);
@@ -170,9 +172,10 @@ core::kernel_counters launch_in(const csv_table& table, std::size_t row, const s
     table.fail(row, ncu_device_column, fmt::format("'{}' is no device", device_cell));
   }
   launch.device = static_cast<int>(device.value);
-  for (const std::string& column : table.header()) {
-    if (column.starts_with(ncu_ranges_column_start)) {
-      launch.ranges = parse_ncu_ranges(table.cell(row, column), domain);
+  // Ranges by start and end lie around what a thread pushes and pops.
+  for (const std::string_view start : {ncu_start_end_column_start, ncu_push_pop_column_start}) {
+    for (const std::string& column : table.header()) {
+      if (column.starts_with(start)) append_ncu_ranges(table.cell(row, column), launch.open_ranges);
     }
   }
   return launch;
@@ -211,7 +214,7 @@ void add_metric(std::string_view name, double value, std::string_view unit, core
   launch.metrics[current.name] = value * to_base * current.factor;
 }
 
-std::vector<core::kernel_counters> launches_of_raw_page(const csv_table& table, const std::string& domain) {
+std::vector<core::kernel_counters> launches_of_raw_page(const csv_table& table) {
   constexpr std::size_t units_row = 1;
   if (table.row_count() <= units_row) table.fail(0, "ends after its header: it is truncated");
   table.require_whole(units_row);
@@ -221,7 +224,7 @@ std::vector<core::kernel_counters> launches_of_raw_page(const csv_table& table, 
   std::vector<core::kernel_counters> launches;
   for (std::size_t row = units_row + 1; row < table.row_count(); ++row) {
     table.require_whole(row);
-    core::kernel_counters launch = launch_in(table, row, domain);
+    core::kernel_counters launch = launch_in(table, row);
     for (std::size_t column = 0; column < table.header().size(); ++column) {
       const std::string& name = table.header()[column];
       if (!is_metric_column(name)) continue;
@@ -234,14 +237,13 @@ std::vector<core::kernel_counters> launches_of_raw_page(const csv_table& table, 
   return launches;
 }
 
-std::vector<core::kernel_counters> launches_of_details_page(const csv_table& table,
-                                                            const std::string& domain) {
+std::vector<core::kernel_counters> launches_of_details_page(const csv_table& table) {
   std::vector<core::kernel_counters> launches;
   std::map<std::string, std::size_t> place_of;  // by ncu's id of the launch
   for (std::size_t row = 1; row < table.row_count(); ++row) {
     const std::string& id = table.cell(row, "ID");
     const auto [place, is_new] = place_of.try_emplace(id, launches.size());
-    if (is_new) launches.push_back(launch_in(table, row, domain));
+    if (is_new) launches.push_back(launch_in(table, row));
     const std::string& label = table.cell(row, "Metric Name");
     if (label.empty()) continue;  // a rule's words
     const std::string& unit = table.cell(row, "Metric Unit");
@@ -255,16 +257,13 @@ std::vector<core::kernel_counters> launches_of_details_page(const csv_table& tab
 
 }  // namespace
 
-std::vector<core::kernel_counters> parse_ncu_csv(std::string_view text, const std::string& file,
-                                                 const std::string& nvtx_domain) {
+std::vector<core::kernel_counters> parse_ncu_csv(std::string_view text, const std::string& file) {
   const csv_table table = table_in(text, file);
-  return table.has("Metric Name") ? launches_of_details_page(table, nvtx_domain)
-                                  : launches_of_raw_page(table, nvtx_domain);
+  return table.has("Metric Name") ? launches_of_details_page(table) : launches_of_raw_page(table);
 }
 
-std::vector<core::kernel_counters> read_ncu_counters(const std::filesystem::path& file,
-                                                     const std::string& nvtx_domain) {
-  return parse_ncu_csv(read_whole_file(file, max_csv_bytes, ncu_csv_origin), file.string(), nvtx_domain);
+std::vector<core::kernel_counters> read_ncu_counters(const std::filesystem::path& file) {
+  return parse_ncu_csv(read_whole_file(file, max_csv_bytes, ncu_csv_origin), file.string());
 }
 
 }  // namespace profgate::parsers

@@ -239,10 +239,9 @@ class ncu_sessions {
     require_good_run(
         write_output(ncu_columns_command(m_request.executable, report, m_request.columns), counters),
         "'ncu --import'", counters.string() + ".unfinished");
-    const std::vector<core::kernel_counters> launches =
-        parsers::read_ncu_counters(counters, m_request.nvtx_domain);
+    const std::vector<core::kernel_counters> launches = parsers::read_ncu_counters(counters);
     m_result.launches.insert(m_result.launches.end(), launches.begin(), launches.end());
-    const std::vector<core::kernel_counters> whole = parsers::read_ncu_counters(raw, m_request.nvtx_domain);
+    const std::vector<core::kernel_counters> whole = parsers::read_ncu_counters(raw);
     if (whole.size() != launches.size()) {
       throw core::step_failure(fmt::format("{} has {} launches and {} has {}", raw.string(), whole.size(),
                                            counters.string(), launches.size()),
@@ -288,6 +287,7 @@ counters_result capture_counters(const counters_request& request, const tool_use
   own.ncu.replay_mode = use.settings.text("ncu.replay_mode");
   own.ncu.clock_control = use.settings.text("ncu.clock_control");
   own.ncu.cache_control = use.settings.text("ncu.cache_control");
+  own.ncu.between_profiler_calls = use.settings.boolean("workload.calls_profiler_api");
   return capture_counters(own, use.run);
 }
 

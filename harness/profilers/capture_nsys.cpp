@@ -241,6 +241,11 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
     nsys_session(request, nsys, run, result, "run").record(std::nullopt, request.ranges);
     return result;
   }
+  if (request.around_all) {
+    result.capture_ranges = capture_range_list({*request.around_all});
+    nsys_session(request, nsys, run, result, "run").record(request.around_all, request.ranges);
+    return result;
+  }
   result.capture_ranges = capture_range_list(request.ranges);
   std::string stem = "run";
   for (const range_name& range : request.ranges) {
@@ -262,6 +267,9 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
   own.nsys.sample = use.settings.text("nsys.sample");
   own.nsys.cpu_context_switches = use.settings.text("nsys.cpuctxsw");
   own.nsys.cuda_graph_trace = use.settings.text("nsys.cuda_graph_trace");
+  own.nsys.between_profiler_calls = use.settings.boolean("workload.calls_profiler_api");
+  if (!use.settings.is_null("nsys.delay_s")) own.nsys.delay_s = use.settings.integer("nsys.delay_s");
+  if (!use.settings.is_null("nsys.duration_s")) own.nsys.duration_s = use.settings.integer("nsys.duration_s");
   own.collector_max_bytes = static_cast<std::uint64_t>(use.settings.integer("collector.max_bytes"));
   return capture_with_nsys(own, inspect_nsys(use.executable, use.here.environment, use.here.ask), use.run);
 }

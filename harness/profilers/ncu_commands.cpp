@@ -60,6 +60,7 @@ std::vector<std::string> ncu_profile_command(const std::filesystem::path& execut
                                    "--target-processes", options.target_processes, "--replay-mode",
                                    options.replay_mode,  "--clock-control",        options.clock_control,
                                    "--cache-control",    options.cache_control,    "--nvtx"};
+  if (options.between_profiler_calls) append(argv, {"--profile-from-start", "off"});
   for (const std::string& expression : filter.nvtx_include) append(argv, {"--nvtx-include", expression});
   if (!filter.kernel_names.empty()) {
     if (filter.base == kernel_name_base::mangled) {

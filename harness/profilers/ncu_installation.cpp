@@ -106,8 +106,8 @@ std::vector<core::setting> ncu_settings() {
   return {
       choice("ncu.target_processes", "all", {"all", "application-only"}, "which processes are profiled"),
       flag("ncu.gating_nvtx", "true",
-           "count only inside NVTX stage ranges; false: the program's first launches of the chosen kernels, "
-           "ncu.max_launches of them, wherever they are"),
+           "count by one start for each stage, inside of its NVTX range; false: by one for all, where the "
+           "timeline has launches of all of them"),
       list(
           "ncu.nvtx_include", "[]",
           "NVTX filters, each beginning with a stage's own (LLM@decode_all/); empty: the stages as they are"),

@@ -25,6 +25,13 @@ std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, con
                              // Without it a range whose string the program did not register never opens.
                              "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"});
   }
+  if (!capture_range && options.between_profiler_calls)
+    argv.insert(argv.end(), {"--capture-range=cudaProfilerApi", "--capture-range-end=stop"});
+  if (options.delay_s) argv.push_back(fmt::format("--delay={}", *options.delay_s));
+  if (options.duration_s) {
+    argv.push_back(fmt::format("--duration={}", *options.duration_s));
+    argv.emplace_back("--kill=none");  // else nsys ends the program, too
+  }
   argv.insert(argv.end(), {"--force-overwrite=true", "--output=" + output_base.string()});
   if (nsys.library_path) {
     // Not by nsys's own --env-var, which reaches its launcher, too: 2022.4 hangs.

@@ -114,6 +114,9 @@ std::vector<core::setting> nsys_settings() {
       choice("nsys.cpuctxsw", "none", {"none", "process-tree", "system-wide"}, "context switch tracing"),
       flag("nsys.gating_nvtx", "true", "capture only inside NVTX stage ranges"),
       text("nsys.gate_range", "decode_all", "the stage whose capture is the run's main trace"),
+      integer("nsys.delay_s", "null", 0, 86400,
+              "record only after so many seconds, such as a server's start; null: at once", nullable),
+      integer("nsys.duration_s", "null", 1, 86400, "record for so many seconds; null: to the end", nullable),
       choice("nsys.cuda_graph_trace", "node", {"node", "graph"},
              "node: every kernel of a CUDA graph is seen"),
   };

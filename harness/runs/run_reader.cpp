@@ -156,9 +156,9 @@ const analysis::bare_facts& run_reader::bare() {
 }
 
 void run_reader::read_captures(analysis::run_facts& facts) {
-  // Without gating each file holds the whole run.
-  const std::vector<std::string> gates =
-      config().boolean("nsys.gating_nvtx") ? stages_gate_first(config()) : std::vector<std::string>{};
+  // Without a gate for each stage a file holds them all.
+  const bool has_gates = config().boolean("nsys.gating_nvtx") && config().is_null("workload.profile_range");
+  const std::vector<std::string> gates = has_gates ? stages_gate_first(config()) : std::vector<std::string>{};
   for (const timeline_file& file : timeline_files(path(), gates)) {
     analysis::capture capture{file.name, file.gate, read_stages(plain_files(file.paths).paths(), config())};
     // nsys's export calls itself by another version than nsys does: the one that the step asked for counts.
@@ -195,23 +195,24 @@ analysis::counter_facts run_reader::counters(const std::vector<analysis::capture
     const plain_files files(found);
     if (files.paths().empty()) continue;
     for (const fs::path& file : files.paths()) {
-      const auto more = backend.read(file, config().text("workload.nvtx_domain"));
+      const auto more = backend.read(file);
       launches.insert(launches.end(), more.begin(), more.end());
     }
     conditions = backend.conditions(config());
     break;
   }
-  if (!launches.empty()) return counted(std::move(launches), conditions, captures);
+  if (!launches.empty()) return counted(std::move(launches), config(), conditions, captures);
   analysis::counter_facts nothing;
   nothing.absent_reason = reason_of("counters");
   return nothing;
 }
 
-analysis::counter_facts counted(std::vector<core::kernel_counters> launches,
+analysis::counter_facts counted(std::vector<core::kernel_counters> launches, const config::resolved& config,
                                 const profilers::counting_conditions& conditions,
                                 const std::vector<analysis::capture>& captures) {
   analysis::counter_facts facts;
   facts.launches = std::move(launches);
+  analysis::name_stages(facts.launches, stage_rules_of(config));
   std::unordered_map<std::string_view, std::string_view> names;  // demangled by mangled
   for (const analysis::capture& capture : captures) {
     for (const core::kernel_execution& kernel : capture.timeline.kernels) {

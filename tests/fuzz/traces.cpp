@@ -54,7 +54,7 @@ void read_embedded_timeline(std::string_view bytes) {
 }
 
 void read_ncu_table(std::string_view bytes) {
-  parsers::parse_ncu_csv(bytes, "fuzzed", "LLM");
+  parsers::parse_ncu_csv(bytes, "fuzzed");
 }
 
 /// Grown from small valid files: a timeline that the analysis can read, too.

@@ -112,8 +112,11 @@ void print_against_ceilings(const workload_config& config, const model_shape& sh
 
 void run_profile(generator& rounds, stage_ranges& ranges, run_result& result) {
   ranges.enable(true);
-  result.prefill_ns.push_back(rounds.prefill());
-  result.decode_all_ns.push_back(rounds.decode_all());
+  {
+    const auto range = ranges.open(range_name::generate);
+    result.prefill_ns.push_back(rounds.prefill());
+    result.decode_all_ns.push_back(rounds.decode_all());
+  }
   ranges.enable(false);
   result.decode_step_ns = rounds.decode_step_ns();
   if (rounds.greedy() != result.greedy)

@@ -112,16 +112,13 @@ std::string why_unseeded(const analysis::stage_figures* figures) {
   return "";
 }
 
-/// One session for all stages. ncu writes the ranges around each launch down all the same, by which launches
-/// find their stage.
+/// A session for each window of the whole program: ncu writes the ranges around each launch down all the
+/// same, by which launches find their stage. A program that starts slowly is started as rarely as possible.
 void plan_whole_program(const config::resolved& config, const analysis::run_facts& facts,
                         const analysis::run_figures& figures, counter_plan& plan) {
-  profilers::ncu_filter filter;
-  filter.count = config.integer("ncu.max_launches");
   analysis::kernel_selection all;
   all.stage = "the whole program";
-  analysis::launch_order names;
-  bool is_seeded = true;
+  std::string unseeded;
   for (const std::string& stage : runs::stages_gate_first(config)) {
     analysis::planned_stage planned;
     planned.selection.stage = stage;
@@ -130,19 +127,36 @@ void plan_whole_program(const config::resolved& config, const analysis::run_fact
     if (planned.seeding_reason.empty()) {
       planned.selection = analysis::select_kernels(stage, traced->traced->kernel_groups, plan.selection);
       all.groups.insert(all.groups.end(), planned.selection.groups.begin(), planned.selection.groups.end());
-      names.mangled_names.merge(
-          analysis::order_of_launches(facts.captures, stage, facts.nvtx_domain).mangled_names);
     } else {
-      is_seeded = false;
+      unseeded = fmt::format("{}: {}", stage, planned.seeding_reason);
     }
-    planned.windows = {{0, filter.count}};
     plan.stages.push_back(std::move(planned));
   }
-  if (is_seeded) name_kernels(all, names, filter, plan.notes);
-  plan.notes.push_back(
-      fmt::format("ncu.gating_nvtx is off: the first {} launches {} were counted, in whatever range they are",
-                  filter.count, is_seeded ? "of the stages' largest kernels" : "of any kernel"));
-  plan.sessions.push_back({"", all.stage, filter});
+  profilers::ncu_filter filter;
+  std::vector<analysis::launch_window> windows;
+  if (!all.groups.empty()) {
+    const analysis::launch_order order =
+        analysis::order_of_program(facts.captures, facts.bare.stages, facts.nvtx_domain);
+    name_kernels(all, order, filter, plan.notes);
+    analysis::plan_limits limits;
+    limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");
+    limits.windows = config.integer("ncu.windows");
+    limits.launches_per_window =
+        std::max<std::int64_t>(1, config.integer("ncu.max_launches") / limits.windows);
+    windows = analysis::plan_windows(all, order, limits);
+  }
+  if (windows.empty()) {
+    filter.kernel_names.clear();
+    windows = {{0, config.integer("ncu.max_launches")}};
+    plan.notes.push_back(fmt::format("the first {} launches of the program were counted{}{}",
+                                     windows.front().count, unseeded.empty() ? "" : ", since ", unseeded));
+  }
+  for (analysis::planned_stage& planned : plan.stages) planned.windows = windows;
+  for (std::size_t window = 0; window < windows.size(); ++window) {
+    filter.skip = windows[window].skip;
+    filter.count = windows[window].count;
+    plan.sessions.push_back({window == 0 ? "" : session_name("program", window), all.stage, filter});
+  }
 }
 
 }  // namespace

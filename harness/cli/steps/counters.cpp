@@ -104,14 +104,14 @@ void count_kernels(step_context& context) {
   request.deadline_ms = context.config.integer("run.step_timeout_s") * 1000;
   request.sessions = plan.sessions;
   request.columns = analysis::needed_metrics();
-  request.nvtx_domain = facts.nvtx_domain;
   const profilers::command_runner run_tool = step_tool_runner(context);
   const measuring_turn turn(context.display);
   const profilers::counters_result result =
       chosen.backend.capture(request, {here, chosen.executable, context.config, run_tool});
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
 
-  facts.counters = runs::counted(result.launches, chosen.backend.conditions(context.config), facts.captures);
+  facts.counters = runs::counted(result.launches, context.config, chosen.backend.conditions(context.config),
+                                 facts.captures);
   note_agreement(analysis::analyze_run(facts), notes);
 }
 

@@ -9,6 +9,7 @@
 #include "machine.h"
 #include "process/git.h"
 #include "steps/run_command.h"
+#include "steps/start_plan.h"
 #include "steps/step.h"
 
 namespace profgate::cli {
@@ -74,6 +75,7 @@ void run_prepare(step_context& context) {
   artifacts::write_file_atomically(context.run_dir / "inputs.yaml", artifacts::inputs_yaml(inputs));
   artifacts::write_file_atomically(context.run_dir / "env.json", artifacts::env_json(provenance));
   if (context.config.text("workload.device") == "cuda") require_gpu(provenance.gpu_at_start);
+  context.display.note(describe(plan_starts(context.config, context.manifest.command_has_placeholders)));
 }
 
 }  // namespace profgate::cli

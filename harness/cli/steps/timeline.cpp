@@ -40,6 +40,11 @@ profilers::capture_request request_of(step_context& context) {
   request.deadline_ms = config.integer("run.step_timeout_s") * 1000;
   request.ranges = ranges_of(config);
   request.is_gated = config.boolean("nsys.gating_nvtx");
+  if (!config.is_null("workload.profile_range")) {
+    const std::string domain = config.text("workload.nvtx_domain");
+    request.around_all = {config.text("workload.profile_range"),
+                          domain == "any" ? profilers::any_domain : domain};
+  }
   request.collector_library = context.parts.collector_library;
   request.say = [&context](const std::string& line) { context.display.note(line); };
   return request;

@@ -97,14 +97,16 @@ two_arms live_arms(const two_arms& recorded, const comparison_settings& settings
 }
 
 std::vector<fs::path> recorded_comparisons() {
-  std::vector<fs::path> folders;
+  std::vector<fs::path> all;
   for (const auto& entry : fs::recursive_directory_iterator(PROFGATE_TEST_DATA)) {
-    const fs::path folder = entry.path().parent_path();
-    if (entry.path().filename() != baselines::baseline_runs_name) continue;
-    const two_arms arms = read_arms(folder);
-    if (gate::are_interleaved(arms.baseline, arms.candidate)) folders.push_back(folder);
+    if (entry.path().filename() == baselines::baseline_runs_name) all.push_back(entry.path().parent_path());
   }
-  std::sort(folders.begin(), folders.end());
+  std::sort(all.begin(), all.end());
+  std::vector<fs::path> folders;
+  for (std::size_t i = 0; i < all.size(); i += PROFGATE_TEST_STRIDE) {
+    const two_arms arms = read_arms(all[i]);
+    if (gate::are_interleaved(arms.baseline, arms.candidate)) folders.push_back(all[i]);
+  }
   return folders;
 }
 
@@ -142,7 +144,7 @@ TEST(recorded_comparisons, are_judged_again_from_their_files_as_they_were_judged
       ++stages;
     }
   }
-  EXPECT_GE(stages, 88U);
+  EXPECT_GE(stages, PROFGATE_TEST_STRIDE == 1 ? 88U : 10U);
 }
 
 /// The verdict that lies beside the runs was written by the profgate of that day.
@@ -171,7 +173,11 @@ TEST(recorded_comparisons, get_the_verdict_that_they_got_on_their_machine) {
                        stage.at("numbers").at("candidate_median_ns"));
     }
   }
-  EXPECT_EQ(comparisons, 44U);
+  if (PROFGATE_TEST_STRIDE == 1) {
+    EXPECT_EQ(comparisons, 44U);
+  } else {
+    EXPECT_GE(comparisons, 5U);
+  }
 }
 
 }  // namespace

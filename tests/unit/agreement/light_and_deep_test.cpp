@@ -20,11 +20,11 @@ const fs::path counters_dir = fs::path(PROFGATE_TEST_DATA) / "nsight/h200-2025.3
 std::map<std::string, double> flops_in(const std::string& mode) {
   std::map<std::string, double> flops;
   for (const fs::directory_entry& file : fs::directory_iterator(counters_dir / mode)) {
-    for (const core::kernel_counters& launch : parsers::read_ncu_counters(file.path(), "LLM")) {
+    for (const core::kernel_counters& launch : parsers::read_ncu_counters(file.path())) {
       const analysis::counted_flops counted = analysis::flops_of(launch.metrics);
       EXPECT_TRUE(counted.flops) << launch.kernel_name << ": " << counted.flops.reason();
-      flops[launch.ranges.back() + " " + std::to_string(launch.grid[0]) + " " + launch.kernel_name] =
-          counted.flops ? *counted.flops : 0;
+      flops[launch.open_ranges.back().second + " " + std::to_string(launch.grid[0]) + " " +
+            launch.kernel_name] = counted.flops ? *counted.flops : 0;
     }
   }
   return flops;

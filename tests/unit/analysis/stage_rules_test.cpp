@@ -33,6 +33,15 @@ std::vector<std::string> names_of(const core::timeline& timeline) {
   return names;
 }
 
+TEST(name_stages, around_counted_launches_too) {
+  std::vector<core::kernel_counters> launches(1);
+  launches[0].open_ranges = {{"other", "request"}, {"", "step_7"}, {"", "attention"}};
+  name_stages(launches, {{"decode", "step_\\d+", "", "here"}});
+  EXPECT_THAT(launches[0].ranges, ::testing::ElementsAre("decode", "attention"));
+  name_stages(launches, {{"decode", "step_\\d+", std::nullopt, "here"}});
+  EXPECT_THAT(launches[0].ranges, ::testing::ElementsAre("request", "decode", "attention"));
+}
+
 TEST(name_stages, by_a_name_in_any_domain_and_operators_come_along) {
   core::timeline timeline = of_ranges({range("", "decode", 0, 10), range("NCCL", "all_reduce", 2, 4)});
   name_stages(timeline, {{"decode", "decode", std::nullopt, "here"}}, "any");

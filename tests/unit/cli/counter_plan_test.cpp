@@ -13,6 +13,8 @@
 #include "parsers/timeline.h"
 #include "profilers/backends.h"
 #include "recordings.h"
+#include "runs/run_reader.h"
+#include "steps/start_plan.h"
 
 /// The closed loop on what was recorded of one program: nsys's timeline, and what ncu counted of it.
 namespace profgate::cli {
@@ -78,7 +80,8 @@ TEST(counter_plan, stops_at_the_configured_share) {
 /// ncu wrote simplified names there; grid, block, operator and the rest of the name tell which they are.
 TEST(counter_plan, finds_what_ncu_really_counted_in_the_timeline) {
   analysis::run_facts facts = recorded_run();
-  facts.counters.launches = parsers::read_ncu_counters(recordings / "ncu" / "ncu_light_raw.csv", "LLM");
+  facts.counters.launches = parsers::read_ncu_counters(recordings / "ncu" / "ncu_light_raw.csv");
+  analysis::name_stages(facts.counters.launches, runs::stage_rules_of(config_of()));
   const analysis::run_figures figures = analysis::analyze_run(facts);
   ASSERT_TRUE(figures.stages[1].counters) << figures.stages[1].counters.reason();
   const analysis::stage_counters& counters = *figures.stages[1].counters;
@@ -111,23 +114,49 @@ TEST(counter_plan, without_a_timeline_counts_the_first_launches_of_each_stage) {
   EXPECT_THAT(plan.notes, Contains(HasSubstr("timeline=none was asked for")));
 }
 
-TEST(counter_plan, without_the_gate_counts_the_largest_kernels_of_all_stages_at_once) {
+/// What ncu would count of the recorded program, by the plan's filter: launches as the host made them.
+std::vector<const core::kernel_execution*> counted_launches(const core::timeline& timeline,
+                                                            const profilers::ncu_filter& filter) {
+  std::vector<const core::kernel_execution*> launches;
+  for (const core::kernel_execution& kernel : timeline.kernels) {
+    if (std::find(filter.kernel_names.begin(), filter.kernel_names.end(), kernel.shape->mangled_name) !=
+        filter.kernel_names.end())
+      launches.push_back(&kernel);
+  }
+  std::stable_sort(launches.begin(), launches.end(),
+                   [](const auto* a, const auto* b) { return a->launched_ns < b->launched_ns; });
+  const auto skip = static_cast<std::ptrdiff_t>(filter.skip);
+  return {launches.begin() + skip, launches.begin() + skip + static_cast<std::ptrdiff_t>(filter.count)};
+}
+
+TEST(counter_plan, without_the_gate_counts_the_largest_kernels_of_all_stages_in_one_session) {
   const analysis::run_facts facts = recorded_run();
-  const config::resolved ungated = config_of("ncu:\n  gating_nvtx: false\n  max_launches: 60\n");
+  const config::resolved ungated =
+      config_of("ncu:\n  gating_nvtx: false\n  max_launches: 60\n  windows: 1\n");
   const counter_plan plan = plan_counters(ungated, facts, analysis::analyze_run(facts));
   ASSERT_THAT(plan.sessions, SizeIs(1));
-  EXPECT_THAT(plan.sessions[0].filter.nvtx_include, IsEmpty());
-  EXPECT_EQ(plan.sessions[0].filter.skip, 0);
-  EXPECT_EQ(plan.sessions[0].filter.count, 60);
-  EXPECT_THAT(plan.sessions[0].filter.kernel_names, Contains(StartsWith("_ZN8profgate3llm4cuda")));
+  const profilers::ncu_filter& filter = plan.sessions[0].filter;
+  EXPECT_THAT(filter.nvtx_include, IsEmpty());
+  EXPECT_LE(filter.count, 60);
   EXPECT_THAT(plan.stages, SizeIs(2));
-  EXPECT_THAT(plan.notes, Contains(HasSubstr("the first 60 launches of the stages' largest kernels")));
+  EXPECT_THAT(plan.notes, IsEmpty());
+  const core::timeline& timeline = facts.captures[0].timeline;
+  std::set<std::string> stages;
+  for (const core::kernel_execution* launch : counted_launches(timeline, filter)) {
+    for (const core::range_record& range : timeline.ranges) {
+      const bool is_stage = range.name == "prefill" || range.name == "decode_all";
+      if (is_stage && launch->launched_ns >= range.start_ns && launch->launched_ns < *range.end_ns)
+        stages.emplace(range.name);
+    }
+  }
+  EXPECT_THAT(stages, ElementsAre("decode_all", "prefill")) << "one window has launches of both";
   analysis::run_facts untraced = facts;
   untraced.captures.clear();
   untraced.captures_absent_reason = "timeline=none was asked for";
-  EXPECT_THAT(
-      plan_counters(ungated, untraced, analysis::analyze_run(untraced)).sessions[0].filter.kernel_names,
-      IsEmpty());
+  const counter_plan blind = plan_counters(ungated, untraced, analysis::analyze_run(untraced));
+  EXPECT_THAT(blind.sessions[0].filter.kernel_names, IsEmpty());
+  EXPECT_EQ(blind.sessions[0].filter.count, 60);
+  EXPECT_THAT(blind.notes, Contains(HasSubstr("the first 60 launches of the program")));
 }
 
 TEST(counter_plan, takes_filters_of_stages_only) {
@@ -209,6 +238,21 @@ TEST(counter_plan, skips_only_launches_that_the_filter_by_name_lets_through) {
                     [&](const analysis::launch_configuration& shape) { return shape.grid == largest.grid; });
     EXPECT_TRUE(is_counted) << "skip " << start << " of " << let_through.size();
   }
+}
+
+TEST(start_plan, starts_a_foreign_program_three_times_and_ours_once_for_all_stages) {
+  const auto starts = [](const std::string& yaml, bool keeps_contract) {
+    const start_plan plan = plan_starts(config_of(yaml), keeps_contract);
+    return std::vector<std::int64_t>{plan.timed, plan.traced, plan.counted};
+  };
+  EXPECT_THAT(starts("workload:\n  device: cuda\n  stages: [a, b, c]\nnsys:\n  gating_nvtx: false\nncu:\n  "
+                     "gating_nvtx: false\n  windows: 1\nstage1:\n  repetitions: 1\n  warmup: 0\n",
+                     false),
+              ElementsAre(1, 1, 1));
+  EXPECT_THAT(starts("workload:\n  device: cuda\n  profile_range: generate\n", true), ElementsAre(1, 1, 4));
+  EXPECT_THAT(starts("workload:\n  device: cuda\n", true), ElementsAre(1, 2, 4));
+  EXPECT_THAT(starts("workload:\n  device: cpu\ntimeline: none\n", true), ElementsAre(1, 0, 0));
+  EXPECT_EQ(describe({1, 0, 0}).substr(0, 26), "the program starts 1 time:");
 }
 
 core::workload_result result_with(std::int64_t weights, std::int64_t cache) {

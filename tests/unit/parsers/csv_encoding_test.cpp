@@ -24,7 +24,7 @@ const std::vector<csv_kind>& kinds() {
       {"ncu",
        "\"ID\",\"Device\",\"Block Size\",\"Grid Size\",\"Kernel Name\"\n\"\",\"\",\"\",\"\",\"\"\n"
        "\"0\",\"0\",\"(1, 1, 1)\",\"(1, 1, 1)\",\"k\"\n",
-       [](const auto& file) { return parsers::read_ncu_counters(file, "LLM").at(0).kernel_name; }}};
+       [](const auto& file) { return parsers::read_ncu_counters(file).at(0).kernel_name; }}};
   return all;
 }
 

@@ -11,6 +11,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 const std::filesystem::path ncu_samples = samples / "h200-2025.3.1" / "ncu";
 const std::string ranges_column = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg";
@@ -35,8 +36,8 @@ std::string launch(const std::string& name, const std::string& time, const std::
 
 class ncu_csv : public file_test {
  protected:
-  std::vector<core::kernel_counters> parse(const std::string& text, const std::string& domain = "LLM") {
-    return parsers::read_ncu_counters(write(text), domain);
+  std::vector<core::kernel_counters> parse(const std::string& text) {
+    return parsers::read_ncu_counters(write(text));
   }
   std::string words(const std::string& text) {
     return words_of_bad_input([&] { parse(text); });
@@ -44,12 +45,13 @@ class ncu_csv : public file_test {
 };
 
 TEST_F(ncu_csv, reads_the_raw_page_of_the_roofline_set) {
-  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw.csv", "LLM");
+  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw.csv");
   ASSERT_EQ(launches.size(), 6U) << "the units row is no launch";
   const core::kernel_counters& first = launches.front();
   EXPECT_EQ(first.kernel_name,
             "void vector_products::gemv<__nv_bfloat16, 1, 0, 1, 8>(vector_products::gemv_arguments<T1>)");
-  EXPECT_THAT(first.ranges, ElementsAre("decode_all", "decode_step", "mlp.down"));
+  EXPECT_THAT(first.open_ranges,
+              ElementsAre(Pair("LLM", "decode_all"), Pair("LLM", "decode_step"), Pair("LLM", "mlp.down")));
   EXPECT_THAT(first.grid, ElementsAre(128, 1, 1));
   EXPECT_THAT(first.block, ElementsAre(256, 1, 1));
   EXPECT_EQ(first.device, 0);
@@ -57,18 +59,18 @@ TEST_F(ncu_csv, reads_the_raw_page_of_the_roofline_set) {
   EXPECT_EQ(first.metrics.at("dram__bytes.sum.per_second"), 936189573459.72);
   EXPECT_GT(first.metrics.size(), 1200U);
   EXPECT_FALSE(first.metrics.contains("launch__func_cache_config")) << "a text";
-  EXPECT_THAT(launches[2].ranges, ElementsAre("decode_all", "decode_step", "attn.core"));
+  EXPECT_EQ(launches[2].open_ranges.back().second, "attn.core");
 }
 
 TEST_F(ncu_csv, reads_a_page_of_few_metrics) {
-  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_light_raw.csv", "LLM");
+  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_light_raw.csv");
   ASSERT_EQ(launches.size(), 40U);
   EXPECT_EQ(launches[1].metrics.at("dram__bytes_read.sum"), 8413696);
   EXPECT_EQ(launches[1].metrics.at("sm__warps_active.avg.pct_of_peak_sustained_active"), 22.94);
 }
 
 TEST_F(ncu_csv, a_metric_that_the_chip_lacks_is_absent_and_nothing_else_is) {
-  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_nometric_raw.csv", "LLM");
+  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_nometric_raw.csv");
   ASSERT_EQ(launches.size(), 2U);
   EXPECT_TRUE(launches[0].metrics.contains("gpu__time_duration.sum"));
   EXPECT_FALSE(launches[0].metrics.contains("no_such__metric.sum"));
@@ -76,8 +78,8 @@ TEST_F(ncu_csv, a_metric_that_the_chip_lacks_is_absent_and_nothing_else_is) {
 
 /// The same report, printed in base units and in whatever fits: every figure must come out the same.
 TEST_F(ncu_csv, converts_automatic_units_to_base_units) {
-  const auto base = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw.csv", "LLM");
-  const auto scaled = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw_autounits.csv", "LLM");
+  const auto base = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw.csv");
+  const auto scaled = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw_autounits.csv");
   ASSERT_EQ(base.size(), scaled.size());
   for (std::size_t i = 0; i < base.size(); ++i) {
     EXPECT_EQ(base[i].metrics.size(), scaled[i].metrics.size());
@@ -91,8 +93,8 @@ TEST_F(ncu_csv, converts_automatic_units_to_base_units) {
 }
 
 TEST_F(ncu_csv, reads_the_details_page_with_its_ragged_rows) {
-  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_deep_details.csv", "LLM");
-  const auto raw = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw.csv", "LLM");
+  const auto launches = parsers::read_ncu_counters(ncu_samples / "ncu_deep_details.csv");
+  const auto raw = parsers::read_ncu_counters(ncu_samples / "ncu_deep_raw.csv");
   ASSERT_EQ(launches.size(), raw.size());
   for (std::size_t i = 0; i < raw.size(); ++i) {
     EXPECT_EQ(launches[i].kernel_name, raw[i].kernel_name);
@@ -129,15 +131,15 @@ TEST_F(ncu_csv, keeps_hostile_names) {
   }
 }
 
-TEST_F(ncu_csv, takes_the_ranges_of_its_domain_only) {
+TEST_F(ncu_csv, takes_the_ranges_of_every_domain) {
   const std::string range = ":none:none:none:none:REGISTERED:";
   const std::string cell = "12  \"LLM:decode_all" + range + "decode_all\"  \"NCCL:sum" + range +
                            "sum\"  \"<default domain>:mine" + range + "mine\"  \"LLM:a:b" + range + "a:b\" ";
   const std::string text = ncu_header + units("ns", "byte") + launch("k", "5", "6", cell);
-  EXPECT_THAT(parse(text)[0].ranges, ElementsAre("decode_all", "a:b"));
-  EXPECT_THAT(parse(text, "")[0].ranges, ElementsAre("mine"));
-  EXPECT_THAT(parse(text, "other")[0].ranges, IsEmpty());
-  EXPECT_THAT(parse(ncu_header + units("ns", "byte") + launch("k", "5", "6", "12"))[0].ranges, IsEmpty());
+  EXPECT_THAT(parse(text)[0].open_ranges, ElementsAre(Pair("LLM", "decode_all"), Pair("NCCL", "sum"),
+                                                      Pair("", "mine"), Pair("LLM", "a:b")));
+  EXPECT_THAT(parse(ncu_header + units("ns", "byte") + launch("k", "5", "6", "12"))[0].open_ranges,
+              IsEmpty());
 }
 
 TEST_F(ncu_csv, knows_the_units_of_other_versions) {
@@ -209,7 +211,7 @@ TEST_F(ncu_csv, says_where_a_file_is_damaged) {
   EXPECT_THAT(words(row_of({"ID", "ID"}) + row_of({"", ""})), HasSubstr("has the column 'ID' twice"));
   EXPECT_THAT(words(row_of({"ID", "Device"}) + row_of({"", ""}) + row_of({"0", "0"})),
               HasSubstr("has no column 'Kernel Name'"));
-  EXPECT_THAT(words_of_bad_input([&] { parsers::read_ncu_counters(m_folder / "absent.csv", ""); }),
+  EXPECT_THAT(words_of_bad_input([&] { parsers::read_ncu_counters(m_folder / "absent.csv"); }),
               HasSubstr("absent.csv: cannot be read"));
 }
 

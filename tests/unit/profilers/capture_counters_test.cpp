@@ -71,7 +71,6 @@ class capture_counters : public ::testing::Test {
     m_request.workload = {"app"};
     m_request.output_folder = m_folder.path();
     m_request.log_file = m_folder / "log.txt";
-    m_request.nvtx_domain = "LLM";
     m_request.columns = {"gpu__time_duration.sum"};
     m_request.ncu.metrics = {"gpu__time_duration.sum"};
     m_request.sessions = {{"", "decode_all", {{"LLM@decode_all/"}, {"_Zk"}, {}, 5, 6}}};
@@ -114,7 +113,7 @@ TEST_F(capture_counters, leaves_the_bundle) {
     EXPECT_THAT(result.files, Contains(m_folder / name));
   }
   EXPECT_EQ(content_of(m_folder / "raw.csv"), m_ncu.table);
-  EXPECT_EQ(parsers::read_ncu_counters(m_folder / "counters.csv", "LLM").size(), 6U);
+  EXPECT_EQ(parsers::read_ncu_counters(m_folder / "counters.csv").size(), 6U);
   EXPECT_FALSE(fs::exists(m_folder / "raw.csv.unfinished"));
   EXPECT_FALSE(fs::exists(m_folder / "home")) << "ncu's copies of its sections";
 }

@@ -134,6 +134,20 @@ TEST_F(capture_with_real_nsys, gates_once_for_each_stage_and_replaces_old_files)
   EXPECT_FALSE(fs::exists(m_folder / "run.qdstrm"));
 }
 
+TEST_F(capture_with_real_nsys, gates_once_on_a_range_around_all_stages) {
+  set_script({"push:LLM:warm_up", "pop:LLM", "push:LLM:generate", "push:LLM:prefill", "pop:LLM",
+              "push:LLM:decode_all", "many:LLM:decode_step:3", "pop:LLM", "pop:LLM"});
+  m_request.ranges.push_back({"prefill", "LLM"});
+  m_request.around_all = {"generate", "LLM"};
+  const profilers::capture_result result = capture();
+  EXPECT_EQ(result.capture_ranges, "generate@LLM");
+  EXPECT_THAT(result.timeline_files, ElementsAre(m_folder / "run.sqlite"));
+  EXPECT_THAT(recorded_names(result),
+              ElementsAre("generate", "prefill", "decode_all", "decode_step", "decode_step", "decode_step"));
+  m_request.ranges.push_back({"encode", "LLM"});
+  EXPECT_THAT(words(), HasSubstr("encode")) << "a stage that is not in it is a failure as ever";
+}
+
 TEST_F(capture_with_real_nsys, ungated_counts_what_the_embedded_collector_counts) {
   set_script({"push:LLM:prefill", "many:LLM:op:5", "pop:LLM", "ascii:LLM:decode_all", "many:LLM:op:7",
               "pop:LLM", "threads:2:op:3"});

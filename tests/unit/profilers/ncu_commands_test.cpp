@@ -46,6 +46,14 @@ TEST(ncu_commands, asks_for_nothing_that_is_not_wanted) {
   }
 }
 
+TEST(ncu_commands, counts_between_the_programs_own_calls) {
+  profilers::ncu_options options;
+  options.between_profiler_calls = true;
+  EXPECT_EQ(value_of(profilers::ncu_profile_command("/opt/ncu", options, {}, "/out", {"app"}),
+                     "--profile-from-start"),
+            "off");
+}
+
 /// ncu compares demangled names after it has simplified them, unless told not to.
 TEST(ncu_commands, switches_simplification_off_for_demangled_names) {
   const std::vector<std::string> argv = profilers::ncu_profile_command(

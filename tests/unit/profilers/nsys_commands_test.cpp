@@ -45,6 +45,20 @@ TEST(nsys_profile_command, without_a_gate_records_everything) {
                   "--cuda-graph-trace=node", "--force-overwrite=true", "--output=/out", "/bin/driver"));
 }
 
+TEST(nsys_profile_command, records_between_the_programs_own_calls_or_for_a_while) {
+  nsys_options options;
+  options.between_profiler_calls = true;
+  EXPECT_THAT(nsys_profile_command(some_nsys(), options, std::nullopt, "/out", {"x"}),
+              IsSupersetOf({"--capture-range=cudaProfilerApi", "--capture-range-end=stop"}));
+  EXPECT_THAT(nsys_profile_command(some_nsys(), options, range_name{"bench", "*"}, "/out", {"x"}),
+              Not(Contains("--capture-range=cudaProfilerApi")));
+  options = {};
+  options.delay_s = 90;
+  options.duration_s = 10;
+  EXPECT_THAT(nsys_profile_command(some_nsys(), options, std::nullopt, "/out", {"x"}),
+              IsSupersetOf({"--delay=90", "--duration=10", "--kill=none"}));
+}
+
 TEST(nsys_profile_command, gives_the_program_its_own_library_path_back) {
   nsys_installation nsys = some_nsys();
   nsys.library_path = "/extra:/old";

@@ -43,9 +43,11 @@ struct launch_configuration {
   std::string kernel_name;
   std::array<std::uint32_t, 3> grid{};
   std::array<std::uint32_t, 3> block{};
+  bool is_in_stage = true;  ///< false: ncu sees it, and nobody wants it
 
   bool operator<(const launch_configuration& other) const {
-    return std::tie(kernel_name, grid, block) < std::tie(other.kernel_name, other.grid, other.block);
+    return std::tie(kernel_name, grid, block, is_in_stage) <
+           std::tie(other.kernel_name, other.grid, other.block, other.is_in_stage);
   }
 };
 
@@ -60,6 +62,11 @@ struct launch_order {
 /// From the capture that is gated on the stage, else the first that holds it; empty where none does.
 launch_order order_of_launches(const std::vector<capture>& captures, const std::string& stage,
                                const std::string& nvtx_domain);
+
+/// All launches of a program, for an ncu that no range holds back, from the first capture that has any of the
+/// stages. Of several processes the one that launches most inside of them.
+launch_order order_of_program(const std::vector<capture>& captures, const std::vector<std::string>& stages,
+                              const std::string& nvtx_domain);
 
 struct plan_limits {
   std::int64_t launches_per_kernel = 3;  ///< of each group, over all windows

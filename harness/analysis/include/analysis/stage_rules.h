@@ -28,5 +28,7 @@ using stage_counts = std::map<std::string, std::map<std::string, std::int64_t>>;
 /// needs no range: where none fits it, each process that used a device is one occurrence.
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
                          const std::string& domain);
+/// The same for the ranges around counted launches: `ranges` is made of `open_ranges`.
+void name_stages(std::vector<core::kernel_counters>& launches, const std::vector<stage_rule>& rules);
 
 }  // namespace profgate::analysis

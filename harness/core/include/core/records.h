@@ -134,11 +134,14 @@ struct kernel_group {
 /// What ncu counted of one launch.
 struct kernel_counters {
   std::string kernel_name;
-  std::vector<std::string> ranges;  ///< around the launch, outermost first, of the workload's domain
+  std::vector<std::string>
+      ranges;  ///< around the launch, outermost first: stages and operators (name_stages)
   int device = 0;
   std::array<std::uint32_t, 3> grid{};
   std::array<std::uint32_t, 3> block{};
   std::map<std::string, double> metrics;  ///< by ncu's name, in base units; an absent one was not counted
+  /// All ranges around it, as the tool names them: domain (empty: the default one) and name.
+  std::vector<std::pair<std::string, std::string>> open_ranges{};
 };
 
 /// An operator's (inner NVTX range's) sum over one stage.

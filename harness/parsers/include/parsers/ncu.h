@@ -20,12 +20,10 @@
 namespace profgate::parsers {
 
 /// The page `raw` (a units row, one row a launch) or `details` (one row a metric, under its label or its
-/// name): told apart by their columns. `ranges` holds those of `nvtx_domain` (empty: the default domain).
-std::vector<core::kernel_counters> parse_ncu_csv(std::string_view text, const std::string& file,
-                                                 const std::string& nvtx_domain);
+/// name): told apart by their columns.
+std::vector<core::kernel_counters> parse_ncu_csv(std::string_view text, const std::string& file);
 
 /// The same of a file.
-std::vector<core::kernel_counters> read_ncu_counters(const std::filesystem::path& file,
-                                                     const std::string& nvtx_domain);
+std::vector<core::kernel_counters> read_ncu_counters(const std::filesystem::path& file);
 
 }  // namespace profgate::parsers

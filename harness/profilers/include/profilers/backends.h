@@ -58,8 +58,7 @@ struct counter_backend {
   /// not_possible where the machine does not let it count.
   void (*require_access)(const machine& here) = nullptr;
   counters_result (*capture)(const counters_request& request, const tool_use& use) = nullptr;
-  std::vector<core::kernel_counters> (*read)(const std::filesystem::path& file,
-                                             const std::string& nvtx_domain) = nullptr;
+  std::vector<core::kernel_counters> (*read)(const std::filesystem::path& file) = nullptr;
   std::string_view counters{};      ///< the files to read: "ncu/counters*.csv"
   std::string_view all_counters{};  ///< to read where there are none of those: "ncu/raw*.csv"
   counting_conditions (*conditions)(const core::settings& settings) = nullptr;

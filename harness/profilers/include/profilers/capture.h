@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct capture_request {
   /// all.
   std::vector<range_name> ranges;
   bool is_gated = true;
+  std::optional<range_name> around_all;  ///< a range around all of them: nsys waits for it, and runs once
 
   /// libprofgate_collector.so; for nsys only to find out why a range never opened (may be empty).
   std::filesystem::path collector_library;

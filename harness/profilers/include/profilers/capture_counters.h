@@ -30,7 +30,6 @@ struct counters_request {
   ncu_options ncu{};
   std::vector<counter_session> sessions{};
   std::vector<std::string> columns{};  ///< metrics that the analysis reads
-  std::string nvtx_domain{};
 };
 
 struct counters_result {

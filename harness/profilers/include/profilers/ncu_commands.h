@@ -18,6 +18,7 @@ struct ncu_options {
   std::string replay_mode = "kernel";
   std::string clock_control = "none";  ///< ncu's own default locks the clocks to their base
   std::string cache_control = "all";
+  bool between_profiler_calls = false;  ///< count only from cudaProfilerStart to cudaProfilerStop
 };
 
 enum class kernel_name_base { mangled, demangled };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct nsys_options {
   std::string sample = "none";
   std::string cpu_context_switches = "none";
   std::string cuda_graph_trace = "node";  ///< "graph" shows a replayed graph as one opaque block
+  bool between_profiler_calls = false;  ///< from cudaProfilerStart to cudaProfilerStop, where no range gates
+  std::optional<std::int64_t> delay_s{};     ///< record only after so long
+  std::optional<std::int64_t> duration_s{};  ///< and for so long; the program runs on
 };
 
 /// `nsys profile`. With a capture range it records from its opening to its end and lets the program run

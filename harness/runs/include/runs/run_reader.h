@@ -53,8 +53,8 @@ class run_reader {
   std::optional<analysis::bare_facts> m_bare;
 };
 
-/// What was counted in a run, kernels named as in its captures.
-analysis::counter_facts counted(std::vector<core::kernel_counters> launches,
+/// What was counted in a run, kernels named as in its captures, ranges as the settings name stages.
+analysis::counter_facts counted(std::vector<core::kernel_counters> launches, const config::resolved& config,
                                 const profilers::counting_conditions& conditions,
                                 const std::vector<analysis::capture>& captures);
 

@@ -30,6 +30,7 @@ enum class range_name : std::size_t {
   lm_head,
   sample,
   planted,
+  generate,  ///< around both stages of a profile, so that a profiler needs to start the program only once
   count
 };
 

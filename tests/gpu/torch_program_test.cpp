@@ -1,0 +1,146 @@
+#include <cstdlib>
+
+#include "gpu_pair_fixture.h"
+#include "parsers/nsys_csv.h"
+
+/// PyTorch programs as people write them (tests/gpu/torch), with the real nsys and ncu: what the report says
+/// against what the program says of itself, and what nsys sums up.
+namespace profgate::integration {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class torch_program : public gpu_pair_fixture {
+ protected:
+  void SetUp() override {
+    gpu_pair_fixture::SetUp();
+    if (IsSkipped()) return;
+    const command_result imports = run({"python3", "-c", "import torch, transformers"});
+    if (imports.exit_code != 0) GTEST_SKIP() << "there is no PyTorch: " << imports.last_line();
+  }
+
+  static std::vector<std::string> script(const std::string& name,
+                                         const std::vector<std::string>& words = {}) {
+    std::vector<std::string> argv = {"python3", PROFGATE_TORCH_PROGRAMS "/" + name};
+    argv.insert(argv.end(), words.begin(), words.end());
+    return argv;
+  }
+
+  command_result run_ad_hoc(const std::vector<std::string>& settings,
+                            const std::vector<std::string>& argv) const {
+    std::vector<std::string> words = {"run"};
+    words.insert(words.end(), settings.begin(), settings.end());
+    words.emplace_back("--");
+    words.insert(words.end(), argv.begin(), argv.end());
+    return profgate(words);
+  }
+
+  nlohmann::json profile() const { return nlohmann::json::parse(text_of("profile.json")); }
+
+  static nlohmann::json stage_in(const nlohmann::json& profile, const std::string& name) {
+    for (const nlohmann::json& stage : profile["stages"]) {
+      if (stage["name"] == name) return stage;
+    }
+    ADD_FAILURE() << "no stage " << name;
+    return {};
+  }
+
+  void expect_whole_bundle() const {
+    for (const char* file : {"report.md", "report.html", "stakeholder_summary.md", "kernels.md",
+                             "operators.md", "nsys/run.sqlite", "ncu/raw.csv", "ncu/selection.json"}) {
+      EXPECT_TRUE(fs::exists(latest_run() / file)) << file;
+    }
+  }
+
+  void expect_kernels_as_nsys_stats_has_them() const {
+    std::int64_t nsys_ns = 0;
+    std::int64_t nsys_calls = 0;
+    for (const auto& kernel : parsers::read_kernel_sum_csv(latest_run() / "nsys/run_cuda_gpu_kern_sum.csv")) {
+      nsys_ns += kernel.total_ns;
+      nsys_calls += kernel.calls;
+    }
+    std::int64_t own_calls = 0;
+    const nlohmann::json kernels = profile()["kernels"];
+    for (const nlohmann::json& kernel : kernels["overall"])
+      own_calls += kernel["calls_count"].get<std::int64_t>();
+    EXPECT_GT(nsys_ns, 0);
+    EXPECT_EQ(kernels["total_ns"].get<std::int64_t>(), nsys_ns);
+    EXPECT_EQ(own_calls, nsys_calls);
+  }
+
+  /// How often each tool's log holds the program's closing words.
+  std::size_t starts(const std::string& words) const {
+    std::size_t count = 0;
+    for (const char* log : {"stage1/log.txt", "nsys/log.txt", "ncu/log.txt"}) {
+      const std::string text = text_of(log);
+      for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+    }
+    return count;
+  }
+
+  void expect_steps_as_the_script_timed_them() const {
+    const std::string log = text_of("stage1/log.txt");
+    const std::size_t start = log.rfind("{\"prefill\"");
+    ASSERT_NE(start, std::string::npos) << log;
+    const nlohmann::json own = nlohmann::json::parse(log.substr(start, log.find('\n', start) - start));
+    for (const char* stage : {"prefill", "decode"}) {
+      const nlohmann::json bare = stage_in(profile(), stage)["bare"];
+      const double seconds = own[stage]["median_s"].get<double>();
+      EXPECT_EQ(bare["samples_count"], own[stage]["count"]) << stage;
+      EXPECT_NEAR(bare["median_ns"].get<double>() * 1e-9 / seconds, 1, 0.03) << stage;
+    }
+  }
+
+  void expect_counters_of(const std::string& stage) const {
+    const nlohmann::json counters = stage_in(profile(), stage)["counters"];
+    ASSERT_TRUE(counters.is_object()) << stage << ": " << text_of("ncu/selection.json").substr(0, 2000);
+    EXPECT_GT(counters["launches_count"], 0);
+    EXPECT_EQ(counters["unmatched_launches_count"], 0) << counters.dump(1).substr(0, 4000);
+  }
+};
+
+const std::vector<std::string> small_llama = {"--layers", "8", "--hidden", "1024",
+                                              "--rounds", "2", "--steps",  "16"};
+
+TEST_F(torch_program, with_ranges_of_its_own_is_started_three_times_and_timed_as_it_times_itself) {
+  const command_result result =
+      run_ad_hoc({"workload.stages=[prefill, decode]"}, script("llama_steps.py", small_llama));
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  expect_whole_bundle();
+  expect_steps_as_the_script_timed_them();
+  expect_kernels_as_nsys_stats_has_them();
+  expect_counters_of("prefill");
+  expect_counters_of("decode");
+  EXPECT_EQ(starts("{\"prefill\""), 3U);
+  EXPECT_THAT(text_of("report.md"), HasSubstr("CUDA graph")) << "decode waits for launches";
+}
+
+TEST_F(torch_program, registered_as_a_pair_gives_the_same) {
+  const command_result result = run_pair(register_command(script("llama_steps.py", small_llama)),
+                                         {"workload.device=cuda", "workload.stages=[prefill, decode]"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  expect_whole_bundle();
+  expect_steps_as_the_script_timed_them();
+  expect_kernels_as_nsys_stats_has_them();
+}
+
+TEST_F(torch_program, without_any_range_is_one_process) {
+  const command_result result = run_ad_hoc({}, script("generate.py"));
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  expect_whole_bundle();
+  expect_kernels_as_nsys_stats_has_them();
+  expect_counters_of("process");
+  EXPECT_EQ(starts("generate took"), 6U) << "twice a start";
+}
+
+TEST_F(torch_program, of_two_processes_has_both) {
+  const command_result result = run_ad_hoc({"workload.stages=[step]"}, script("two_processes.py"));
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  expect_whole_bundle();
+  expect_kernels_as_nsys_stats_has_them();
+  EXPECT_EQ(stage_in(profile(), "step")["bare"]["samples_count"], 40);
+}
+
+}  // namespace
+}  // namespace profgate::integration
