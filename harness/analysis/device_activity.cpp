@@ -42,35 +42,42 @@ struct surroundings {
   }
 };
 
-/// One device in one window, fed with its kernels in the order of their starts.
+/// One device in one stretch, fed with its kernels in the order of their starts.
 class device_walk {
  public:
-  device_walk(surroundings& around, const stage_window& window, int device)
-      : m_window(window),
-        m_busy_until_ns(window.start_ns),
+  device_walk(surroundings& around, const stage_stretch& stretch, int device, device_activity& sums)
+      : m_around(around),
+        m_stretch(stretch),
+        m_busy_until_ns(stretch.start_ns),
         m_copies(around.copies[device]),
-        m_waiting(around.waiting[window.process_id]),
-        m_copying(around.copying[window.process_id]) {}
+        m_sums(sums) {}
 
-  void add(const core::kernel_execution& kernel, device_activity& sums) {
+  void add(const core::kernel_execution& kernel) {
     core::stop_if_interrupted();
-    const std::int64_t start_ns = std::clamp(kernel.start_ns, m_window.start_ns, m_window.end_ns);
-    const std::int64_t end_ns = std::clamp(kernel.end_ns, m_window.start_ns, m_window.end_ns);
-    if (start_ns > m_busy_until_ns) explain({m_busy_until_ns, start_ns}, &kernel, sums.gaps);
+    // Of processes that share the device the one whose kernel comes next is asked what it did meanwhile.
+    if (m_waiting == nullptr || kernel.process_id != m_process_id) {
+      m_process_id = kernel.process_id;
+      m_waiting = &m_around.waiting[m_process_id];
+      m_copying = &m_around.copying[m_process_id];
+    }
+    const std::int64_t start_ns = std::clamp(kernel.start_ns, m_stretch.start_ns, m_stretch.end_ns);
+    const std::int64_t end_ns = std::clamp(kernel.end_ns, m_stretch.start_ns, m_stretch.end_ns);
+    if (start_ns > m_busy_until_ns) explain({m_busy_until_ns, start_ns}, &kernel);
     if (end_ns > m_busy_until_ns) {
-      sums.busy_ns += end_ns - std::max(start_ns, m_busy_until_ns);
+      m_sums.busy_ns += end_ns - std::max(start_ns, m_busy_until_ns);
       m_busy_until_ns = end_ns;
     }
     m_last_replay = kernel.graph_node != 0 ? kernel.correlation : 0;
   }
 
-  void finish(device_activity& sums) const {
-    if (m_busy_until_ns < m_window.end_ns) explain({m_busy_until_ns, m_window.end_ns}, nullptr, sums.gaps);
+  void finish() const {
+    if (m_busy_until_ns < m_stretch.end_ns) explain({m_busy_until_ns, m_stretch.end_ns}, nullptr);
   }
 
  private:
-  /// `next` ends the gap; null: the window does.
-  void explain(interval gap, const core::kernel_execution* next, gap_causes& causes) const {
+  /// `next` ends the gap; null: the stretch does.
+  void explain(interval gap, const core::kernel_execution* next) const {
+    gap_causes& causes = m_sums.gaps;
     std::int64_t left_ns = gap.end_ns - gap.start_ns;
     const auto take = [&](std::int64_t some_ns) {
       const std::int64_t taken_ns = std::min(some_ns, left_ns);
@@ -88,39 +95,45 @@ class device_walk {
       const std::int64_t due_ns = next->launched_ns + next->call_ns + longest_latency_ns;
       causes.other_ns += take(std::max<std::int64_t>(0, gap.end_ns - std::max(due_ns, gap.start_ns)));
     }
-    causes.synchronisation_ns += take(m_waiting.covered_ns(gap));
-    causes.copy_ns += take(m_copying.covered_ns(gap));
+    causes.synchronisation_ns += take(m_waiting->covered_ns(gap));
+    causes.copy_ns += take(m_copying->covered_ns(gap));
     (next == nullptr ? causes.other_ns : causes.launch_ns) += left_ns;
   }
 
-  const stage_window& m_window;
+  surroundings& m_around;
+  const stage_stretch& m_stretch;
   std::int64_t m_busy_until_ns;
   std::uint32_t m_last_replay = 0;
+  std::uint32_t m_process_id = 0;
   const interval_set& m_copies;
-  const interval_set& m_waiting;
-  const interval_set& m_copying;
+  const interval_set* m_waiting = nullptr;  ///< of the last kernel's process
+  const interval_set* m_copying = nullptr;
+  device_activity& m_sums;
 };
 
 }  // namespace
 
-std::vector<device_activity> find_activity(const core::timeline& timeline,
-                                           const std::vector<stage_window>& windows,
-                                           const std::vector<std::uint32_t>& kernel_windows) {
+std::map<std::pair<std::size_t, int>, device_activity> find_activity(
+    const core::timeline& timeline, const std::vector<stage_stretch>& stretches,
+    const std::vector<std::uint32_t>& kernel_stretches) {
   const std::vector<core::kernel_execution>& kernels = timeline.kernels;
-  std::vector<device_activity> activities(windows.size());
+  std::map<std::pair<std::size_t, int>, device_activity> activities;
   surroundings around(timeline);
-  std::map<std::pair<std::uint32_t, int>, device_walk> walks;  // by window and device
+  std::map<std::pair<std::uint32_t, int>, device_walk> walks;  // by stretch and device
   const start_order order(kernels);
   for (std::size_t nth = 0; nth < kernels.size(); ++nth) {
     const std::uint32_t k = order[nth];
-    if (kernel_windows[k] == 0) continue;
-    const std::uint32_t w = kernel_windows[k] - 1;
-    const auto [walk, is_new] =
-        walks.try_emplace({w, kernels[k].device}, around, windows[w], kernels[k].device);
-    if (is_new) activities[w].devices += 1;
-    walk->second.add(kernels[k], activities[w]);
+    if (kernel_stretches[k] == 0) continue;
+    const std::uint32_t s = kernel_stretches[k] - 1;
+    const int device = kernels[k].device;
+    auto walk = walks.find({s, device});
+    if (walk == walks.end()) {
+      device_activity& sums = activities[{stretches[s].stage, device}];
+      walk = walks.try_emplace({s, device}, around, stretches[s], device, sums).first;
+    }
+    walk->second.add(kernels[k]);
   }
-  for (auto& [key, walk] : walks) walk.finish(activities[key.first]);
+  for (const auto& [key, walk] : walks) walk.finish();
   return activities;
 }
 

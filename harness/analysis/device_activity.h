@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "core/records.h"
-#include "range_sweep.h"
+#include "stage_wall.h"
 
 /// When the devices worked during a stage, and what they waited for when they did not.
 namespace profgate::analysis {
@@ -19,16 +21,16 @@ struct gap_causes {
   std::int64_t total_ns() const { return launch_ns + synchronisation_ns + copy_ns + other_ns; }
 };
 
+/// Of one device, whichever processes and streams it worked for.
 struct device_activity {
-  std::int64_t busy_ns = 0;  ///< of all devices together; overlapping kernels of one device count once
-  std::size_t devices = 0;   ///< that ran a kernel
-  gap_causes gaps;           ///< of those devices
+  std::int64_t busy_ns = 0;  ///< a kernel ran; overlapping kernels count once
+  gap_causes gaps;           ///< in the stretches in which it ran any
 };
 
-/// `kernel_windows`: for each kernel of the timeline 1 + the index of its window, or 0. Kernels in no order
-/// of time are put in order first. One result a window.
-std::vector<device_activity> find_activity(const core::timeline& timeline,
-                                           const std::vector<stage_window>& windows,
-                                           const std::vector<std::uint32_t>& kernel_windows);
+/// `kernel_stretches`: for each kernel of the timeline 1 + the index of its stretch, or 0. Kernels in no
+/// order of time are put in order first. By stage and device.
+std::map<std::pair<std::size_t, int>, device_activity> find_activity(
+    const core::timeline& timeline, const std::vector<stage_stretch>& stretches,
+    const std::vector<std::uint32_t>& kernel_stretches);
 
 }  // namespace profgate::analysis

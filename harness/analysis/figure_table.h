@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <type_traits>
 
 #include "analysis/counters.h"
@@ -17,12 +18,19 @@ inline constexpr bool is_measured = false;
 template <class T>
 inline constexpr bool is_measured<measured<T>> = true;
 
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
 /// As PROFILE.md calls it; empty: an object or a list of them, which has a table of its own.
 template <class T>
 std::string type_text() {
   if constexpr (is_measured<T>) {
     const std::string type = type_text<std::remove_cvref_t<decltype(*std::declval<T>())>>();
     return type.empty() ? "" : type + " or null";
+  } else if constexpr (is_optional<T>) {
+    return type_text<typename T::value_type>();
   } else if constexpr (std::is_same_v<T, json>) {
     return "";
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -94,6 +102,11 @@ auto part_of(T Whole::*member) {
   };
 }
 
+/// As every table calls it.
+inline std::string device_name(int device) {
+  return "cuda:" + std::to_string(device);
+}
+
 inline measured<std::string> text_or_absent(const std::string& text, const std::string& reason_if_empty) {
   return text.empty() ? measured<std::string>::absent(reason_if_empty) : measured<std::string>(text);
 }
@@ -105,6 +118,10 @@ const figure_table<telemetry_figures>& telemetry_table();
 const figure_table<traced_stage>& traced_table();
 const figure_table<traced_steps>& steps_table();
 const figure_table<traced_activity>& activity_table();
+const figure_table<rank_figures>& rank_table();
+const figure_table<device_figures>& device_table();
+const figure_table<device_operator>& device_operator_table();
+const figure_table<category_figures>& device_category_table();
 const figure_table<idle_figures>& idle_table();
 const figure_table<operator_figures>& operator_table();
 const figure_table<core::kernel_record>& kernel_table();

@@ -40,7 +40,7 @@ measured<std::string> group_operator(const core::kernel_group& group) {
 }
 
 std::string group_device(const core::kernel_group& group) {
-  return fmt::format("cuda:{}", group.device);
+  return device_name(group.device);
 }
 
 using extent = std::array<std::uint32_t, 3>;
@@ -175,6 +175,33 @@ const figure_table<category_figures>& category_table() {
                                             {"own_ns", &figures::exclusive_ns},
                                             {"calls_count", &figures::calls},
                                             {"share_ratio", &figures::share_ratio}});
+  return table;
+}
+
+const figure_table<category_figures>& device_category_table() {
+  using figures = category_figures;
+  static const figure_table<figures> table("stages[].traced.devices[].categories[]",
+                                           {{"category", &figures::category,
+                                             "as the stage's `categories`, of this device's kernels; shares "
+                                             "of its `kernel_own_ns`"},
+                                            {"total_ns", &figures::total_ns},
+                                            {"own_ns", &figures::exclusive_ns},
+                                            {"calls_count", &figures::calls},
+                                            {"share_ratio", &figures::share_ratio}});
+  return table;
+}
+
+const figure_table<device_operator>& device_operator_table() {
+  using figures = device_operator;
+  static const figure_table<figures> table(
+      "stages[].traced.devices[].operators[]",
+      {{"op_name", &figures::op_name,
+        "what each operator gave to this device, without nested operators, largest `cuda_own_ns` first; "
+        "shares of the device's `kernel_own_ns`"},
+       {"cuda_exclusive_ns", &figures::total_ns},
+       {"cuda_own_ns", &figures::exclusive_ns},
+       {"kernels_count", &figures::kernels},
+       {"cuda_share_ratio", &figures::share_ratio}});
   return table;
 }
 

@@ -46,6 +46,23 @@ measured<std::vector<std::string>> valid_texts(measured<std::vector<std::string>
   return valid;
 }
 
+/// A list that stands only where there is something to tell apart.
+template <class Table, class Member>
+auto list_if_any(const Table& table, Member member) {
+  return [&table, member](const traced_stage& stage) {
+    return (stage.*member).empty() ? std::nullopt : std::optional<json>(table.list_of(stage.*member));
+  };
+}
+
+std::optional<std::int64_t> slowest_process(const traced_stage& stage) {
+  return stage.ranks.empty() ? std::nullopt : std::optional<std::int64_t>(stage.ranks.front().process_id);
+}
+
+std::optional<double> spread_ns(const traced_stage& stage) {
+  if (stage.ranks.empty()) return std::nullopt;
+  return stage.ranks.front().mean_ns() - stage.ranks.back().mean_ns();
+}
+
 }  // namespace
 
 const figure_table<stage_figures>& stage_table() {
@@ -159,6 +176,13 @@ const figure_table<traced_stage>& traced_table() {
        {"occurrences_count", &stage::occurrences},
        {"duration_ns", &stage::duration_ns},
        {"uncovered_ns", &stage::uncovered_ns},
+       {"slowest_process", slowest_process,
+        "only where several processes (ranks, workers) ran the stage. Its `duration_ns` is wall time, an "
+        "instant in which several are in it counted once, and its `occurrences_count` that of the process "
+        "that had most meanwhile: over each other they are the time of a step. `spread_ns`: the slowest "
+        "process's mean time of an occurrence minus the fastest's"},
+       {"spread_ns", spread_ns},
+       {"ranks", list_if_any(rank_table(), &stage::ranks)},
        {"decode_steps", object_by(steps_table(), &stage::steps)},
        {"operators_by_device", &stage::operators_by_device,
         "operators are ranked by the time of their kernels; else by the host's time inside them"},
@@ -168,7 +192,48 @@ const figure_table<traced_stage>& traced_table() {
         "one block"},
        {"kernel_own_ns", &stage::kernel_exclusive_ns, "", "kernel time, traced", "duration", lower},
        {"device_idle_ratio", &stage::device_idle_ratio},
-       {"activity", object_by(activity_table(), &stage::activity)}});
+       {"activity", object_by(activity_table(), &stage::activity)},
+       {"devices", list_if_any(device_table(), &stage::devices)}});
+  return table;
+}
+
+const figure_table<rank_figures>& rank_table() {
+  using rank = rank_figures;
+  static const figure_table<rank> table(
+      "stages[].traced.ranks[]",
+      {{"process", &rank::process_id,
+        "each process that ran the stage, slowest first; `ranks` is there only where several did"},
+       {"devices",
+        [](const rank& one) {
+          std::vector<std::string> names;
+          for (const int device : one.devices) names.push_back(device_name(device));
+          return names;
+        }},
+       {"occurrences_count", &rank::occurrences},
+       {"duration_ns", &rank::duration_ns},
+       {"mean_ns", &rank::mean_ns},
+       {"kernel_ns", &rank::kernel_ns, "of what it gave to devices"},
+       {"kernels_count", &rank::kernels},
+       {"launches_count", &rank::launches},
+       {"copies_count", &rank::copies},
+       {"copy_ns", &rank::copy_ns}});
+  return table;
+}
+
+const figure_table<device_figures>& device_table() {
+  using figures = device_figures;
+  static const figure_table<figures> table(
+      "stages[].traced.devices[]",
+      {{"device", through(&figures::device, device_name),
+        "each device, whichever processes it worked for; `devices` is there only where the stage used "
+        "several. `idle_ratio`: share of the stage's `duration_ns` in which no stream of the device ran a "
+        "kernel; its `activity` is as the stage's"},
+       {"kernel_ns", &figures::kernel_ns},
+       {"kernel_own_ns", &figures::kernel_exclusive_ns},
+       {"idle_ratio", &figures::idle_ratio},
+       {"activity", object_by(activity_table(), &figures::activity)},
+       {"categories", [](const figures& one) { return device_category_table().list_of(one.categories); }},
+       {"operators", [](const figures& one) { return device_operator_table().list_of(one.operators); }}});
   return table;
 }
 
@@ -228,13 +293,15 @@ const figure_table<idle_figures>& idle_table() {
 
 const std::vector<object_description>& described_objects() {
   static const std::vector<object_description> objects{
-      stage_table().description(),        bare_times_table().description(),
-      utilisation_table().description(),  telemetry_table().description(),
-      traced_table().description(),       steps_table().description(),
-      activity_table().description(),     idle_table().description(),
-      operator_table().description(),     kernel_table().description(),
-      kernel_group_table().description(), category_table().description(),
-      counters_table().description(),     counted_kernel_table().description(),
+      stage_table().description(),           bare_times_table().description(),
+      utilisation_table().description(),     telemetry_table().description(),
+      traced_table().description(),          steps_table().description(),
+      activity_table().description(),        rank_table().description(),
+      device_table().description(),          device_category_table().description(),
+      device_operator_table().description(), idle_table().description(),
+      operator_table().description(),        kernel_table().description(),
+      kernel_group_table().description(),    category_table().description(),
+      counters_table().description(),        counted_kernel_table().description(),
   };
   return objects;
 }

@@ -124,8 +124,8 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
           saving(figures, stage, share, fmt::format("Look at {} first.", name), evidence));
     }
   }
-  const measured<double> uncovered = quotient(static_cast<double>(stage.traced->uncovered_ns),
-                                              static_cast<double>(stage.traced->duration_ns));
+  const measured<double> uncovered =
+      quotient(static_cast<double>(stage.traced->uncovered_ns), static_cast<double>(stage.traced->range_ns));
   // Where kernels do the work the host mostly waits: there is nothing to put ranges around.
   if (uncovered && *uncovered >= large_uncovered_ratio && !stage.traced->operators_by_device) {
     result.recommendations.push_back(

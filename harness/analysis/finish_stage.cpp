@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "stage_sums.h"
+#include "stage_wall.h"
 
 namespace profgate::analysis {
 namespace {
@@ -54,6 +56,10 @@ operator_figures operator_of(const std::string& stage_name, std::string_view nam
   return figures;
 }
 
+double ratio_of(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
 /// The host only launches kernels and then waits: what an operator costs, the device knows.
 bool is_by_device(const stage_sums& sums, const std::string& no_kernels_reason) {
   return no_kernels_reason.empty() && sums.kernels.calls() > 0;
@@ -79,10 +85,13 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
   return operators;
 }
 
-std::vector<category_figures> categories_of(const std::vector<core::kernel_group>& groups) {
+/// `device`: of this one only.
+std::vector<category_figures> categories_of(const std::vector<core::kernel_group>& groups,
+                                            std::optional<int> device = std::nullopt) {
   std::map<std::string, category_figures> sums;
   std::int64_t all_exclusive_ns = 0;
   for (const core::kernel_group& group : groups) {
+    if (device && group.device != *device) continue;
     category_figures& sum = sums[group.category];
     sum.total_ns += group.total_ns;
     sum.exclusive_ns += group.cost_ns();
@@ -92,14 +101,117 @@ std::vector<category_figures> categories_of(const std::vector<core::kernel_group
   std::vector<category_figures> categories;
   for (auto& [category, sum] : sums) {
     sum.category = category;
-    sum.share_ratio = all_exclusive_ns == 0
-                          ? 0.0
-                          : static_cast<double>(sum.exclusive_ns) / static_cast<double>(all_exclusive_ns);
+    sum.share_ratio = ratio_of(sum.exclusive_ns, all_exclusive_ns);
     categories.push_back(std::move(sum));
   }
   std::stable_sort(categories.begin(), categories.end(),
                    [](const auto& a, const auto& b) { return a.exclusive_ns > b.exclusive_ns; });
   return categories;
+}
+
+std::vector<device_operator> operators_on(int device, const std::vector<core::kernel_group>& groups,
+                                          std::int64_t device_exclusive_ns) {
+  std::map<std::string_view, device_operator> sums;
+  for (const core::kernel_group& group : groups) {
+    if (group.device != device || group.op.empty()) continue;
+    device_operator& sum = sums[group.op];
+    sum.total_ns += group.total_ns;
+    sum.exclusive_ns += group.cost_ns();
+    sum.kernels += group.calls;
+  }
+  std::vector<device_operator> operators;
+  for (auto& [name, sum] : sums) {
+    sum.op_name = name;
+    sum.share_ratio = ratio_of(sum.exclusive_ns, device_exclusive_ns);
+    operators.push_back(std::move(sum));
+  }
+  std::stable_sort(operators.begin(), operators.end(),
+                   [](const auto& a, const auto& b) { return a.exclusive_ns > b.exclusive_ns; });
+  return operators;
+}
+
+void add_place(const place_sums& place, traced_activity& activity) {
+  activity.kernels += place.kernels;
+  activity.launches += place.launches;
+  activity.copies += place.copies;
+  activity.copy_ns += place.copy_ns;
+  activity.copy_bytes += place.copy_bytes;
+}
+
+void add_device(const device_activity& device, traced_activity& activity) {
+  activity.devices += 1;
+  activity.busy_ns += device.busy_ns;
+  activity.gap_launch_ns += device.gaps.launch_ns;
+  activity.gap_synchronisation_ns += device.gaps.synchronisation_ns;
+  activity.gap_copy_ns += device.gaps.copy_ns;
+  activity.gap_other_ns += device.gaps.other_ns;
+}
+
+/// All devices together.
+traced_activity activity_of(const stage_sums& sums) {
+  traced_activity activity;
+  for (const auto& [where, place] : sums.places) add_place(place, activity);
+  for (const auto& [device, one] : sums.activities) add_device(one, activity);
+  return activity;
+}
+
+std::vector<device_figures> devices_of(const stage_sums& sums, const std::vector<core::kernel_group>& groups,
+                                       std::int64_t stage_ns) {
+  std::map<int, device_figures> devices;
+  for (const auto& [where, place] : sums.places) {
+    device_figures& device = devices[where.second];
+    device.device = where.second;
+    add_place(place, device.activity);
+    device.kernel_ns += place.kernel_ns;
+    device.kernel_exclusive_ns += place.exclusive_ns;
+  }
+  if (devices.size() < 2) return {};
+  std::vector<device_figures> list;
+  for (auto& [number, device] : devices) {
+    const auto active = sums.activities.find(number);
+    if (active != sums.activities.end()) add_device(active->second, device.activity);
+    device.idle_ratio = ratio_of(stage_ns - device.activity.busy_ns, stage_ns);
+    device.categories = categories_of(groups, number);
+    device.operators = operators_on(number, groups, device.kernel_exclusive_ns);
+    list.push_back(std::move(device));
+  }
+  return list;
+}
+
+/// `no_kernels_reason`: why nothing is known of what ran on devices; empty: it is.
+std::vector<rank_figures> ranks_of(const std::map<std::uint32_t, wall_clock>& clocks, const stage_sums& sums,
+                                   const std::string& no_kernels_reason) {
+  if (clocks.size() < 2) return {};
+  std::vector<rank_figures> ranks;
+  for (const auto& [process, clock] : clocks) {
+    rank_figures rank;
+    rank.process_id = process;
+    rank.occurrences = clock.windows();
+    rank.duration_ns = clock.wall_ns();
+    place_sums all;
+    for (const auto& [where, place] : sums.places) {
+      if (where.first != process) continue;
+      rank.devices.push_back(where.second);
+      all.kernel_ns += place.kernel_ns;
+      all.kernels += place.kernels;
+      all.launches += place.launches;
+      all.copies += place.copies;
+      all.copy_ns += place.copy_ns;
+    }
+    const auto known = [&](std::int64_t value) {
+      return no_kernels_reason.empty() ? measured<std::int64_t>(value)
+                                       : measured<std::int64_t>::absent(no_kernels_reason);
+    };
+    rank.kernel_ns = known(all.kernel_ns);
+    rank.kernels = known(all.kernels);
+    rank.launches = known(all.launches);
+    rank.copies = known(all.copies);
+    rank.copy_ns = known(all.copy_ns);
+    ranks.push_back(std::move(rank));
+  }
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const rank_figures& a, const rank_figures& b) { return a.mean_ns() > b.mean_ns(); });
+  return ranks;
 }
 
 }  // namespace
@@ -110,26 +222,34 @@ std::optional<std::string> kernels_absent(const core::timeline& timeline) {
 }
 
 traced_stage finish_stage(const std::string& name, const capture& source,
-                          const std::vector<stage_window>& windows, std::size_t stage, const stage_sums& sums,
+                          const std::vector<stage_window>& windows, std::size_t stage,
+                          std::int64_t occurrences, const stage_sums& sums,
                           const category_rules& categories) {
   traced_stage result;
   result.capture = source.name;
   result.tool = source.timeline.tool;
   result.tool_version = source.timeline.tool_version;
+  wall_clock clock;
+  std::map<std::uint32_t, wall_clock> process_clocks;
   for (const stage_window& window : windows) {
     if (window.stage != stage) continue;
-    result.occurrences += 1;
-    result.duration_ns += window.end_ns - window.start_ns;
+    clock.add(window);
+    process_clocks[window.process_id].add(window);
   }
-  result.uncovered_ns = std::max<std::int64_t>(0, result.duration_ns - sums.covered_ns);
+  result.occurrences = occurrences;
+  result.duration_ns = clock.wall_ns();
+  result.ranges = clock.windows();
+  result.range_ns = clock.summed_ns();
+  result.uncovered_ns = std::max<std::int64_t>(0, result.range_ns - sums.covered_ns);
   result.steps =
       sums.steps.calls > 0
           ? measured<traced_steps>(sums.steps)
           : measured<traced_steps>::absent(fmt::format("the stage holds no '{}' ranges", decode_step_range));
   const std::string no_kernels_reason =
       sums.unsound.empty() ? kernels_absent(source.timeline).value_or("") : sums.unsound;
+  result.ranks = ranks_of(process_clocks, sums, no_kernels_reason);
   result.operators_by_device = is_by_device(sums, no_kernels_reason);
-  result.operators = operators_of(name, sums, result.duration_ns, no_kernels_reason);
+  result.operators = operators_of(name, sums, result.range_ns, no_kernels_reason);
   if (!no_kernels_reason.empty()) {
     result.kernel_ns = measured<std::int64_t>::absent(no_kernels_reason);
     result.kernel_exclusive_ns = measured<std::int64_t>::absent(no_kernels_reason);
@@ -145,8 +265,8 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   result.categories = categories_of(result.kernel_groups);
   result.kernel_ns = sums.kernels.total_ns();
   result.kernel_exclusive_ns = sums.kernels.exclusive_ns();
-  traced_activity activity = sums.activity;
-  activity.kernels = sums.kernels.calls();
+  result.devices = devices_of(sums, result.kernel_groups, result.duration_ns);
+  const traced_activity activity = activity_of(sums);
   const auto device_ns =
       static_cast<double>(std::max<std::int64_t>(1, activity.devices) * result.duration_ns);
   result.device_idle_ratio = quotient(device_ns - static_cast<double>(activity.busy_ns), device_ns);

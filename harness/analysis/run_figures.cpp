@@ -44,8 +44,8 @@ measured<traced_stage> traced_of(const run_facts& facts, const timeline_figures&
 measured<double> overhead(const bare_stage& bare, const measured<traced_stage>& traced) {
   if (!traced) return measured<double>::absent(traced.reason());
   if (!bare.time_ns) return measured<double>::absent(bare.time_ns.reason());
-  const double traced_ns =
-      static_cast<double>(traced->duration_ns) / static_cast<double>(traced->occurrences);
+  // The bare samples are of single ranges, too, those of ranks that run at once among them.
+  const double traced_ns = static_cast<double>(traced->range_ns) / static_cast<double>(traced->ranges);
   const measured<double> ratio = quotient(traced_ns, bare.time_ns->median);
   return ratio ? measured<double>(*ratio - 1.0) : ratio;
 }

@@ -1,7 +1,5 @@
 #include "stage_sums.h"
 
-#include <algorithm>
-
 namespace profgate::analysis {
 
 void stage_sums::add_range(const inner_range& inner) {
@@ -51,25 +49,30 @@ void stage_sums::add_kernel(const core::kernel_execution& kernel,
     }
   }
   kernels.add(kernel, innermost, exclusive_ns);
+  place_sums& place = place_of(kernel.process_id, kernel.device);
+  place.kernels += 1;
+  place.kernel_ns += duration_ns;
+  place.exclusive_ns += exclusive_ns;
   // What one call launched comes one after the other: 0 is no call's id.
   const std::uint64_t launch = std::uint64_t{kernel.process_id} << 32 | kernel.correlation;
-  if (kernel.correlation == 0 || launch != m_last_launch) activity.launches += 1;
+  if (kernel.correlation == 0 || launch != m_last_launch) place.launches += 1;
   m_last_launch = launch;
 }
 
 void stage_sums::add_copy(const core::copy_execution& copy) {
-  activity.copies += 1;
-  activity.copy_ns += copy.end_ns - copy.start_ns;
-  activity.copy_bytes += copy.bytes;
+  place_sums& place = place_of(copy.process_id, copy.device);
+  place.copies += 1;
+  place.copy_ns += copy.end_ns - copy.start_ns;
+  place.copy_bytes += copy.bytes;
 }
 
-void stage_sums::add_activity(const device_activity& more) {
-  activity.busy_ns += more.busy_ns;
-  activity.devices = std::max(activity.devices, static_cast<std::int64_t>(more.devices));
-  activity.gap_launch_ns += more.gaps.launch_ns;
-  activity.gap_synchronisation_ns += more.gaps.synchronisation_ns;
-  activity.gap_copy_ns += more.gaps.copy_ns;
-  activity.gap_other_ns += more.gaps.other_ns;
+place_sums& stage_sums::place_of(std::uint32_t process_id, int device) {
+  const std::pair<std::uint32_t, int> where{process_id, device};
+  if (m_last_sums == nullptr || where != m_last_place) {
+    m_last_place = where;
+    m_last_sums = &places[where];
+  }
+  return *m_last_sums;
 }
 
 }  // namespace profgate::analysis

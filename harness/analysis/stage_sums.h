@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/graph_replays.h"
@@ -27,6 +29,17 @@ struct operator_sums {
   bool on_stage_thread = false;
 };
 
+/// What one process asked of one device.
+struct place_sums {
+  std::int64_t kernels = 0;
+  std::int64_t kernel_ns = 0;
+  std::int64_t exclusive_ns = 0;
+  std::int64_t launches = 0;
+  std::int64_t copies = 0;
+  std::int64_t copy_ns = 0;
+  std::int64_t copy_bytes = 0;
+};
+
 /// Everything that is summed over one stage while its capture is swept.
 class stage_sums {
  public:
@@ -36,24 +49,28 @@ class stage_sums {
                   const std::vector<const core::range_record*>& enclosing, std::int64_t exclusive_ns,
                   std::string_view graph_operator, bool begins_operator);
   void add_copy(const core::copy_execution& copy);
-  void add_activity(const device_activity& activity);
 
   traced_steps steps;
   std::int64_t covered_ns = 0;
   kernel_sums kernels;
-  traced_activity activity;
+  std::map<std::pair<std::uint32_t, int>, place_sums> places;  ///< by process and device
+  std::map<int, device_activity> activities;                   ///< by device that ran kernels
   std::unordered_map<std::string_view, operator_sums> operators;
   std::int64_t unmatched_kernels = 0;  ///< replayed, but not as the graph map says
   std::string unsound;                 ///< why kernels of this stage cannot be summed; empty: they can
 
  private:
+  place_sums& place_of(std::uint32_t process_id, int device);
+
   std::uint64_t m_last_launch = 0;
+  std::pair<std::uint32_t, int> m_last_place{};
+  place_sums* m_last_sums = nullptr;  ///< of m_last_place: most come from where the last one came
 };
 
 /// The stage's figures from its sums. `windows`: of the capture; `stage`: which of them.
 traced_stage finish_stage(const std::string& name, const capture& source,
-                          const std::vector<stage_window>& windows, std::size_t stage, const stage_sums& sums,
-                          const category_rules& categories);
+                          const std::vector<stage_window>& windows, std::size_t stage,
+                          std::int64_t occurrences, const stage_sums& sums, const category_rules& categories);
 
 /// What keeps kernels out of a capture; nothing: it has some.
 std::optional<std::string> kernels_absent(const core::timeline& timeline);

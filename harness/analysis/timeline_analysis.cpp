@@ -12,6 +12,7 @@
 #include "range_sweep.h"
 #include "region_tree.h"
 #include "stage_sums.h"
+#include "stage_wall.h"
 #include "trace_checks.h"
 
 namespace profgate::analysis {
@@ -37,15 +38,17 @@ std::vector<std::optional<std::size_t>> choose_captures(const std::vector<captur
 /// Sums one capture: stages that are taken from it, and what ran outside any stage.
 class capture_sums : public sweep_visitor {
  public:
-  capture_sums(const capture& source, const std::vector<stage_window>& windows, std::vector<bool> takes_stage,
+  capture_sums(const capture& source, const std::vector<stage_window>& windows,
+               const stage_stretches& stretches, std::vector<bool> takes_stage,
                const graph_attribution& graphs, std::vector<stage_sums>& stages, kernel_sums& outside)
       : m_timeline(source.timeline),
         m_windows(windows),
+        m_stretches(stretches),
         m_takes_stage(std::move(takes_stage)),
         m_graphs(graphs),
         m_stages(stages),
         m_outside(outside),
-        m_kernel_windows(source.timeline.kernels.size(), 0),
+        m_kernel_stretches(source.timeline.kernels.size(), 0),
         m_exclusive_units(exclusive_units(source.timeline)) {}
 
   void on_range(const inner_range& inner) override {
@@ -53,8 +56,12 @@ class capture_sums : public sweep_visitor {
   }
 
   void on_operation(const launched_operation& launched) override {
-    if (launched.which.what != operation_id::kernel) return;
     const std::size_t index = launched.which.index;
+    if (launched.which.what == operation_id::copy && launched.window != nullptr &&
+        m_takes_stage[launched.window->stage]) {
+      m_stages[launched.window->stage].add_copy(m_timeline.copies[index]);
+    }
+    if (launched.which.what != operation_id::kernel) return;
     const core::kernel_execution& kernel = m_timeline.kernels[index];
     const std::int64_t exclusive_ns = whole_ns(m_exclusive_units[index]);
     if (launched.window == nullptr) {
@@ -63,7 +70,8 @@ class capture_sums : public sweep_visitor {
     }
     // A stage that is taken from another capture is counted there.
     if (!m_takes_stage[launched.window->stage]) return;
-    m_kernel_windows[index] = static_cast<std::uint32_t>(launched.window - m_windows.data()) + 1;
+    const auto window = static_cast<std::size_t>(launched.window - m_windows.data());
+    m_kernel_stretches[index] = m_stretches.of_window[window] + 1;
     const graph_attribution::place place =
         m_graphs.kernels.empty() ? graph_attribution::place{} : m_graphs.kernels[index];
     stage_sums& stage = m_stages[launched.window->stage];
@@ -74,27 +82,20 @@ class capture_sums : public sweep_visitor {
 
   /// After the sweep: what needs all kernels to be placed.
   void finish() {
-    const std::vector<device_activity> activities = find_activity(m_timeline, m_windows, m_kernel_windows);
-    for (std::size_t w = 0; w < m_windows.size(); ++w) {
-      if (m_takes_stage[m_windows[w].stage]) m_stages[m_windows[w].stage].add_activity(activities[w]);
-    }
-    for (const core::copy_execution& copy : m_timeline.copies) {
-      for (const stage_window& window : m_windows) {
-        const bool inside = copy.process_id == window.process_id && copy.launched_ns >= window.start_ns &&
-                            copy.launched_ns <= window.end_ns;
-        if (inside && m_takes_stage[window.stage]) m_stages[window.stage].add_copy(copy);
-      }
+    for (const auto& [place, activity] : find_activity(m_timeline, m_stretches.all, m_kernel_stretches)) {
+      m_stages[place.first].activities.emplace(place.second, activity);
     }
   }
 
  private:
   const core::timeline& m_timeline;
   const std::vector<stage_window>& m_windows;
+  const stage_stretches& m_stretches;
   std::vector<bool> m_takes_stage;
   const graph_attribution& m_graphs;
   std::vector<stage_sums>& m_stages;
   kernel_sums& m_outside;
-  std::vector<std::uint32_t> m_kernel_windows;
+  std::vector<std::uint32_t> m_kernel_stretches;
   std::vector<std::int64_t> m_exclusive_units;  ///< of the timeline's kernels, then of its copies
 };
 
@@ -136,6 +137,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   const std::vector<std::optional<std::size_t>> chosen = choose_captures(captures, windows, stages);
 
   std::vector<stage_sums> sums(stages.size());
+  std::vector<std::int64_t> occurrences(stages.size(), 0);
   kernel_sums outside;
   std::optional<std::string> absent_reason;
   bool has_kernels = false;
@@ -146,12 +148,15 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
     find_replay_problems(source, graphs, result.problems);
     std::vector<bool> takes_stage;
     for (const std::optional<std::size_t>& choice : chosen) takes_stage.push_back(choice == c);
-    capture_sums visitor(source, windows[c], takes_stage, graphs, sums, outside);
+    const stage_stretches stretches = find_stretches(windows[c], stages.size());
+    capture_sums visitor(source, windows[c], stretches, takes_stage, graphs, sums, outside);
     const std::map<thread_key, thread_work> threads = split_by_thread(source.timeline);
     sweep(source.timeline, threads, windows[c], stages, nvtx_domain, visitor);
     visitor.finish();
     for (std::size_t s = 0; s < stages.size(); ++s) {
-      if (takes_stage[s]) sums[s].unsound = why_kernels_are_unsound(source, windows[c], s);
+      if (!takes_stage[s]) continue;
+      sums[s].unsound = why_kernels_are_unsound(source, windows[c], s);
+      occurrences[s] = stretches.occurrences[s];
     }
     add_regions(find_regions(source.timeline, threads, source.name, attribution.region_kernels),
                 result.regions);
@@ -162,8 +167,8 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (chosen[s]) {
       const std::size_t c = *chosen[s];
-      result.stages.emplace_back(
-          finish_stage(stages[s], captures[c], windows[c], s, sums[s], attribution.categories));
+      result.stages.emplace_back(finish_stage(stages[s], captures[c], windows[c], s, occurrences[s], sums[s],
+                                              attribution.categories));
     } else {
       result.stages.push_back(measured<traced_stage>::absent(
           fmt::format("no capture holds a closed range '{}' in domain '{}'", stages[s], nvtx_domain)));

@@ -69,4 +69,14 @@ const std::vector<figure_row>& stage_figure_rows() {
   return rows;
 }
 
+const std::vector<figure_row>& device_figure_rows() {
+  static const std::vector<figure_row> rows{
+      {"/activity/busy_ns", {"busy, traced", "duration", better::lower}},
+      {"/idle_ratio", {"idle, traced, share", "percent", better::lower}},
+      {"/kernel_own_ns", {"kernel time, traced", "duration", better::lower}},
+      {"/activity/launches_count", {"launches, traced", "count", better::lower}},
+      {"/activity/copy_ns", {"copies, traced", "duration", better::lower}}};
+  return rows;
+}
+
 }  // namespace profgate::compare

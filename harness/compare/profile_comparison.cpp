@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device_pairs.h"
 #include "gate/matching.h"
 
 namespace profgate::compare {
@@ -12,10 +13,11 @@ namespace {
 
 using figures_by_key = std::map<std::string, analysis::measured<double>>;
 
-std::vector<compared_figure> compare_figures(const std::vector<figure_row>& rows, const figures_by_key* a,
-                                             const figures_by_key* b) {
-  const auto value = [](const figures_by_key* figures, const std::string& key) {
-    if (figures == nullptr) return analysis::measured<double>::absent("this side does not have the stage");
+std::vector<compared_figure> compare_figures(
+    const std::vector<figure_row>& rows, const figures_by_key* a, const figures_by_key* b,
+    const char* absent_side_reason = "this side does not have the stage") {
+  const auto value = [&](const figures_by_key* figures, const std::string& key) {
+    if (figures == nullptr) return analysis::measured<double>::absent(absent_side_reason);
     const auto found = figures->find(key);
     return found == figures->end() ? analysis::measured<double>::absent("it was not determined")
                                    : found->second;
@@ -145,7 +147,8 @@ std::vector<compared_kernel> match_by_category(const std::vector<side_kernel>& a
   return list;
 }
 
-void compare_kernels(const side_stage& a, const side_stage& b, compared_stage& result) {
+void compare_kernels(const side_stage& a, const side_stage& b, const std::vector<device_pair>& devices,
+                     compared_stage& result) {
   for (const side_stage* side : {&a, &b}) {
     if (!side->kernels.empty()) continue;
     result.kernels_absent_reason = side->kernels_absent_reason;
@@ -154,32 +157,69 @@ void compare_kernels(const side_stage& a, const side_stage& b, compared_stage& r
   const std::vector<side_kernel>& of_a = result.by_category ? a.categories : a.kernels;
   const std::vector<side_kernel>& of_b = result.by_category ? b.categories : b.kernels;
   result.is_exclusive_time = all_have_exclusive_time(of_a) && all_have_exclusive_time(of_b);
-  result.kernels = result.by_category ? match_by_category(of_a, of_b, result.is_exclusive_time)
-                                      : match_by_name(of_a, of_b, result.is_exclusive_time);
+  const auto match = [&](const std::vector<side_kernel>& some_a, const std::vector<side_kernel>& some_b) {
+    return result.by_category ? match_by_category(some_a, some_b, result.is_exclusive_time)
+                              : match_by_name(some_a, some_b, result.is_exclusive_time);
+  };
+  if (devices.empty()) result.kernels = match(of_a, of_b);
+  for (const device_pair& pair : devices) {
+    const auto on = [&](const std::string& device, const side_stage& side) {
+      return result.by_category ? rows_on(device, side, &side_device::categories, &side_stage::categories)
+                                : kernels_on(device, side.kernels);
+    };
+    for (compared_kernel& kernel : match(on(pair.a, a), on(pair.b, b))) {
+      kernel.device = pair.text();
+      result.kernels.push_back(std::move(kernel));
+    }
+  }
   std::stable_sort(result.kernels.begin(), result.kernels.end(),
                    [](const compared_kernel& x, const compared_kernel& y) {
                      return std::abs(x.b_ns - x.a_ns) > std::abs(y.b_ns - y.a_ns);
                    });
 }
 
-void compare_operators(const side_stage& a, const side_stage& b, compared_stage& result) {
+void compare_operators(const side_stage& a, const side_stage& b, const std::vector<device_pair>& devices,
+                       compared_stage& result) {
   result.a_operator_time = a.operator_time;
   result.b_operator_time = b.operator_time;
-  for (const side_operator& one : a.operators) result.operators.push_back({one.name, one, std::nullopt});
-  for (const side_operator& one : b.operators) {
-    const auto known = std::find_if(result.operators.begin(), result.operators.end(),
-                                    [&](const compared_operator& row) { return row.name == one.name; });
-    if (known == result.operators.end()) {
-      result.operators.push_back({one.name, std::nullopt, one});
-    } else {
-      known->b = one;
-    }
-  }
+  std::map<std::pair<std::string, std::string>, std::size_t> places;  // by device and name
+  const auto row_of_operator = [&](const std::string& device, const std::string& name) -> compared_operator& {
+    const auto [place, is_new] = places.try_emplace({device, name}, result.operators.size());
+    if (is_new) result.operators.push_back({name, device, std::nullopt, std::nullopt});
+    return result.operators[place->second];
+  };
+  const auto compare_rows = [&](const std::string& device, const std::vector<side_operator>& of_a,
+                                const std::vector<side_operator>& of_b) {
+    for (const side_operator& one : of_a) row_of_operator(device, one.name).a = one;
+    for (const side_operator& one : of_b) row_of_operator(device, one.name).b = one;
+  };
+  if (devices.empty()) compare_rows("", a.operators, b.operators);
+  for (const device_pair& pair : devices)
+    compare_rows(pair.text(), rows_on(pair.a, a, &side_device::operators, &side_stage::operators),
+                 rows_on(pair.b, b, &side_device::operators, &side_stage::operators));
   const auto change = [](const compared_operator& row) {
     return std::abs((row.b ? row.b->time_ns : 0) - (row.a ? row.a->time_ns : 0));
   };
   std::stable_sort(result.operators.begin(), result.operators.end(),
                    [&](const auto& x, const auto& y) { return change(x) > change(y); });
+}
+
+/// Behind the stage's own: busy and idle time of each device.
+void compare_devices(const side_stage& a, const side_stage& b, const std::vector<device_pair>& devices,
+                     compared_stage& result) {
+  const auto figures_on = [](const side_stage& side, const std::string& device) {
+    const auto found = side.devices.find(device);
+    return found == side.devices.end() ? nullptr : &found->second.figures;
+  };
+  for (const device_pair& pair : devices) {
+    for (compared_figure& figure :
+         compare_figures(device_figure_rows(), figures_on(a, pair.a), figures_on(b, pair.b),
+                         "this side has no such device, or only one")) {
+      figure.what.key = fmt::format("/traced/devices/{}{}", pair.text(), figure.what.key);
+      figure.what.shown.label = fmt::format("{}: {}", pair.text(), figure.what.shown.label);
+      result.figures.push_back(std::move(figure));
+    }
+  }
 }
 
 std::optional<bool> spreads_overlap(const side_stage& a, const side_stage& b) {
@@ -201,8 +241,11 @@ compared_stage compare_stage(const std::string& name, const side_stage* a, const
     return result;
   }
   result.spreads_overlap = spreads_overlap(*a, *b);
-  compare_kernels(*a, *b, result);
-  compare_operators(*a, *b, result);
+  const std::vector<device_pair> devices = pair_devices(*a, *b);
+  result.by_device = !devices.empty();
+  compare_devices(*a, *b, devices, result);
+  compare_kernels(*a, *b, devices, result);
+  compare_operators(*a, *b, devices, result);
   return result;
 }
 

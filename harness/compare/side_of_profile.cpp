@@ -137,6 +137,7 @@ side_kernel kernel_of(const json& row, const char* name_key) {
   kernel.name = text_at(row, name_key);
   kernel.path = text_at(row, "op_name");
   kernel.category = text_at(row, "category");
+  kernel.device = text_at(row, "device");
   kernel.launches = optional_at(row, "/calls_count").value_or(0);
   kernel.total_ns = optional_at(row, "/total_ns").value_or(0);
   kernel.exclusive_ns = optional_at(row, "/own_ns");
@@ -152,6 +153,17 @@ std::string why_no_kernels(const json& profile, const json& stage) {
     return reasons.value(key, "no reason was recorded");
   }
   return "the trace holds none in this stage";
+}
+
+side_device device_of(const json& from) {
+  side_device device;
+  for (const figure_row& row : device_figure_rows()) device.figures[row.key] = figure_at(from, row.key);
+  for (const json& row : from.value("categories", json::array()))
+    device.categories.push_back(kernel_of(row, "category"));
+  for (const json& row : from.value("operators", json::array()))
+    device.operators.push_back({text_at(row, "op_name"), optional_at(row, "/kernels_count").value_or(0),
+                                optional_at(row, "/cuda_own_ns").value_or(0)});
+  return device;
 }
 
 side_stage stage_of(const json& profile, const json& from) {
@@ -176,6 +188,10 @@ side_stage stage_of(const json& profile, const json& from) {
       stage.operators.push_back(
           {text_at(row, "op_name"), optional_at(row, "/calls_count").value_or(0), *time});
   }
+  const auto traced = from.find("traced");
+  if (traced == from.end() || !traced->is_object()) return stage;
+  for (const json& device : traced->value("devices", json::array()))
+    if (device.is_object()) stage.devices[text_at(device, "device")] = device_of(device);
   return stage;
 }
 

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "nsys_tables.h"
 #include "sort_by_start.h"
@@ -17,22 +20,55 @@ std::uint32_t narrow(std::int64_t value) {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) & 0xFFFFFFFF);
 }
 
+/// Each process counts the devices that it may see: with a CUDA_VISIBLE_DEVICES of its own every rank works
+/// on "device 0". Where one number stands for several GPUs so, work gets the GPUs' own numbers; elsewhere it
+/// keeps those that CUDA and ncu use.
+class gpu_numbers {
+ public:
+  explicit gpu_numbers(const core::sqlite_database& database) {
+    const char* const table = "TARGET_INFO_CUDA_DEVICE";
+    if (!database.has_table(table)) return;
+    for (const char* column : {"gpuId", "cudaId", "pid"})
+      if (!database.has_column(table, column)) return;
+    std::map<int, int> first_gpu;  // by CUDA's number
+    bool is_ambiguous = false;
+    core::sqlite_statement rows = database.query(fmt::format("SELECT gpuId, cudaId, pid FROM {}", table));
+    while (rows.next()) {
+      const int gpu = static_cast<int>(narrow(rows.integer(0)));
+      const int device = static_cast<int>(narrow(rows.integer(1)));
+      m_gpus[{narrow(rows.integer(2)), device}] = gpu;
+      if (first_gpu.try_emplace(device, gpu).first->second != gpu) is_ambiguous = true;
+    }
+    if (!is_ambiguous) m_gpus.clear();
+  }
+
+  int number(std::uint32_t process_id, int device) const {
+    if (m_gpus.empty()) return device;
+    const auto known = m_gpus.find({process_id, device});
+    return known == m_gpus.end() ? device : known->second;
+  }
+
+ private:
+  std::map<std::pair<std::uint32_t, int>, int> m_gpus;  ///< by process and CUDA's number
+};
+
 /// The first columns of every table of GPU work: start, end, deviceId, globalPid, correlationId.
 constexpr const char* common_columns = "start, end, deviceId, globalPid, correlationId";
 
 template <typename record>
 void read_common(const core::sqlite_database& database, const core::sqlite_statement& rows, const char* what,
-                 record& work) {
+                 const gpu_numbers& gpus, record& work) {
   work.start_ns = rows.integer(0);
   work.end_ns = rows.integer(1);
   check_times(database, what, work.start_ns, work.end_ns);
-  work.device = static_cast<int>(narrow(rows.integer(2)));
   work.process_id = process_of(rows.integer(3));
+  work.device = gpus.number(work.process_id, static_cast<int>(narrow(rows.integer(2))));
   work.correlation = narrow(rows.integer(4));
   work.launched_ns = work.start_ns;
 }
 
-void read_kernels(const core::sqlite_database& database, nsys_strings& strings, core::timeline& result) {
+void read_kernels(const core::sqlite_database& database, nsys_strings& strings, const gpu_numbers& gpus,
+                  core::timeline& result) {
   const std::string table = "CUPTI_ACTIVITY_KIND_KERNEL";
   if (!database.has_table(table)) {
     result.kernels_absent_reason = database.has_table("TARGET_INFO_GPU")
@@ -50,7 +86,7 @@ void read_kernels(const core::sqlite_database& database, nsys_strings& strings, 
   core::sqlite_statement rows = database.query(fmt::format("SELECT {} FROM {}", columns, table));
   while (rows.next()) {
     core::kernel_execution& kernel = result.kernels.emplace_back();
-    read_common(database, rows, "a kernel", kernel);
+    read_common(database, rows, "a kernel", gpus, kernel);
     core::kernel_shape shape;
     shape.name = strings.at(rows.integer(5));
     kernel.stream = narrow(rows.integer(6));
@@ -81,7 +117,7 @@ core::copy_kind kind_of(std::int64_t copy_kind) {
 }
 
 void read_copies(const core::sqlite_database& database, const std::string& table, bool is_memset,
-                 core::timeline& result) {
+                 const gpu_numbers& gpus, core::timeline& result) {
   if (!database.has_table(table)) return;
   result.copies.reserve(result.copies.size() + database.rows_at_most(table));
   core::sqlite_statement rows = database.query(
@@ -89,7 +125,7 @@ void read_copies(const core::sqlite_database& database, const std::string& table
                   database.column_or_null(table, "graphNodeId"), is_memset ? "NULL" : "copyKind", table));
   while (rows.next()) {
     core::copy_execution& copy = result.copies.emplace_back();
-    read_common(database, rows, is_memset ? "a memset" : "a copy", copy);
+    read_common(database, rows, is_memset ? "a memset" : "a copy", gpus, copy);
     copy.stream = narrow(rows.integer(5));
     copy.bytes = rows.integer(6);
     copy.graph_node = static_cast<std::uint64_t>(rows.integer(7));
@@ -97,12 +133,13 @@ void read_copies(const core::sqlite_database& database, const std::string& table
   }
 }
 
-void read_opaque_graphs(const core::sqlite_database& database, core::timeline& result) {
+void read_opaque_graphs(const core::sqlite_database& database, const gpu_numbers& gpus,
+                        core::timeline& result) {
   const std::string table = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
   if (!database.has_table(table)) return;
   core::sqlite_statement rows = database.query(fmt::format("SELECT {} FROM {}", common_columns, table));
   while (rows.next()) {
-    read_common(database, rows, "a graph", result.opaque_graphs.emplace_back());
+    read_common(database, rows, "a graph", gpus, result.opaque_graphs.emplace_back());
   }
   sort_by_start(result.opaque_graphs);
 }
@@ -111,11 +148,12 @@ void read_opaque_graphs(const core::sqlite_database& database, core::timeline& r
 
 void read_nsys_gpu_work(const core::sqlite_database& database, nsys_strings& strings,
                         core::timeline& result) {
-  read_kernels(database, strings, result);
-  read_copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY", false, result);
-  read_copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", true, result);
+  const gpu_numbers gpus(database);
+  read_kernels(database, strings, gpus, result);
+  read_copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY", false, gpus, result);
+  read_copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", true, gpus, result);
   sort_by_start(result.copies);
-  read_opaque_graphs(database, result);
+  read_opaque_graphs(database, gpus, result);
 }
 
 }  // namespace profgate::parsers

@@ -69,6 +69,7 @@ ordered_json kernel_json(const compare::compared_kernel& kernel) {
   object.put_text("b_name", kernel.b_name, only_one_side);
   object.put_text("op_name", kernel.path, "it has none, or several");
   object.put("category", kernel.category);
+  if (!kernel.device.empty()) object.put("device", kernel.device);
   object.put("matched_by", std::string(text_of(matched_by_words, kernel.match)));
   object.put("a_launches_count", kernel.a_launches);
   object.put("b_launches_count", kernel.b_launches);
@@ -107,6 +108,7 @@ ordered_json operators_json(const compare::compared_stage& stage) {
     };
     json_object object;
     object.put("op_name", row.name);
+    if (!row.device.empty()) object.put("device", row.device);
     put(object, "a_calls_count", row.a, &compare::side_operator::calls);
     put(object, "b_calls_count", row.b, &compare::side_operator::calls);
     put(object, "a_ns", row.a, &compare::side_operator::time_ns);

@@ -149,6 +149,7 @@ json kernel_view(const compare::compared_kernel& kernel, double largest_ns) {
           {"full_name", core::shorten_middle(valid(in_b ? kernel.b_name : kernel.a_name), 400)},
           {"was", was == name ? "" : was},
           {"path", valid(kernel.path)},
+          {"device", valid(kernel.device)},
           {"category", valid(kernel.category)},
           {"matched_by", in_a && in_b ? std::string(text_of(matched_by_words, kernel.match))
                          : in_a       ? "only in A"
@@ -174,7 +175,8 @@ std::string launches(double count) {
 }
 
 std::string bar_detail(const compare::compared_kernel& kernel) {
-  const std::string path = kernel.path.empty() ? "" : core::shorten_middle(kernel.path, 24) + ": ";
+  const std::string path = (kernel.device.empty() ? "" : kernel.device + ", ") +
+                           (kernel.path.empty() ? "" : core::shorten_middle(kernel.path, 24) + ": ");
   if (kernel.a_name.empty()) return path + fmt::format("only in B, {}", launches(kernel.b_launches));
   if (kernel.b_name.empty()) return path + fmt::format("only in A, {}", launches(kernel.a_launches));
   const std::string times =
@@ -221,6 +223,7 @@ json operators_view(const compare::compared_stage& stage) {
       as_kernel.b_launches = row.b->calls;
       as_kernel.b_ns = row.b->time_ns;
     }
+    as_kernel.device = row.device;
     rows.push_back(kernel_view(as_kernel, largest_ns));
     rows.back()["name"] = valid(row.name);
   }
@@ -258,6 +261,7 @@ json stage_view(const compare::compared_stage& stage, const std::filesystem::pat
                                                 : "apart"},
             {"figures", figures_view(stage.figures, stage.by_category)},
             {"by_category", stage.by_category},
+            {"by_device", stage.by_device},
             {"kernels", kernels},
             {"kernels_absent_reason", valid(stage.kernels_absent_reason)},
             {"kernel_note", kernel_note(stage, fall)},

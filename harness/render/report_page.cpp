@@ -108,6 +108,11 @@ json split_of(const json& stage) {
   return parts;
 }
 
+/// Processes or devices of the stage, where it has several.
+json traced_list(const json& stage, const char* key) {
+  return stage["traced"].is_object() ? stage["traced"].value(key, json::array()) : json::array();
+}
+
 }  // namespace
 
 json report_pictures(const json& profile) {
@@ -126,6 +131,8 @@ json report_pictures(const json& profile) {
                       {"split", split_of(stage)},
                       {"split_reason", reason_of(stage, "idle")},
                       {"is_idle_unknown", stage["idle"].is_object() && number(stage["idle"], "idle_ns") == 0},
+                      {"ranks", traced_list(stage, "ranks")},
+                      {"devices", traced_list(stage, "devices")},
                       {"pareto_title", pareto["title"]},
                       {"bars", pareto["bars"]},
                       {"bars_reason", reason_of(stage, "kernels")}});

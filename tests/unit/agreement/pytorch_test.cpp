@@ -52,8 +52,8 @@ void expect_stage_as_nsys_sums_it(const std::string& recording, const std::vecto
     for (const auto& row :
          parsers::read_nvtx_pushpop_csv(recordings / (recording + "_nvtx_pushpop_sum.csv"))) {
       if (row.name != stages[s]) continue;
-      EXPECT_EQ(stage.occurrences, row.instances);
-      EXPECT_EQ(stage.duration_ns, row.total_ns);
+      EXPECT_EQ(stage.ranges, row.instances);
+      EXPECT_EQ(stage.range_ns, row.total_ns);
     }
   }
 }

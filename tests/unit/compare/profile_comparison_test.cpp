@@ -48,6 +48,10 @@ compared_side side_with(std::vector<side_kernel> kernels) {
   side_stage only;
   only.name = "decode_all";
   only.kernels = std::move(kernels);
+  for (const side_kernel& kernel : only.kernels) {
+    if (!kernel.device.empty()) only.devices[kernel.device].figures["/idle_ratio"] = 0.5;
+  }
+  if (only.devices.size() < 2) only.devices.clear();
   side.stages = {only};
   return side;
 }
@@ -88,6 +92,61 @@ TEST(compare_sides, sets_two_models_side_by_side_by_category) {
   for (const compared_kernel& kernel : decode.kernels) b_ns += kernel.b_ns;
   EXPECT_EQ(b_ns, 256917244);
   EXPECT_EQ(decode.spreads_overlap, std::optional<bool>(false));
+}
+
+side_kernel on(const std::string& device, const std::string& name, double ns) {
+  return {name, "mlp", "gemm", 1, ns, ns, device};
+}
+
+TEST(compare_sides, sets_each_of_several_devices_beside_its_like) {
+  const profile_comparison both =
+      compare_sides(side_with({on("cuda:0", "gemm", 100), on("cuda:1", "gemm", 100)}),
+                    side_with({on("cuda:0", "gemm", 100), on("cuda:1", "gemm", 130)}));
+  const compared_stage& decode = stage(both, "decode_all");
+  EXPECT_TRUE(decode.by_device);
+  ASSERT_EQ(decode.kernels.size(), 2U);
+  EXPECT_EQ(decode.kernels[0].device, "cuda:1") << "the one that is slower";
+  EXPECT_EQ(decode.kernels[0].b_ns - decode.kernels[0].a_ns, 30);
+  EXPECT_EQ(decode.kernels[1].b_ns - decode.kernels[1].a_ns, 0);
+}
+
+TEST(compare_sides, takes_devices_in_their_order_where_the_sides_ran_on_others) {
+  const profile_comparison both =
+      compare_sides(side_with({on("cuda:0", "gemm", 100), on("cuda:1", "gemm", 120)}),
+                    side_with({on("cuda:2", "gemm", 110), on("cuda:10", "gemm", 160)}));
+  const std::vector<compared_kernel>& kernels = stage(both, "decode_all").kernels;
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].device, "cuda:1 and cuda:10");
+  EXPECT_EQ(kernels[1].device, "cuda:0 and cuda:2");
+}
+
+TEST(compare_sides, a_device_that_only_one_side_used_stands_alone) {
+  const profile_comparison both =
+      compare_sides(side_with({on("cuda:0", "gemm", 100)}),
+                    side_with({on("cuda:0", "gemm", 60), on("cuda:1", "gemm", 70)}));
+  const std::vector<compared_kernel>& kernels = stage(both, "decode_all").kernels;
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].device, "cuda:1");
+  EXPECT_EQ(kernels[0].a_name, "");
+}
+
+TEST(compare_sides, takes_devices_together_where_a_side_does_not_tell_them_apart) {
+  const profile_comparison both = compare_sides(
+      side_with({on("", "gemm", 200)}), side_with({on("cuda:0", "gemm", 100), on("cuda:1", "gemm", 130)}));
+  const compared_stage& decode = stage(both, "decode_all");
+  EXPECT_FALSE(decode.by_device);
+  ASSERT_EQ(decode.kernels.size(), 1U);
+  EXPECT_EQ(decode.kernels[0].b_ns, 230);
+  EXPECT_EQ(decode.kernels[0].device, "");
+}
+
+TEST(compare_sides, says_nothing_of_devices_where_each_side_used_one) {
+  const profile_comparison both =
+      compare_sides(side_with({on("cuda:0", "gemm", 100)}), side_with({on("cuda:1", "gemm", 100)}));
+  const compared_stage& decode = stage(both, "decode_all");
+  EXPECT_FALSE(decode.by_device);
+  ASSERT_EQ(decode.kernels.size(), 1U);
+  EXPECT_EQ(decode.kernels[0].device, "");
 }
 
 TEST(compare_sides, says_so_where_the_devices_differ) {

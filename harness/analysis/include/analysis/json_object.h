@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -38,6 +39,12 @@ class json_object {
     } else {
       put_null(key, figure.reason());
     }
+  }
+
+  /// What only some objects have: nothing is no key at all.
+  template <class T>
+  void put(const std::string& key, const std::optional<T>& figure) {
+    if (figure) put(key, *figure);
   }
 
   /// The text, or null where it is empty.

@@ -59,14 +59,53 @@ struct traced_activity {
   std::int64_t gap_ns() const { return gap_launch_ns + gap_synchronisation_ns + gap_copy_ns + gap_other_ns; }
 };
 
+/// A process that ran the stage, where several did: a rank of a program on many GPUs, a worker of a server.
+struct rank_figures {
+  std::uint32_t process_id = 0;
+  std::vector<int> devices{};  ///< that it gave work to
+  std::int64_t occurrences = 0;
+  std::int64_t duration_ns = 0;  ///< of all occurrences, by the clock on the wall
+  measured<std::int64_t> kernel_ns;
+  measured<std::int64_t> kernels;
+  measured<std::int64_t> launches;
+  measured<std::int64_t> copies;
+  measured<std::int64_t> copy_ns;
+
+  double mean_ns() const { return static_cast<double>(duration_ns) / static_cast<double>(occurrences); }
+};
+
+/// What an operator gave to one device, without what nested operators did.
+struct device_operator {
+  std::string op_name;
+  std::int64_t total_ns = 0;
+  std::int64_t exclusive_ns = 0;
+  std::int64_t kernels = 0;
+  double share_ratio = 0;  ///< exclusive time over that of all the stage's kernels on the device
+};
+
+/// A device that worked for the stage, where several did.
+struct device_figures {
+  int device = 0;
+  traced_activity activity;
+  double idle_ratio = 0;  ///< of the stage's time: none of its streams ran a kernel
+  std::int64_t kernel_ns = 0;
+  std::int64_t kernel_exclusive_ns = 0;
+  std::vector<category_figures> categories{};  ///< shares of the device's kernel time
+  std::vector<device_operator> operators{};    ///< largest own time first
+};
+
 struct traced_stage {
   std::string capture;
   std::string tool;
   std::string tool_version;
-  std::int64_t occurrences = 0;
-  std::int64_t duration_ns = 0;  ///< of all occurrences
-  /// Time on the stage's own thread in no operator.
+  std::int64_t occurrences = 0;  ///< ranks that run it together do so once
+  std::int64_t duration_ns = 0;  ///< of all occurrences, by the clock on the wall
+  std::int64_t ranges = 0;       ///< of all ranks
+  std::int64_t range_ns = 0;     ///< their sum: more than duration_ns where they overlap
+  /// Time on the stage's own threads in no operator.
   std::int64_t uncovered_ns = 0;
+  std::vector<rank_figures> ranks{};        ///< slowest first; empty: it ran in one process
+  std::vector<device_figures> devices{};    ///< empty: it used one device at most
   std::vector<operator_figures> operators;  ///< largest first
   bool operators_by_device = false;         ///< by the time of their kernels, not of the host
   measured<traced_steps> steps;

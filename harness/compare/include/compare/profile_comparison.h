@@ -23,13 +23,21 @@ struct side_kernel {
   double launches = 0;
   double total_ns = 0;
   std::optional<double>
-      exclusive_ns{};  ///< without waits for the kernel before; of a run set its share of busy time
+      exclusive_ns{};    ///< without waits for the kernel before; of a run set its share of busy time
+  std::string device{};  ///< "cuda:0"; empty: it is not known
 };
 
 struct side_operator {
   std::string name{};
-  double calls = 0;
+  double calls = 0;  ///< of a device: its kernels
   double time_ns = 0;
+};
+
+/// What one of several devices did in a stage.
+struct side_device {
+  std::map<std::string, analysis::measured<double>> figures{};  ///< by the keys of device_figure_rows()
+  std::vector<side_kernel> categories{};
+  std::vector<side_operator> operators{};
 };
 
 struct side_stage {
@@ -41,7 +49,8 @@ struct side_stage {
   std::vector<side_kernel> categories{};
   std::string kernels_absent_reason{};  ///< where there are none
   std::vector<side_operator> operators{};
-  std::string operator_time{};  ///< "on the device", "on the host"
+  std::string operator_time{};                   ///< "on the device", "on the host"
+  std::map<std::string, side_device> devices{};  ///< by name; empty: the stage used one, or it is not told
 };
 
 /// One of the two.
@@ -72,6 +81,7 @@ struct figure_row {
 };
 const std::vector<figure_row>& run_figure_rows();
 const std::vector<figure_row>& stage_figure_rows();
+const std::vector<figure_row>& device_figure_rows();  ///< keys: pointers into stages[].traced.devices[]
 
 struct compared_figure {
   figure_row what{};
@@ -85,6 +95,7 @@ struct compared_kernel {
   std::string b_name{};
   std::string path{};
   std::string category{};
+  std::string device{};  ///< where a side used several: "cuda:0", "cuda:0 and cuda:2"
   gate::matched_by match = gate::matched_by::nothing;
   double a_launches = 0;
   double b_launches = 0;
@@ -94,6 +105,7 @@ struct compared_kernel {
 
 struct compared_operator {
   std::string name{};
+  std::string device{};  ///< as a kernel's
   std::optional<side_operator> a{};
   std::optional<side_operator> b{};
 };
@@ -104,6 +116,7 @@ struct compared_stage {
   bool in_b = true;
   std::vector<compared_figure> figures{};
   std::optional<bool> spreads_overlap{};   ///< the repetitions of one reach into those of the other
+  bool by_device = false;                  ///< a side used several: each is compared with its like
   bool by_category = false;                ///< of two models nothing else is the same
   bool is_exclusive_time = true;           ///< else with waits for the kernel before
   std::vector<compared_kernel> kernels{};  ///< largest difference first; they add up to all kernel time

@@ -1,0 +1,49 @@
+#include "stage_wall.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace profgate::analysis {
+namespace {
+
+/// The stretch of a stage that may go on.
+struct open_stretch {
+  std::optional<std::uint32_t> index;
+  std::map<std::uint32_t, std::int64_t> windows{};  ///< by process
+  std::int64_t occurrences = 0;                     ///< the most that one process had
+};
+
+}  // namespace
+
+stage_stretches find_stretches(const std::vector<stage_window>& windows, std::size_t stages) {
+  stage_stretches result;
+  result.of_window.reserve(windows.size());
+  result.occurrences.assign(stages, 0);
+  std::vector<open_stretch> open(stages);
+  for (const stage_window& window : windows) {
+    open_stretch& last = open[window.stage];
+    // One that begins where the last ended follows it.
+    if (!last.index || window.start_ns >= result.all[*last.index].end_ns) {
+      last = {static_cast<std::uint32_t>(result.all.size())};
+      result.all.push_back({window.stage, window.start_ns, window.end_ns});
+    }
+    stage_stretch& stretch = result.all[*last.index];
+    stretch.end_ns = std::max(stretch.end_ns, window.end_ns);
+    result.of_window.push_back(*last.index);
+    if (++last.windows[window.process_id] > last.occurrences) {
+      last.occurrences += 1;
+      result.occurrences[window.stage] += 1;
+    }
+  }
+  return result;
+}
+
+void wall_clock::add(const stage_window& window) {
+  const std::int64_t from_ns = m_windows == 0 ? window.start_ns : std::max(window.start_ns, m_until_ns);
+  m_wall_ns += std::max<std::int64_t>(0, window.end_ns - from_ns);
+  m_until_ns = m_windows == 0 ? window.end_ns : std::max(m_until_ns, window.end_ns);
+  m_summed_ns += window.end_ns - window.start_ns;
+  m_windows += 1;
+}
+
+}  // namespace profgate::analysis

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/stage_windows.h"
+
+/// How long a stage took by the clock on the wall. Ranks run it at the same time, each in a process of its
+/// own: an instant counts once, however many of them are in the stage.
+namespace profgate::analysis {
+
+/// From the start of an occurrence to where none that overlaps it is left: one occurrence where a program
+/// runs alone.
+struct stage_stretch {
+  std::size_t stage = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+struct stage_stretches {
+  std::vector<stage_stretch> all{};         ///< in the order of their starts
+  std::vector<std::uint32_t> of_window{};   ///< by window: its stretch
+  std::vector<std::int64_t> occurrences{};  ///< by stage: ranks that run it together do so once
+};
+
+/// `windows` as find_windows() leaves them: earliest start first.
+stage_stretches find_stretches(const std::vector<stage_window>& windows, std::size_t stages);
+
+/// Sums windows that come in the order of their starts.
+class wall_clock {
+ public:
+  void add(const stage_window& window);
+  std::int64_t wall_ns() const { return m_wall_ns; }      ///< any of them was open
+  std::int64_t summed_ns() const { return m_summed_ns; }  ///< of all, those that overlap each on its own
+  std::int64_t windows() const { return m_windows; }
+
+ private:
+  std::int64_t m_until_ns = 0;
+  std::int64_t m_wall_ns = 0;
+  std::int64_t m_summed_ns = 0;
+  std::int64_t m_windows = 0;
+};
+
+}  // namespace profgate::analysis
