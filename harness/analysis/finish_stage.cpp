@@ -85,6 +85,17 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
   return operators;
 }
 
+/// A trace has few kernels under many operators: what a name says is asked once.
+void name_categories(const category_rules& rules, std::vector<core::kernel_group>& groups) {
+  std::unordered_map<std::string_view, std::string> by_name;
+  for (core::kernel_group& group : groups) {
+    const auto [known, is_new] = by_name.try_emplace(group.kernel_name);
+    if (is_new) known->second = rules.category_of(group.kernel_name, "");
+    const bool is_unknown = known->second == category_rules::unknown && !group.op.empty();
+    group.category = is_unknown ? rules.category_of(group.kernel_name, group.op) : known->second;
+  }
+}
+
 /// `device`: of this one only.
 std::vector<category_figures> categories_of(const std::vector<core::kernel_group>& groups,
                                             std::optional<int> device = std::nullopt) {
@@ -259,9 +270,7 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   }
   result.kernel_groups = sums.kernels.groups();
   result.kernels = by_kernel(result.kernel_groups);
-  for (core::kernel_group& group : result.kernel_groups) {
-    group.category = categories.category_of(group.kernel_name, group.op);
-  }
+  name_categories(categories, result.kernel_groups);
   result.categories = categories_of(result.kernel_groups);
   result.kernel_ns = sums.kernels.total_ns();
   result.kernel_exclusive_ns = sums.kernels.exclusive_ns();

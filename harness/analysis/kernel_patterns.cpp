@@ -77,7 +77,7 @@ bool kernel_filter::takes(std::string_view kernel_name) const {
 std::string category_rules::category_of(std::string_view kernel_name, std::string_view op) const {
   if (const category_rule* rule = first_fit(kernels, without_arguments(kernel_name))) return rule->category;
   if (const category_rule* rule = op.empty() ? nullptr : first_fit(operators, op)) return rule->category;
-  return "other";
+  return unknown;
 }
 
 category_rule parse_category_rule(const std::string& text, const std::string& where) {

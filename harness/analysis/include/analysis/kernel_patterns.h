@@ -29,7 +29,9 @@ struct category_rules {
   std::vector<category_rule> kernels{};
   std::vector<category_rule> operators{};
 
-  /// "other" where no rule fits.
+  static constexpr const char* unknown = "other";
+
+  /// `unknown` where no rule fits.
   std::string category_of(std::string_view kernel_name, std::string_view op) const;
 };
 
