@@ -44,9 +44,31 @@ class compiled_rule {
   std::optional<core::expression> m_expression;
 };
 
+/// What a profiler's own range carries besides its name, different each time: 18,000 operators of a few dozen
+/// names. torch.autograd.profiler.emit_nvtx writes "aten::mm, seq = 4, op_id = 7, sizes = [[1, 8], [8, 8]],
+/// input_op_ids = [(3,0)]" (sizes tell one work from another and stay), torch.profiler "ProfilerStep#7".
+std::string without_counters(std::string_view name) {
+  constexpr std::string_view digits = "0123456789";
+  std::string text(name);
+  const std::size_t inputs = text.find(", input_op_ids = [");
+  if (inputs != std::string::npos && text.back() == ']') text.resize(inputs);
+  for (const std::string_view counter : {", seq = ", ", op_id = "}) {
+    const std::size_t found = text.find(counter);
+    if (found == std::string::npos || found == 0) continue;
+    const std::size_t number = found + counter.size();
+    const std::size_t end = std::min(text.find_first_not_of(digits, number), text.size());
+    if (end > number && (end == text.size() || text[end] == ',')) text.erase(found, end - found);
+  }
+  constexpr std::string_view step = "ProfilerStep#";
+  if (text.starts_with(step) && text.find_first_not_of(digits, step.size()) == std::string::npos)
+    text.resize(step.size() - 1);
+  return text;
+}
+
 /// What becomes of all ranges of one name in one domain.
 struct renaming {
   const compiled_rule* stage = nullptr;  ///< null: it is none
+  std::string_view name{};
   bool is_admitted = false;
   group_counts numbers{};
 };
@@ -133,11 +155,16 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
   for (core::range_record& range : timeline.ranges) {
     core::stop_if_interrupted();
     const auto [entry, is_new] = known.try_emplace({range.domain.data(), range.name.data()});
-    if (is_new) entry->second = rename(range.domain, range.name, compiled);
+    if (is_new) {
+      entry->second = rename(range.domain, range.name, compiled);
+      const compiled_rule* const stage = entry->second.stage;
+      entry->second.name =
+          timeline.texts.keep(stage != nullptr ? stage->name() : without_counters(range.name));
+    }
     const renaming& change = entry->second;
     if (change.is_admitted) range.domain = own_domain;
+    range.name = change.name;
     if (change.stage == nullptr) continue;
-    range.name = timeline.texts.keep(change.stage->name());
     if (!range.end_ns) continue;
     found.insert(change.stage->name());
     for (const auto& [group, number] : change.numbers) counted[change.stage->name()][group] += number;
@@ -155,7 +182,8 @@ void name_stages(std::vector<core::kernel_counters>& launches, const std::vector
     launch.ranges.clear();
     for (const auto& [domain, name] : launch.open_ranges) {
       const renaming change = rename(domain, name, compiled);
-      if (change.is_admitted) launch.ranges.push_back(change.stage == nullptr ? name : change.stage->name());
+      if (change.is_admitted)
+        launch.ranges.emplace_back(change.stage == nullptr ? without_counters(name) : change.stage->name());
     }
   }
 }

@@ -54,6 +54,33 @@ TEST(name_stages, in_its_own_domain_changes_nothing) {
   EXPECT_THAT(names_of(timeline), ElementsAre("LLM:decode", ":decode"));
 }
 
+TEST(name_stages, leaves_counters_out_of_operators_names) {
+  core::timeline timeline = of_ranges(
+      {range("", "step", 0, 100), range("", "aten::mm, op_id = 7", 0, 10),
+       range("", "aten::mm, op_id = 1234", 20, 30), range("", "aten::mm, seq = 3, op_id = 8", 30, 40),
+       range("", "ProfilerStep#12", 40, 50),
+       range("", "aten::mm, seq = 3, op_id = 9, sizes = [[1, 8], [8, 8]], input_op_ids = [(7,0), (8,0)]", 50,
+             60),
+       range("", "aten::mm, sizes = [[1, 8], [8, 8]]", 60, 61), range("", "layer.3", 61, 62),
+       range("", "a, op_id = x", 62, 63), range("", "a, op_id = ", 63, 64),
+       range("", ", op_id = 5", 64, 65)});
+  name_stages(timeline, {{"step", "step", std::nullopt, "here"}}, "any");
+  EXPECT_THAT(names_of(timeline),
+              ElementsAre("any:step", "any:aten::mm", "any:aten::mm", "any:aten::mm", "any:ProfilerStep",
+                          "any:aten::mm, sizes = [[1, 8], [8, 8]]", "any:aten::mm, sizes = [[1, 8], [8, 8]]",
+                          "any:layer.3", "any:a, op_id = x", "any:a, op_id = ", "any:, op_id = 5"));
+  const timeline_figures figures = analyze_timelines({{"a", std::nullopt, timeline}}, {"step"}, "any", "");
+  ASSERT_NE(find_operator(*figures.stages[0], "aten::mm"), nullptr);
+  EXPECT_EQ(find_operator(*figures.stages[0], "aten::mm")->record.calls, 3);
+}
+
+TEST(name_stages, may_ask_for_a_counter) {
+  core::timeline timeline =
+      of_ranges({range("", "ProfilerStep#3", 0, 10), range("", "ProfilerStep#4", 10, 20)});
+  name_stages(timeline, {{"fourth", "ProfilerStep#4", std::nullopt, "here"}}, "any");
+  EXPECT_THAT(names_of(timeline), ElementsAre("any:ProfilerStep", "any:fourth"));
+}
+
 TEST(name_stages, of_a_server_by_what_a_batch_is_made_of) {
   core::timeline timeline = of_ranges({range("", "execute_context_2(300)_generation_0(0)", 0, 10),
                                        range("", "execute_context_0(0)_generation_8(8)", 10, 20),

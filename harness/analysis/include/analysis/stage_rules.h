@@ -23,7 +23,8 @@ struct stage_rule {
 /// What the named groups of a stage's expression say, summed over its occurrences: "decode_tokens".
 using stage_counts = std::map<std::string, std::map<std::string, std::int64_t>>;
 
-/// The first rule that fits a range decides. Ranges beside the stages keep their names; those of a domain
+/// The first rule that fits a range decides. Ranges beside the stages keep their names, but for counters that
+/// a profiler put there ("aten::mm, op_id = 7"): they would be operators of one call each. Those of a domain
 /// that a rule admits go to `domain`, too, where they are operators. The stage core::whole_process_stage
 /// needs no range: where none fits it, each process that used a device is one occurrence.
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
