@@ -86,7 +86,9 @@ class device_walk {
     };
     causes.copy_ns += take(m_copies.covered_ns(gap));
     const bool inside_replay = next != nullptr && m_last_replay != 0 && next->correlation == m_last_replay;
-    const bool launched_before = next != nullptr && next->launched_ns + next->call_ns <= gap.start_ns;
+    // Without a record of its launch it looks as if launched when it starts.
+    const bool launched_before =
+        next != nullptr && (next->thread_id == 0 || next->launched_ns + next->call_ns <= gap.start_ns);
     if (inside_replay || launched_before) {
       causes.other_ns += left_ns;
       return;

@@ -169,8 +169,8 @@ const figure_table<traced_stage>& traced_table() {
   static const figure_table<stage> table(
       "stages[].traced",
       {{"capture", &stage::capture,
-        "the capture it was taken from; `uncovered_ns`: in no operator, on the stage's thread. `traced` is "
-        "null where the stage was not traced"},
+        "the capture it was taken from, of a gated one the first occurrence; `uncovered_ns`: in no operator, "
+        "on the stage's thread. `traced` is null where the stage was not traced"},
        {"tool", &stage::tool},
        {"tool_version", &stage::tool_version},
        {"occurrences_count", &stage::occurrences},

@@ -243,7 +243,7 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   wall_clock clock;
   std::map<std::uint32_t, wall_clock> process_clocks;
   for (const stage_window& window : windows) {
-    if (window.stage != stage) continue;
+    if (window.stage != stage || window.is_repeat) continue;
     clock.add(window);
     process_clocks[window.process_id].add(window);
   }
@@ -259,8 +259,13 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   const std::string no_kernels_reason =
       sums.unsound.empty() ? kernels_absent(source.timeline).value_or("") : sums.unsound;
   result.ranks = ranks_of(process_clocks, sums, no_kernels_reason);
-  result.operators_by_device = is_by_device(sums, no_kernels_reason);
-  result.operators = operators_of(name, sums, result.range_ns, no_kernels_reason);
+  const std::string no_operators_reason = no_kernels_reason.empty() && sums.unlaunched_kernels > 0 &&
+                                                  sums.unlaunched_kernels == sums.kernels.calls()
+                                              ? "the trace does not hold the calls that launched the stage's "
+                                                "kernels, so nobody knows whose they are"
+                                              : no_kernels_reason;
+  result.operators_by_device = is_by_device(sums, no_operators_reason);
+  result.operators = operators_of(name, sums, result.range_ns, no_operators_reason);
   if (!no_kernels_reason.empty()) {
     result.kernel_ns = measured<std::int64_t>::absent(no_kernels_reason);
     result.kernel_exclusive_ns = measured<std::int64_t>::absent(no_kernels_reason);

@@ -117,7 +117,7 @@ std::vector<stage_window> find_windows(const core::timeline& timeline, const std
     const auto stage = std::find(stages.begin(), stages.end(), range.name);
     if (stage == stages.end()) continue;
     windows.push_back({static_cast<std::size_t>(stage - stages.begin()), range.process_id, range.thread_id,
-                       range.start_ns, *range.end_ns});
+                       range.start_ns, *range.end_ns, false});
   }
   std::sort(windows.begin(), windows.end(), [](const stage_window& a, const stage_window& b) {
     return std::tie(a.start_ns, b.end_ns) < std::tie(b.start_ns, a.end_ns);

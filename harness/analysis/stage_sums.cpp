@@ -48,6 +48,7 @@ void stage_sums::add_kernel(const core::kernel_execution& kernel,
       inner->cuda_exclusive_ns += exclusive_ns;
     }
   }
+  if (kernel.thread_id == 0 && graph_operator.empty()) unlaunched_kernels += 1;
   kernels.add(kernel, innermost, exclusive_ns);
   place_sums& place = place_of(kernel.process_id, kernel.device);
   place.kernels += 1;

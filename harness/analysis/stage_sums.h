@@ -56,8 +56,9 @@ class stage_sums {
   std::map<std::pair<std::uint32_t, int>, place_sums> places;  ///< by process and device
   std::map<int, device_activity> activities;                   ///< by device that ran kernels
   std::unordered_map<std::string_view, operator_sums> operators;
-  std::int64_t unmatched_kernels = 0;  ///< replayed, but not as the graph map says
-  std::string unsound;                 ///< why kernels of this stage cannot be summed; empty: they can
+  std::int64_t unlaunched_kernels = 0;  ///< of no operator: who launched them is not recorded
+  std::int64_t unmatched_kernels = 0;   ///< replayed, but not as the graph map says
+  std::string unsound;                  ///< why kernels of this stage cannot be summed; empty: they can
 
  private:
   place_sums& place_of(std::uint32_t process_id, int device);

@@ -21,6 +21,10 @@ stage_stretches find_stretches(const std::vector<stage_window>& windows, std::si
   result.occurrences.assign(stages, 0);
   std::vector<open_stretch> open(stages);
   for (const stage_window& window : windows) {
+    if (window.is_repeat) {
+      result.of_window.push_back(0);
+      continue;
+    }
     open_stretch& last = open[window.stage];
     // One that begins where the last ended follows it.
     if (!last.index || window.start_ns >= result.all[*last.index].end_ns) {
@@ -36,6 +40,16 @@ stage_stretches find_stretches(const std::vector<stage_window>& windows, std::si
     }
   }
   return result;
+}
+
+void mark_repeats(std::vector<stage_window>& windows, std::size_t stages) {
+  const stage_stretches stretches = find_stretches(windows, stages);
+  std::vector<std::optional<std::uint32_t>> first(stages);
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    std::optional<std::uint32_t>& stretch = first[windows[w].stage];
+    if (!stretch) stretch = stretches.of_window[w];
+    windows[w].is_repeat = stretches.of_window[w] != *stretch;
+  }
 }
 
 void wall_clock::add(const stage_window& window) {

@@ -27,6 +27,10 @@ struct stage_stretches {
 /// `windows` as find_windows() leaves them: earliest start first.
 stage_stretches find_stretches(const std::vector<stage_window>& windows, std::size_t stages);
 
+/// nsys ends a recording that a range opened with the range's first occurrence; the embedded collector goes
+/// on at the next one. So that both tell the same, later ones are marked.
+void mark_repeats(std::vector<stage_window>& windows, std::size_t stages);
+
 /// Sums windows that come in the order of their starts.
 class wall_clock {
  public:

@@ -52,13 +52,12 @@ class capture_sums : public sweep_visitor {
         m_exclusive_units(exclusive_units(source.timeline)) {}
 
   void on_range(const inner_range& inner) override {
-    if (m_takes_stage[inner.window->stage]) m_stages[inner.window->stage].add_range(inner);
+    if (counts(*inner.window)) m_stages[inner.window->stage].add_range(inner);
   }
 
   void on_operation(const launched_operation& launched) override {
     const std::size_t index = launched.which.index;
-    if (launched.which.what == operation_id::copy && launched.window != nullptr &&
-        m_takes_stage[launched.window->stage]) {
+    if (launched.which.what == operation_id::copy && launched.window != nullptr && counts(*launched.window)) {
       m_stages[launched.window->stage].add_copy(m_timeline.copies[index]);
     }
     if (launched.which.what != operation_id::kernel) return;
@@ -68,8 +67,7 @@ class capture_sums : public sweep_visitor {
       m_outside.add(kernel, "", exclusive_ns);
       return;
     }
-    // A stage that is taken from another capture is counted there.
-    if (!m_takes_stage[launched.window->stage]) return;
+    if (!counts(*launched.window)) return;
     const auto window = static_cast<std::size_t>(launched.window - m_windows.data());
     m_kernel_stretches[index] = m_stretches.of_window[window] + 1;
     const graph_attribution::place place =
@@ -88,6 +86,9 @@ class capture_sums : public sweep_visitor {
   }
 
  private:
+  /// A stage that is taken from another capture is counted there.
+  bool counts(const stage_window& window) const { return m_takes_stage[window.stage] && !window.is_repeat; }
+
   const core::timeline& m_timeline;
   const std::vector<stage_window>& m_windows;
   const stage_stretches& m_stretches;
@@ -131,6 +132,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   std::vector<std::vector<stage_window>> windows;
   for (const capture& source : captures) {
     windows.push_back(find_windows(source.timeline, stages, nvtx_domain));
+    if (source.gate) mark_repeats(windows.back(), stages.size());
     result.captures.push_back(summarize(source));
     find_capture_problems(source, result.captures.back(), result.problems);
   }

@@ -120,6 +120,35 @@ TEST(kernel_attribution, a_stage_taken_from_another_capture_is_not_counted_twice
   EXPECT_EQ(figures.kernels[0].total_ns, 20 + 10);  // gemm in prefill and in the gated decode
 }
 
+TEST(kernel_attribution, without_records_of_launches_gives_operators_no_time_but_the_reason) {
+  // As nsys leaves them: launched by thread 0, when they start.
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("prefill", 0, 100)
+                                                   .range("attn", 10, 60)
+                                                   .kernel("gemm", 20, 20, 50, 0)
+                                                   .kernel("gemm", 70, 70, 90, 0)
+                                                   .build());
+  const traced_stage& prefill = *figures.stages[0];
+  const operator_figures& attention = *find_operator(prefill, "attn");
+  EXPECT_EQ(attention.record.cuda_ns, std::nullopt);
+  EXPECT_THAT(attention.cuda_absent_reason, ::testing::HasSubstr("does not hold the calls that launched"));
+  EXPECT_EQ(attention.cuda_exclusive_ns.reason(), attention.cuda_absent_reason);
+  EXPECT_FALSE(prefill.operators_by_device);
+  EXPECT_EQ(*attention.self_ns, 50);
+  EXPECT_EQ(*prefill.kernel_ns, 50) << "the stage's own sums need no launches";
+  EXPECT_EQ(prefill.activity->gap_launch_ns, 0) << "what the device waited for is not known";
+}
+
+TEST(kernel_attribution, one_launch_before_the_recording_does_not_hide_the_others) {
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("prefill", 0, 100)
+                                                   .range("attn", 10, 60)
+                                                   .kernel("gemm", 5, 5, 8, 0)
+                                                   .kernel("gemm", 20, 30, 50)
+                                                   .build());
+  EXPECT_EQ(find_operator(*figures.stages[0], "attn")->record.cuda_ns, 20);
+}
+
 TEST(kernel_attribution, on_a_cpu_says_why_there_are_none) {
   const timeline_figures figures = analyze_one(
       timeline_builder().range("prefill", 0, 10).range("op", 1, 2).no_kernels("the device is a CPU").build());

@@ -121,6 +121,36 @@ TEST(analyze_timelines, takes_each_stage_from_the_capture_gated_on_it_and_never_
   EXPECT_THAT(figures.problems, IsEmpty());
 }
 
+TEST(analyze_timelines, of_a_gated_capture_count_the_first_occurrence_as_nsys_records_it) {
+  timeline_builder builder;
+  builder.range("decode_all", 0, 70).range("lm_head", 0, 40).kernel("gemm", 10, 20, 50).copy(30, 50, 60, 0);
+  const core::timeline by_nsys = builder.build();
+  for (const std::int64_t start_ns : {100, 200, 300}) {
+    builder.range("decode_all", start_ns, start_ns + 90)
+        .range("lm_head", start_ns, start_ns + 50)
+        .kernel("gemm", start_ns + 10, start_ns + 20, start_ns + 60)
+        .copy(start_ns + 15, start_ns + 60, start_ns + 65, 0);
+  }
+  const core::timeline by_collector = builder.build();
+  for (const core::timeline& timeline : {by_nsys, by_collector}) {
+    const timeline_figures figures =
+        analyze_timelines({{"run", "decode_all, prefill", timeline}}, {"decode_all"}, "LLM", "");
+    const traced_stage& decode = *figures.stages[0];
+    EXPECT_EQ(decode.occurrences, 1);
+    EXPECT_EQ(decode.duration_ns, 70);
+    EXPECT_EQ(decode.operators[0].record.calls, 1);
+    EXPECT_EQ(*decode.kernel_ns, 30);
+    EXPECT_EQ(decode.activity->busy_ns, 30);
+    EXPECT_EQ(decode.activity->copies, 1);
+    ASSERT_EQ(figures.kernels.size(), 1U);
+    EXPECT_EQ(figures.kernels[0].calls, 1) << "overall, too";
+    EXPECT_THAT(figures.problems, IsEmpty());
+  }
+  const timeline_figures all =
+      analyze_timelines({{"run", std::nullopt, by_collector}}, {"decode_all"}, "LLM", "");
+  EXPECT_EQ(all.stages[0]->occurrences, 4) << "of a whole run all count, whoever recorded it";
+}
+
 TEST(analyze_timelines, says_what_makes_a_trace_incomplete) {
   core::timeline timeline = timeline_builder()
                                 .range("prefill", 0, 10)

@@ -16,6 +16,7 @@ struct stage_window {
   std::uint32_t thread_id = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  bool is_repeat = false;  ///< a later one, of a capture that is to hold the first: it is not counted
 };
 
 /// Whether work of the window's process ran on a device while it was open, whoever launched it.
