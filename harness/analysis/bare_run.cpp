@@ -89,6 +89,13 @@ measured<double> sum(const std::vector<measured<double>>& parts, const std::stri
   return total;
 }
 
+/// What a stage counts for among all: one repetition of each, where the workload repeats all of them alike; a
+/// program goes through its ranges as often as it does.
+measured<double> weight_ns(const bare_facts& facts, const bare_stage& stage) {
+  const measured<double> mean_ns = mean_of(stage.time_ns);
+  return mean_ns && !facts.bench ? *mean_ns * static_cast<double>(stage.time_ns->samples.size()) : mean_ns;
+}
+
 /// The configured stages in their order, then what the result has beyond them.
 std::vector<std::string> stage_names(const bare_facts& facts) {
   std::vector<std::string> names = facts.stages;
@@ -117,6 +124,12 @@ measured<sample_statistics> stage_time(const bare_facts& facts, const std::strin
   const std::vector<std::int64_t> none;
   return describe(to_doubles(found == facts.bench->samples_ns.end() ? none : found->second),
                   fmt::format("the workload's result has no samples of stage '{}'", stage));
+}
+
+std::string time_source(const bare_facts& facts, const std::string& stage) {
+  if (facts.bench) return "the program's result file";
+  if (facts.range_samples_ns.contains(stage)) return "NVTX ranges";
+  return stage == core::whole_process_stage && !facts.process_wall_ns.empty() ? "the whole process" : "";
 }
 
 utilisation stage_utilisation(const bare_facts& facts, const bare_figures& figures, const bare_stage& stage) {
@@ -203,7 +216,8 @@ bare_figures analyze_bare(const bare_facts& facts) {
   std::vector<measured<double>> flops;
   std::vector<measured<double>> bytes;
   for (const std::string& name : stage_names(facts)) {
-    bare_stage stage{name, stage_time(facts, name), {}, {}, stage_telemetry(facts, name)};
+    bare_stage stage{name, stage_time(facts, name),     time_source(facts, name), {},
+                     {},   stage_telemetry(facts, name)};
     stage.use = stage_utilisation(facts, result, stage);
     means_ns.push_back(mean_of(stage.time_ns));
     flops.push_back(stage.use.flops);
@@ -211,8 +225,11 @@ bare_figures analyze_bare(const bare_facts& facts) {
     result.stages.push_back(std::move(stage));
   }
   result.total_mean_ns = sum(means_ns, no_stages);
+  std::vector<measured<double>> weights_ns;
+  for (const bare_stage& stage : result.stages) weights_ns.push_back(weight_ns(facts, stage));
+  const measured<double> total_weight_ns = sum(weights_ns, no_stages);
   for (bare_stage& stage : result.stages) {
-    stage.share_ratio = quotient(mean_of(stage.time_ns), result.total_mean_ns);
+    stage.share_ratio = quotient(weight_ns(facts, stage), total_weight_ns);
   }
   result.model_use.flops = sum(flops, no_stages);
   result.model_use.bytes = sum(bytes, no_stages);

@@ -15,6 +15,10 @@ namespace {
 /// From the return of a launch to the kernel's start, where nothing else holds it up.
 constexpr std::int64_t longest_latency_ns = 20'000;
 
+/// A host that launches as fast as it can, in Python as well, takes tens of microseconds between launches.
+/// One that takes longer than this loads a library, reads data or computes: launching faster would not help.
+constexpr std::int64_t longest_launch_gap_ns = 1'000'000;
+
 bool has(std::string_view name, std::string_view part) {
   return name.find(part) != std::string_view::npos;
 }
@@ -30,7 +34,7 @@ struct surroundings {
       copies[copy.device].add({copy.start_ns, copy.end_ns});
     }
     for (const core::host_call& call : timeline.calls) {
-      if (has(call.name, "Synchronize")) {
+      if (is_synchronisation(call)) {
         waiting[call.process_id].add({call.start_ns, call.end_ns});
       } else if (has(call.name, "Memcpy") || has(call.name, "Memset")) {
         copying[call.process_id].add({call.start_ns, call.end_ns});
@@ -99,7 +103,10 @@ class device_walk {
     }
     causes.synchronisation_ns += take(m_waiting->covered_ns(gap));
     causes.copy_ns += take(m_copying->covered_ns(gap));
-    (next == nullptr ? causes.other_ns : causes.launch_ns) += left_ns;
+    std::int64_t& cause = next == nullptr                    ? causes.other_ns
+                          : left_ns <= longest_launch_gap_ns ? causes.launch_ns
+                                                             : causes.pause_ns;
+    cause += left_ns;
   }
 
   surroundings& m_around;
@@ -114,6 +121,10 @@ class device_walk {
 };
 
 }  // namespace
+
+bool is_synchronisation(const core::host_call& call) {
+  return has(call.name, "Synchronize");
+}
 
 std::map<std::pair<std::size_t, int>, device_activity> find_activity(
     const core::timeline& timeline, const std::vector<stage_stretch>& stretches,

@@ -11,14 +11,18 @@
 /// When the devices worked during a stage, and what they waited for when they did not.
 namespace profgate::analysis {
 
+/// A call in which the host waits for the device and does nothing else.
+bool is_synchronisation(const core::host_call& call);
+
 /// Nanoseconds in which a device ran no kernel, by what it waited for.
 struct gap_causes {
   std::int64_t launch_ns = 0;           ///< the next launch had not come, or was only just on its way
+  std::int64_t pause_ns = 0;            ///< the same for so long that the host did something else
   std::int64_t synchronisation_ns = 0;  ///< the host stood in a call that waits, so it launched nothing
   std::int64_t copy_ns = 0;             ///< a copy or memset ran, or the host stood in a call that copies
   std::int64_t other_ns = 0;            ///< launched long before: order between kernels, the graph itself
 
-  std::int64_t total_ns() const { return launch_ns + synchronisation_ns + copy_ns + other_ns; }
+  std::int64_t total_ns() const { return launch_ns + pause_ns + synchronisation_ns + copy_ns + other_ns; }
 };
 
 /// Of one device, whichever processes and streams it worked for.

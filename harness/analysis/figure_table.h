@@ -117,6 +117,7 @@ const figure_table<utilisation>& utilisation_table();
 const figure_table<telemetry_figures>& telemetry_table();
 const figure_table<traced_stage>& traced_table();
 const figure_table<traced_steps>& steps_table();
+const figure_table<step_figures>& step_table();
 const figure_table<traced_activity>& activity_table();
 const figure_table<rank_figures>& rank_table();
 const figure_table<device_figures>& device_table();

@@ -71,7 +71,9 @@ const figure_table<stage_figures>& stage_table() {
       "stages[]",
       {{"name", through(&stage::bare, &bare_stage::name)},
        {"bare", object_by(bare_times_table(), through(&stage::bare, &bare_stage::time_ns))},
-       {"share_ratio", through(&stage::bare, &bare_stage::share_ratio), "of `throughput.total_mean_ns`",
+       {"step", object_by(step_table(), &stage::step)},
+       {"share_ratio", through(&stage::bare, &bare_stage::share_ratio),
+        "of `throughput.total_mean_ns`; of ranges that a program went through, of the time of all of them",
         "share of all stages", "percent"},
        {"utilisation", object_by(utilisation_table(), through(&stage::bare, &bare_stage::use))},
        {"telemetry", object_by(telemetry_table(), through(&stage::bare, &bare_stage::telemetry))},
@@ -250,6 +252,26 @@ const figure_table<traced_steps>& steps_table() {
   return table;
 }
 
+const figure_table<step_figures>& step_table() {
+  using step = step_figures;
+  static const figure_table<step> table(
+      "stages[].step",
+      {{"median_ns", &step::median_ns,
+        "one occurrence of the stage: of the bare run where that timed it, else of the trace. `step` is null "
+        "where neither did"},
+       {"mean_ns", &step::mean_ns},
+       {"occurrences_count", &step::occurrences, "that were timed"},
+       {"source", &step::source, "where the times come from"},
+       {"launches_count", &step::launches,
+        "what the trace counted, over its occurrences: calls that launched kernels, kernels, copies and "
+        "memsets, calls in which the host waited",
+        "launches a step", "count", lower},
+       {"kernels_count", &step::kernels, "", "kernels a step", "count", lower},
+       {"copies_count", &step::copies, "", "copies a step", "count", lower},
+       {"synchronisations_count", &step::synchronisations, "", "synchronisations a step", "count", lower}});
+  return table;
+}
+
 const figure_table<traced_activity>& activity_table() {
   using activity = traced_activity;
   static const figure_table<activity> table(
@@ -261,16 +283,24 @@ const figure_table<traced_activity>& activity_table() {
        {"kernels_count", &activity::kernels},
        {"launches_count", &activity::launches},
        {"gap_ns", &activity::gap_ns,
-        "the rest of the traced stage, by what the device waited for: a launch that had not come; a host "
-        "that waited; copies and memsets; work launched long before (order between kernels, a graph's own "
+        "the rest of the traced stage, by what the device waited for: a launch that had not come; the same "
+        "for "
+        "a millisecond or longer, while the host did something else; a host that waited; copies and memsets; "
+        "work launched long before (order between kernels, a graph's own "
         "spacing). Tracing lengthens gaps: they tell causes apart, not how long anything takes"},
        {"gap_launch_ns", &activity::gap_launch_ns},
+       {"gap_pause_ns", &activity::gap_pause_ns},
        {"gap_synchronisation_ns", &activity::gap_synchronisation_ns},
        {"gap_copy_ns", &activity::gap_copy_ns},
        {"gap_other_ns", &activity::gap_other_ns},
        {"copies_count", &activity::copies, "copies and memsets asked for inside the stage"},
        {"copy_ns", &activity::copy_ns},
-       {"copy_bytes", &activity::copy_bytes}});
+       {"copy_bytes", &activity::copy_bytes},
+       {"pageable_copies_count", &activity::pageable_copies,
+        "of them from or to host memory that is not pinned; only nsys tells"},
+       {"pageable_ns", &activity::pageable_ns},
+       {"synchronisations_count", &activity::synchronisations,
+        "calls inside the stage in which the host waited for the device"}});
   return table;
 }
 
@@ -280,28 +310,42 @@ const figure_table<idle_figures>& idle_table() {
       "stages[].idle",
       {{"busy_ns", &idle::busy_ns,
         "of one repetition: the kernels' busy time, the bare median without it, and that split in the "
-        "proportion of the traced gaps; `idle` is null where the kernels took longer than the bare stage",
+        "proportion of the traced gaps; `idle` is null where the kernels took longer than the bare stage. "
+        "Where "
+        "the stage was not timed without a tracer, or is a whole process, the traced stage stands for it",
         "device busy", "duration", lower},
        {"idle_ns", &idle::idle_ns, "", "device idle", "duration", lower},
        {"idle_ratio", &idle::idle_ratio, "", "device idle, share", "percent", lower},
        {"launch_ns", &idle::launch_ns, "", "idle, waiting for a launch", "duration", lower},
+       {"pause_ns", &idle::pause_ns, "", "idle, nothing submitted", "duration", lower},
        {"synchronisation_ns", &idle::synchronisation_ns, "", "idle, waiting for the host", "duration", lower},
        {"copy_ns", &idle::copy_ns, "", "idle, copies", "duration", lower},
-       {"other_ns", &idle::other_ns, "", "idle, other", "duration", lower}});
+       {"other_ns", &idle::other_ns, "", "idle, other", "duration", lower},
+       {"is_traced", &idle::is_traced, "all of it is the trace's"}});
   return table;
 }
 
 const std::vector<object_description>& described_objects() {
   static const std::vector<object_description> objects{
-      stage_table().description(),           bare_times_table().description(),
-      utilisation_table().description(),     telemetry_table().description(),
-      traced_table().description(),          steps_table().description(),
-      activity_table().description(),        rank_table().description(),
-      device_table().description(),          device_category_table().description(),
-      device_operator_table().description(), idle_table().description(),
-      operator_table().description(),        kernel_table().description(),
-      kernel_group_table().description(),    category_table().description(),
-      counters_table().description(),        counted_kernel_table().description(),
+      stage_table().description(),
+      bare_times_table().description(),
+      utilisation_table().description(),
+      telemetry_table().description(),
+      traced_table().description(),
+      steps_table().description(),
+      step_table().description(),
+      activity_table().description(),
+      rank_table().description(),
+      device_table().description(),
+      device_category_table().description(),
+      device_operator_table().description(),
+      idle_table().description(),
+      operator_table().description(),
+      kernel_table().description(),
+      kernel_group_table().description(),
+      category_table().description(),
+      counters_table().description(),
+      counted_kernel_table().description(),
   };
   return objects;
 }

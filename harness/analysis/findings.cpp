@@ -21,7 +21,8 @@ void judge_roof(const run_figures& figures, const stage_figures& stage, findings
   const utilisation& use = stage.bare.use;
   const measured<double> reached = quotient(use.roof_ns, mean_ns_of(stage));
   if (!reached) {
-    if (stage.bare.time_ns) {
+    // A program that tells nothing of its work tells nothing of any stage's: the reports say so once.
+    if (stage.bare.time_ns && figures.is_timed_by_itself) {
       result.takeaways.push_back(
           {stage.bare.name, "Whether memory or compute bounds it is unknown.", reached.reason()});
     }
@@ -60,7 +61,8 @@ void judge_overhead(const stage_figures& stage, findings& result) {
   if (!stage.overhead_ratio || *stage.overhead_ratio <= high_overhead_ratio) return;
   const std::string evidence = fmt::format(
       "traced {} against a bare median of {}: {} more under {}",
-      core::format_duration(static_cast<double>(stage.traced->duration_ns)),
+      core::format_duration(static_cast<double>(stage.traced->duration_ns) /
+                            static_cast<double>(stage.traced->occurrences)),
       core::format_duration(stage.bare.time_ns->median), percent(*stage.overhead_ratio), stage.traced->tool);
   result.takeaways.push_back(
       {stage.bare.name, "Tracing slows it so much that operator shares are distorted.", evidence});
@@ -93,6 +95,15 @@ void judge_trace(const run_facts& facts, const run_figures& figures, findings& r
   }
 }
 
+/// How often a program goes through a stage. One that times itself does so for each of its own accord, as
+/// often as it was told.
+double repetitions_of(const run_figures& figures, const std::string& name) {
+  if (figures.is_timed_by_itself) return 1;
+  for (const stage_figures& stage : figures.stages)
+    if (stage.bare.name == name && stage.step) return static_cast<double>(stage.step->occurrences);
+  return 1;
+}
+
 }  // namespace
 
 findings find(const run_facts& facts, const run_figures& figures) {
@@ -112,11 +123,12 @@ findings find(const run_facts& facts, const run_figures& figures) {
   }
   judge_steps(facts, result);
   judge_trace(facts, figures, result);
-  std::stable_sort(result.recommendations.begin(), result.recommendations.end(),
-                   [](const recommendation& a, const recommendation& b) {
-                     return (a.saves_at_most_ns ? *a.saves_at_most_ns : -1.0) >
-                            (b.saves_at_most_ns ? *b.saves_at_most_ns : -1.0);
-                   });
+  const auto saved_ns = [&](const recommendation& item) {
+    return item.saves_at_most_ns ? *item.saves_at_most_ns * repetitions_of(figures, item.stage) : -1.0;
+  };
+  std::stable_sort(
+      result.recommendations.begin(), result.recommendations.end(),
+      [&](const recommendation& a, const recommendation& b) { return saved_ns(a) > saved_ns(b); });
   return result;
 }
 
@@ -126,8 +138,7 @@ std::string short_name(const std::string& name) {
 }
 
 measured<double> mean_ns_of(const stage_figures& stage) {
-  return stage.bare.time_ns ? measured<double>(stage.bare.time_ns->mean)
-                            : measured<double>::absent(stage.bare.time_ns.reason());
+  return stage.step ? measured<double>(stage.step->mean_ns) : measured<double>::absent(stage.step.reason());
 }
 
 measured<double> headroom(const stage_figures& stage) {
@@ -141,8 +152,15 @@ recommendation saving(const run_figures& figures, const stage_figures& stage, do
   const measured<double> room = headroom(stage);
   const double saved_ratio = room ? std::min(ratio_of_stage, *room) : ratio_of_stage;
   const measured<double> saved_ns = mean_ns ? measured<double>(*mean_ns * saved_ratio) : mean_ns;
-  return {stage.bare.name, std::move(text), std::move(evidence), saved_ns,
-          quotient(saved_ns, figures.bare.total_mean_ns)};
+  if (figures.is_timed_by_itself)
+    return {stage.bare.name,
+            std::move(text),
+            std::move(evidence),
+            saved_ns,
+            quotient(saved_ns, figures.bare.total_mean_ns),
+            "the whole"};
+  return {stage.bare.name, std::move(text), std::move(evidence), saved_ns, quotient(saved_ns, mean_ns),
+          "a step"};
 }
 
 }  // namespace profgate::analysis

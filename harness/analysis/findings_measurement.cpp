@@ -21,7 +21,7 @@ std::string clocks_in_words(const telemetry_figures& telemetry) {
 
 recommendation about_measuring(const std::string& stage, std::string text, std::string evidence) {
   const auto nothing = measured<double>::absent("it concerns the measurement, not the workload");
-  return {stage, std::move(text), std::move(evidence), nothing, nothing};
+  return {stage, std::move(text), std::move(evidence), nothing, nothing, ""};
 }
 
 void judge_clocks(const stage_figures& stage, findings& result) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "analysis/findings.h"
 #include "analysis/measured.h"
@@ -34,6 +36,10 @@ measured<double> headroom(const stage_figures& stage);
 recommendation saving(const run_figures& figures, const stage_figures& stage, double ratio_of_stage,
                       std::string text, std::string evidence);
 
+/// The same of a part of stage.idle's time, which must be known.
+recommendation saving_part(const run_figures& figures, const stage_figures& stage, double part_ns,
+                           std::string text, std::string evidence);
+
 // Findings about the measurement itself: whether a stage's figures can be what they seem.
 
 /// A recommendation about the measurement: following it makes figures better, not the workload faster.
@@ -48,6 +54,24 @@ void judge_ceilings(const stage_figures& stage, findings& result);
 // Findings that rest on the trace. The stage must have one.
 
 void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result);
+
+/// What a device waited for, in the words of a clause and of a sentence, and what helps against it.
+struct idle_cause {
+  double ns;
+  std::string_view clause;
+  std::string_view words;
+  std::string_view remedy;
+};
+
+/// The largest first.
+std::vector<idle_cause> idle_causes(const idle_figures& idle);
+
+/// How long the devices idle and for what; stalls, copies and kernels that cost more than they need.
+void judge_idle(const run_figures& figures, const stage_figures& stage, findings& result);
+
+/// By the time that is their own. The stage must have kernels.
+std::vector<core::kernel_record> largest_kernels(const traced_stage& stage, std::size_t count);
+measured<double> kernel_share(const traced_stage& stage, const core::kernel_record& kernel);
 
 /// The devices' idle time, kinds of work and the largest kernel.
 void judge_kernels(const run_figures& figures, const stage_figures& stage, findings& result);

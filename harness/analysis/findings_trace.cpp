@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 #include "findings_parts.h"
@@ -13,10 +11,9 @@ namespace {
 // A figure below its threshold is no finding.
 constexpr double large_operator_ratio = 0.25;
 constexpr double large_kernel_ratio = 0.25;
-constexpr double large_idle_ratio = 0.10;
 constexpr double large_uncovered_ratio = 0.20;
-constexpr double bound_by_launches_ratio = 0.40;
 constexpr double overlap_ratio = 1.05;
+constexpr double small_saving_ratio = 0.05;
 
 std::string count_of_calls(std::int64_t calls) {
   return fmt::format("{} {}", calls, calls == 1 ? "call" : "calls");
@@ -24,51 +21,6 @@ std::string count_of_calls(std::int64_t calls) {
 
 const measured<double>& share_of(const traced_stage& stage, const operator_figures& figures) {
   return stage.operators_by_device ? figures.cuda_share_ratio : figures.share_ratio;
-}
-
-/// What the device waited for most, and what helps against it.
-struct idle_part {
-  double ns;
-  std::string_view words;
-  std::string_view remedy;
-};
-
-idle_part largest_cause(const idle_figures& idle) {
-  const bool is_bound = idle.launch_ns >= bound_by_launches_ratio * (idle.busy_ns + idle.idle_ns);
-  const std::array<idle_part, 4> causes{{
-      {idle.launch_ns,
-       is_bound ? "It is bound by launches: the device waits for the host."
-                : "Its device idles, most of it while it waits for launches.",
-       "Launch less: CUDA graphs, fused kernels, fewer and larger launches."},
-      {idle.synchronisation_ns, "Its device idles while the host synchronises.",
-       "Synchronise less: keep results on the device, and launch ahead."},
-      {idle.copy_ns, "Its device waits for copies.",
-       "Copy less, or beside the kernels: pinned memory, another stream."},
-      {idle.other_ns, "Its device idles between kernels that were launched in time.",
-       "Fuse kernels or let them overlap (programmatic dependent launch): the device spends the time between "
-       "them."},
-  }};
-  return *std::max_element(causes.begin(), causes.end(),
-                           [](const idle_part& a, const idle_part& b) { return a.ns < b.ns; });
-}
-
-void judge_idle(const run_figures& figures, const stage_figures& stage, findings& result) {
-  if (!stage.idle || stage.idle->idle_ratio < large_idle_ratio) return;
-  const idle_figures& idle = *stage.idle;
-  const idle_part cause = largest_cause(idle);
-  const auto share = [&](double part_ns) { return percent(idle.idle_ns > 0 ? part_ns / idle.idle_ns : 0.0); };
-  std::string evidence = fmt::format(
-      "no kernel runs during {} of the bare stage (launches {}, synchronisation {}, copies {}, other {} of "
-      "it)",
-      percent(idle.idle_ratio), share(idle.launch_ns), share(idle.synchronisation_ns), share(idle.copy_ns),
-      share(idle.other_ns));
-  if (stage.launches_per_token) {
-    evidence += fmt::format("; {} launches and {} kernels a token", plain_number(*stage.launches_per_token),
-                            plain_number(*stage.kernels_per_token));
-  }
-  result.takeaways.push_back({stage.bare.name, std::string(cause.words), evidence});
-  result.recommendations.push_back(
-      saving(figures, stage, cause.ns / stage.bare.time_ns->median, std::string(cause.remedy), evidence));
 }
 
 /// With programmatic dependent launch a kernel starts early and waits inside: its time holds that wait.
@@ -100,6 +52,7 @@ void judge_categories(const stage_figures& stage, findings& result) {
 void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result) {
   const std::vector<operator_figures>& operators = stage.traced->operators;
   if (operators.empty()) {
+    if (!stage.traced->kernels.empty()) return;  // which say more than a sentence that asks for ranges
     result.takeaways.push_back({stage.bare.name, "What it spends its time on is unknown.",
                                 "the trace holds no operator ranges inside it"});
     return;
@@ -120,8 +73,16 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
     result.takeaways.push_back({stage.bare.name, fmt::format("Its largest operator is {}.", name), evidence});
     const measured<double> room = headroom(stage);
     if (share >= large_operator_ratio && (!room || *room > 1.0 - near_roof_ratio)) {
-      result.recommendations.push_back(
-          saving(figures, stage, share, fmt::format("Look at {} first.", name), evidence));
+      const std::string text = fmt::format("Look at {} first.", name);
+      // Of a program whose roof is unknown, no more than the time in which its kernels run.
+      const bool is_bound_by_kernels =
+          !figures.is_timed_by_itself && stage.idle && stage.traced->operators_by_device;
+      if (!is_bound_by_kernels) {
+        result.recommendations.push_back(saving(figures, stage, share, text, evidence));
+      } else if (share * stage.idle->busy_ns >= small_saving_ratio * stage.idle->total_ns()) {
+        result.recommendations.push_back(
+            saving_part(figures, stage, share * stage.idle->busy_ns, text, evidence));
+      }
     }
   }
   const measured<double> uncovered =
@@ -139,17 +100,26 @@ void judge_kernels(const run_figures& figures, const stage_figures& stage, findi
   if (stage.traced->kernels.empty()) return;
   judge_overlap(stage, result);
   judge_categories(stage, result);
-  const std::vector<core::kernel_record>& kernels = stage.traced->kernels;
-  const core::kernel_record& largest =
-      *std::max_element(kernels.begin(), kernels.end(),
-                        [](const auto& a, const auto& b) { return a.exclusive_ns < b.exclusive_ns; });
-  const measured<double> share = quotient(static_cast<double>(largest.exclusive_ns.value_or(0)),
-                                          static_cast<double>(*stage.traced->kernel_exclusive_ns));
+  const std::vector<core::kernel_record> largest = largest_kernels(*stage.traced, 1);
+  const measured<double> share = kernel_share(*stage.traced, largest.front());
   if (!share || *share < large_kernel_ratio) return;
-  const std::string name = short_name(largest.kernel_name);
-  const std::string evidence =
-      fmt::format("{} of the stage's kernel time in {}", percent(*share), count_of_calls(largest.calls));
+  const std::string name = short_name(largest.front().kernel_name);
+  const std::string evidence = fmt::format("{} of the stage's kernel time in {}", percent(*share),
+                                           count_of_calls(largest.front().calls));
   result.takeaways.push_back({stage.bare.name, fmt::format("Its largest kernel is {}.", name), evidence});
+}
+
+std::vector<core::kernel_record> largest_kernels(const traced_stage& stage, std::size_t count) {
+  std::vector<core::kernel_record> kernels = stage.kernels;
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const auto& a, const auto& b) { return a.exclusive_ns > b.exclusive_ns; });
+  kernels.resize(std::min(count, kernels.size()));
+  return kernels;
+}
+
+measured<double> kernel_share(const traced_stage& stage, const core::kernel_record& kernel) {
+  return quotient(static_cast<double>(kernel.exclusive_ns.value_or(0)),
+                  static_cast<double>(*stage.kernel_exclusive_ns));
 }
 
 }  // namespace profgate::analysis

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -141,18 +142,31 @@ std::vector<device_operator> operators_on(int device, const std::vector<core::ke
   return operators;
 }
 
+/// Ranks that run a stage together are through with it when the last one is.
+std::vector<std::int64_t> of_slowest(const std::map<std::uint32_t, std::vector<std::int64_t>>& by_process) {
+  const auto sum_ns = [](const auto& process) {
+    return std::accumulate(process.second.begin(), process.second.end(), std::int64_t{0});
+  };
+  const auto slowest = std::max_element(by_process.begin(), by_process.end(),
+                                        [&](const auto& a, const auto& b) { return sum_ns(a) < sum_ns(b); });
+  return slowest == by_process.end() ? std::vector<std::int64_t>{} : slowest->second;
+}
+
 void add_place(const place_sums& place, traced_activity& activity) {
   activity.kernels += place.kernels;
   activity.launches += place.launches;
   activity.copies += place.copies;
   activity.copy_ns += place.copy_ns;
   activity.copy_bytes += place.copy_bytes;
+  activity.pageable_copies += place.pageable_copies;
+  activity.pageable_ns += place.pageable_ns;
 }
 
 void add_device(const device_activity& device, traced_activity& activity) {
   activity.devices += 1;
   activity.busy_ns += device.busy_ns;
   activity.gap_launch_ns += device.gaps.launch_ns;
+  activity.gap_pause_ns += device.gaps.pause_ns;
   activity.gap_synchronisation_ns += device.gaps.synchronisation_ns;
   activity.gap_copy_ns += device.gaps.copy_ns;
   activity.gap_other_ns += device.gaps.other_ns;
@@ -163,6 +177,7 @@ traced_activity activity_of(const stage_sums& sums) {
   traced_activity activity;
   for (const auto& [where, place] : sums.places) add_place(place, activity);
   for (const auto& [device, one] : sums.activities) add_device(one, activity);
+  activity.synchronisations = sums.synchronisations;
   return activity;
 }
 
@@ -242,12 +257,15 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   result.tool_version = source.timeline.tool_version;
   wall_clock clock;
   std::map<std::uint32_t, wall_clock> process_clocks;
+  std::map<std::uint32_t, std::vector<std::int64_t>> occurrences_ns;
   for (const stage_window& window : windows) {
     if (window.stage != stage || window.is_repeat) continue;
     clock.add(window);
     process_clocks[window.process_id].add(window);
+    occurrences_ns[window.process_id].push_back(window.end_ns - window.start_ns);
   }
   result.occurrences = occurrences;
+  result.occurrences_ns = of_slowest(occurrences_ns);
   result.duration_ns = clock.wall_ns();
   result.ranges = clock.windows();
   result.range_ns = clock.summed_ns();

@@ -188,6 +188,7 @@ json findings_json(const findings& findings) {
                entry.put("evidence", item.evidence);
                entry.put("saves_at_most_ns", item.saves_at_most_ns);
                entry.put("saves_at_most_ratio", item.saves_at_most_ratio);
+               entry.put_text("saves_at_most_ratio_of", item.ratio_of, "nothing is saved");
                return entry.take();
              }));
   return object.take();

@@ -107,15 +107,17 @@ run_figures analyze_run(const run_facts& facts) {
     measured<traced_stage> traced = traced_of(facts, figures.timeline, bare.name);
     const measured<double> overhead_ratio = overhead(bare, traced);
     measured<stage_counters> counters = counters_of(facts, figures.bare, bare.name, traced);
-    const measured<idle_figures> idle = stage_idle(bare.time_ns, traced);
+    const measured<idle_figures> idle = stage_idle(bare, traced);
+    const measured<step_figures> step = stage_step(bare, traced);
     const measured<double> launches = per_token(facts.bare, bare.name, traced, &traced_activity::launches);
     const measured<double> kernels = per_token(facts.bare, bare.name, traced, &traced_activity::kernels);
     std::vector<core::kernel_record> summarized = kernels_of_stage(summaries, bare.name);
     const measured<double> share =
         share_of_largest(traced ? traced->kernels : summarized, facts.top_n_kernels);
-    figures.stages.push_back({std::move(bare), std::move(traced), overhead_ratio, idle, launches, kernels,
-                              std::move(counters), share, std::move(summarized)});
+    figures.stages.push_back({std::move(bare), std::move(traced), step, overhead_ratio, idle, launches,
+                              kernels, std::move(counters), share, std::move(summarized)});
   }
+  figures.is_timed_by_itself = facts.bare.bench.has_value();
   figures.traced_logits_agree = logits_agree(facts);
   return figures;
 }

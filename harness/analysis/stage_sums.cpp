@@ -65,6 +65,9 @@ void stage_sums::add_copy(const core::copy_execution& copy) {
   place.copies += 1;
   place.copy_ns += copy.end_ns - copy.start_ns;
   place.copy_bytes += copy.bytes;
+  if (!copy.is_pageable) return;
+  place.pageable_copies += 1;
+  place.pageable_ns += copy.end_ns - copy.start_ns;
 }
 
 place_sums& stage_sums::place_of(std::uint32_t process_id, int device) {

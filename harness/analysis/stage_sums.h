@@ -38,6 +38,8 @@ struct place_sums {
   std::int64_t copies = 0;
   std::int64_t copy_ns = 0;
   std::int64_t copy_bytes = 0;
+  std::int64_t pageable_copies = 0;
+  std::int64_t pageable_ns = 0;
 };
 
 /// Everything that is summed over one stage while its capture is swept.
@@ -56,6 +58,7 @@ class stage_sums {
   std::map<std::pair<std::uint32_t, int>, place_sums> places;  ///< by process and device
   std::map<int, device_activity> activities;                   ///< by device that ran kernels
   std::unordered_map<std::string_view, operator_sums> operators;
+  std::int64_t synchronisations = 0;
   std::int64_t unlaunched_kernels = 0;  ///< of no operator: who launched them is not recorded
   std::int64_t unmatched_kernels = 0;   ///< replayed, but not as the graph map says
   std::string unsound;                  ///< why kernels of this stage cannot be summed; empty: they can

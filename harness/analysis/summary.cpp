@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/escape.h"
+#include "core/kernel_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 
@@ -38,6 +40,100 @@ std::string name_dominating_stage(const run_figures& figures) {
   return fmt::format("{} dominates: {} of {}, {} of the time.", stage->bare.name,
                      core::format_duration(mean_ns), core::format_duration(*figures.bare.total_mean_ns),
                      percent(*stage->bare.share_ratio));
+}
+
+/// The kinds of work and the kernel that matter most: "; of its kernels' time gemm 33 %, copy 20 %, …".
+std::string largest_parts(const traced_stage& stage) {
+  constexpr std::size_t kinds_shown = 3;
+  if (stage.kernels.empty()) return "";
+  std::string words;
+  for (std::size_t i = 0; i < std::min(kinds_shown, stage.categories.size()); ++i) {
+    const category_figures& kind = stage.categories[i];
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kind.category, percent(kind.share_ratio));
+  }
+  const core::kernel_record largest = largest_kernels(stage, 1).front();
+  const measured<double> share = kernel_share(stage, largest);
+  return fmt::format("; of its kernels' time {}{}largest {} {}", words, words.empty() ? "" : ", ",
+                     core::shorten_middle(core::readable_kernel_name(largest.kernel_name), 60),
+                     share ? percent(*share) : "");
+}
+
+std::string idle_words(const idle_figures& idle) {
+  const idle_cause cause = idle_causes(idle).front();
+  return fmt::format("the GPU idles during {} of it{}", percent(idle.idle_ratio),
+                     idle.idle_ns > 0 ? fmt::format(", most of that {}", cause.clause) : "");
+}
+
+std::string step_sentence(const stage_figures& stage) {
+  const step_figures& step = *stage.step;
+  std::string text = fmt::format("{}: {} a step (median of {}; {})", stage.bare.name,
+                                 core::format_duration(step.median_ns), step.occurrences, step.source);
+  if (step.launches) text += fmt::format(", {} launches", plain_number(*step.launches));
+  if (stage.idle) text += "; " + idle_words(*stage.idle);
+  return text + (stage.traced ? largest_parts(*stage.traced) : "") + ".";
+}
+
+/// How long it lives, and apart from that how long it uses its device.
+void add_process(const stage_figures& stage, std::vector<std::string>& summary) {
+  if (stage.bare.time_ns)
+    summary.push_back(fmt::format("The process takes {} from its start to its end (median of {}).",
+                                  core::format_duration(stage.step->median_ns), stage.step->occurrences));
+  if (!stage.traced || !stage.idle) return;
+  const idle_figures& idle = *stage.idle;
+  const std::int64_t processes = stage.traced->occurrences;
+  summary.push_back(fmt::format(
+      "{} the GPU for {}, from the first thing asked of it to the end of the last, with {} launches; {}{}.",
+      processes == 1 ? "It uses" : fmt::format("Each of {} processes uses", processes),
+      core::format_duration(idle.total_ns()), plain_number(*stage.step->launches), idle_words(idle),
+      largest_parts(*stage.traced)));
+}
+
+/// Ranges that a setting can name as they are, those with the most device time first.
+std::vector<std::string> ranges_to_name(const measured<traced_stage>& stage) {
+  constexpr std::size_t most = 4;
+  constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  std::vector<std::string> names;
+  if (!stage) return names;
+  for (const operator_figures& range : stage->operators) {
+    if (names.size() == most) break;
+    const std::string& name = range.record.op_name;
+    if (name.find_first_not_of(plain) == std::string::npos && name.size() <= 40) names.push_back(name);
+  }
+  return names;
+}
+
+void add_way_to_stages(const stage_figures& process, std::vector<std::string>& summary) {
+  const std::vector<std::string> names = ranges_to_name(process.traced);
+  summary.push_back(
+      names.empty()
+          ? "To see its steps apart from its start, put NVTX ranges around them (with "
+            "torch.cuda.nvtx.range(\"decode\"):) and set workload.stages=[decode]."
+          : fmt::format(
+                "To see its steps apart from its start, name their NVTX ranges: workload.stages=[{}].",
+                fmt::join(names, ", ")));
+}
+
+/// Of a program that tells nothing of itself: what a step of each stage takes, and why.
+void add_program(const run_figures& figures, std::vector<std::string>& summary) {
+  std::vector<const stage_figures*> stages;
+  for (const stage_figures& stage : figures.stages)
+    if (stage.step) stages.push_back(&stage);
+  std::stable_sort(stages.begin(), stages.end(), [](const stage_figures* a, const stage_figures* b) {
+    const auto total_ns = [](const step_figures& step) {
+      return step.mean_ns * static_cast<double>(step.occurrences);
+    };
+    return total_ns(*a->step) > total_ns(*b->step);
+  });
+  const stage_figures* process = nullptr;
+  for (const stage_figures* stage : stages) {
+    if (stage->bare.name != core::whole_process_stage) {
+      summary.push_back(step_sentence(*stage));
+    } else {
+      process = stage;
+      add_process(*stage, summary);
+    }
+  }
+  if (process != nullptr && stages.size() == 1) add_way_to_stages(*process, summary);
 }
 
 void add_speed(const bare_figures& bare, std::vector<std::string>& summary) {
@@ -143,7 +239,13 @@ const stage_figures* dominating_stage(const run_figures& figures) {
 std::vector<std::string> summarize_run(const run_facts& facts, const run_figures& figures) {
   std::vector<std::string> summary;
   add_failed_steps(facts, summary);
-  summary.push_back(name_dominating_stage(figures));
+  const bool has_steps = std::any_of(figures.stages.begin(), figures.stages.end(),
+                                     [](const stage_figures& stage) { return stage.step.has_value(); });
+  if (figures.is_timed_by_itself || !has_steps) {
+    summary.push_back(name_dominating_stage(figures));
+  } else {
+    add_program(figures, summary);
+  }
   add_speed(figures.bare, summary);
   add_energy(figures.bare, summary);
   add_confidence(figures, summary);

@@ -49,7 +49,11 @@ class capture_sums : public sweep_visitor {
         m_stages(stages),
         m_outside(outside),
         m_kernel_stretches(source.timeline.kernels.size(), 0),
-        m_exclusive_units(exclusive_units(source.timeline)) {}
+        m_exclusive_units(exclusive_units(source.timeline)) {
+    for (const stage_window& window : m_windows)
+      m_latest_end_ns.push_back(m_latest_end_ns.empty() ? window.end_ns
+                                                        : std::max(m_latest_end_ns.back(), window.end_ns));
+  }
 
   void on_range(const inner_range& inner) override {
     if (counts(*inner.window)) m_stages[inner.window->stage].add_range(inner);
@@ -83,11 +87,29 @@ class capture_sums : public sweep_visitor {
     for (const auto& [place, activity] : find_activity(m_timeline, m_stretches.all, m_kernel_stretches)) {
       m_stages[place.first].activities.emplace(place.second, activity);
     }
+    for (const core::host_call& call : m_timeline.calls) {
+      if (!is_synchronisation(call)) continue;
+      for_windows_around(call.process_id, call.start_ns,
+                         [&](const stage_window& window) { m_stages[window.stage].synchronisations += 1; });
+    }
   }
 
  private:
   /// A stage that is taken from another capture is counted there.
   bool counts(const stage_window& window) const { return m_takes_stage[window.stage] && !window.is_repeat; }
+
+  /// Windows are in the order of their starts: from the last that had begun back to where all had ended.
+  template <typename action>
+  void for_windows_around(std::uint32_t process_id, std::int64_t at_ns, const action& act) const {
+    const auto begun = std::upper_bound(
+        m_windows.begin(), m_windows.end(), at_ns,
+        [](std::int64_t time_ns, const stage_window& window) { return time_ns < window.start_ns; });
+    for (auto w = static_cast<std::size_t>(begun - m_windows.begin()); w-- > 0;) {
+      if (m_latest_end_ns[w] < at_ns) return;
+      const stage_window& window = m_windows[w];
+      if (window.process_id == process_id && at_ns <= window.end_ns && counts(window)) act(window);
+    }
+  }
 
   const core::timeline& m_timeline;
   const std::vector<stage_window>& m_windows;
@@ -97,6 +119,7 @@ class capture_sums : public sweep_visitor {
   std::vector<stage_sums>& m_stages;
   kernel_sums& m_outside;
   std::vector<std::uint32_t> m_kernel_stretches;
+  std::vector<std::int64_t> m_latest_end_ns{};  ///< of each window and those before it
   std::vector<std::int64_t> m_exclusive_units;  ///< of the timeline's kernels, then of its copies
 };
 
@@ -132,7 +155,10 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   std::vector<std::vector<stage_window>> windows;
   for (const capture& source : captures) {
     windows.push_back(find_windows(source.timeline, stages, nvtx_domain));
-    if (source.gate) mark_repeats(windows.back(), stages.size());
+    // A gate around all stages closes after the last of them, however often each comes.
+    const bool is_gated_on_a_stage =
+        source.gate && std::find(stages.begin(), stages.end(), *source.gate) != stages.end();
+    if (is_gated_on_a_stage) mark_repeats(windows.back(), stages.size());
     result.captures.push_back(summarize(source));
     find_capture_problems(source, result.captures.back(), result.problems);
   }

@@ -61,6 +61,7 @@ const std::vector<figure_row>& stage_figure_rows() {
       described("/bare", "stages[].bare", {"median_ns", "mean_ns", "min_ns", "max_ns", "samples_count"}),
       described("", "stages[]", {"share_ratio"}),
       described("/utilisation", "stages[].utilisation"),
+      described("/step", "stages[].step"),
       described("/idle", "stages[].idle"),
       described("/traced", "stages[].traced"),
       described("", "stages[]", {"launches_per_token_count", "kernels_per_token_count", "overhead_ratio"}),

@@ -16,6 +16,9 @@ constexpr int host_to_device = 1;
 constexpr int device_to_host = 2;
 constexpr int device_to_device = 8;
 
+// ENUM_CUDA_MEM_KIND
+constexpr int pageable = 0;
+
 std::uint32_t narrow(std::int64_t value) {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) & 0xFFFFFFFF);
 }
@@ -120,9 +123,13 @@ void read_copies(const core::sqlite_database& database, const std::string& table
                  const gpu_numbers& gpus, core::timeline& result) {
   if (!database.has_table(table)) return;
   result.copies.reserve(result.copies.size() + database.rows_at_most(table));
-  core::sqlite_statement rows = database.query(
-      fmt::format("SELECT {}, streamId, bytes, {}, {} FROM {}", common_columns,
-                  database.column_or_null(table, "graphNodeId"), is_memset ? "NULL" : "copyKind", table));
+  core::sqlite_statement rows = database.query(fmt::format(
+      "SELECT {}, streamId, bytes, {}, {}, {}, {} FROM {}", common_columns,
+      database.column_or_null(table, "graphNodeId"), is_memset ? "NULL" : "copyKind",
+      database.column_or_null(table, "srcKind"), database.column_or_null(table, "dstKind"), table));
+  const auto is_pageable = [&](int column) {
+    return !rows.is_null(column) && rows.integer(column) == pageable;
+  };
   while (rows.next()) {
     core::copy_execution& copy = result.copies.emplace_back();
     read_common(database, rows, is_memset ? "a memset" : "a copy", gpus, copy);
@@ -130,6 +137,7 @@ void read_copies(const core::sqlite_database& database, const std::string& table
     copy.bytes = rows.integer(6);
     copy.graph_node = static_cast<std::uint64_t>(rows.integer(7));
     copy.kind = is_memset ? core::copy_kind::memset : kind_of(rows.integer(8));
+    copy.is_pageable = is_pageable(9) || is_pageable(10);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/figures.h"
 #include "analysis/profile.h"
 #include "core/json.h"
+#include "missing.h"
 #include "report_page.h"
 #include "short_names.h"
 #include "template_engine.h"
@@ -40,7 +41,20 @@ void put_later_fields(json& document) {
   put_null(document["model"], "variant");
   put_null(document["kernels"], "source");
   put_null(document["kernels"], "top_share_ratio");
-  for (json& stage : document["stages"]) put_null(stage, "top_kernels_share_ratio");
+  for (json& stage : document["stages"]) {
+    put_null(stage, "top_kernels_share_ratio");
+    put_null(stage, "step");
+    if (stage["idle"].is_object()) {
+      put_null(stage["idle"], "pause_ns");
+      if (!stage["idle"].contains("is_traced")) stage["idle"]["is_traced"] = false;
+    }
+    if (stage["traced"].is_object() && stage["traced"]["activity"].is_object())
+      put_null(stage["traced"]["activity"], "gap_pause_ns");
+  }
+  for (json& item : document["findings"]["recommendations"]) {
+    if (item.is_object() && !item.contains("saves_at_most_ratio_of"))
+      item["saves_at_most_ratio_of"] = "the whole";
+  }
 }
 
 json report_list() {
@@ -78,6 +92,7 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   json document = core::parse_json(profile_json_text);
   put_later_fields(document);
   document["pictures"] = report_pictures(document);
+  document["missing"] = missing_figures(document);
   document["reports"] = report_list();
   put_counter_columns(document);
   tell_short_names_apart(document);

@@ -96,6 +96,7 @@ json split_of(const json& stage) {
   double named_ns = 0;
   for (const auto& [key, label] :
        {std::pair{"launch_ns", "idle, waiting for a launch"},
+        std::pair{"pause_ns", "idle, nothing submitted"},
         std::pair{"synchronisation_ns", "idle, synchronisation"}, std::pair{"copy_ns", "idle, copies"},
         std::pair{"other_ns", "idle, other"}}) {
     const auto ns = number(idle, key);
@@ -113,6 +114,17 @@ json traced_list(const json& stage, const char* key) {
   return stage["traced"].is_object() ? stage["traced"].value(key, json::array()) : json::array();
 }
 
+/// The bare mean; of a stage that only a trace knows, that of its occurrences there.
+std::string time_of(const json& stage) {
+  const bool is_traced = stage["bare"]["mean_ns"].is_null() && stage["step"].is_object();
+  return html_cell(is_traced ? stage["step"] : stage["bare"], "mean_ns", "duration");
+}
+
+std::string source_of(const json& stage) {
+  const json& step = stage["step"];
+  return step.is_object() && step["source"].is_string() ? step["source"].get<std::string>() : "";
+}
+
 }  // namespace
 
 json report_pictures(const json& profile) {
@@ -121,24 +133,25 @@ json report_pictures(const json& profile) {
   for (const json& stage : profile["stages"]) {
     const double share = number(stage, "share_ratio").value_or(0);
     const json pareto = pareto_of(stage);
-    stages.push_back({{"name", stage["name"]},
-                      {"has_share", number(stage, "share_ratio").has_value()},
-                      {"left", css_percent(left_ratio)},
-                      {"width", css_percent(share)},
-                      {"share", formatted(share, "percent")},
-                      {"time", html_cell(stage["bare"], "mean_ns", "duration") +
-                                   (share > 0 ? " (" + formatted(share, "percent") + ")" : "")},
-                      {"split", split_of(stage)},
-                      {"split_reason", reason_of(stage, "idle")},
-                      {"is_idle_unknown", stage["idle"].is_object() && number(stage["idle"], "idle_ns") == 0},
-                      {"ranks", traced_list(stage, "ranks")},
-                      {"devices", traced_list(stage, "devices")},
-                      {"pareto_title", pareto["title"]},
-                      {"bars", pareto["bars"]},
-                      {"bars_reason", reason_of(stage, "kernels")}});
+    const json split = split_of(stage);
+    stages.push_back(
+        {{"name", stage["name"]},
+         {"has_share", number(stage, "share_ratio").has_value()},
+         {"left", css_percent(left_ratio)},
+         {"width", css_percent(share)},
+         {"share", formatted(share, "percent")},
+         {"time", time_of(stage) + (share > 0 ? " (" + formatted(share, "percent") + ")" : "")},
+         {"source", source_of(stage)},
+         {"split", split},
+         {"is_split_traced", stage["idle"].is_object() && stage["idle"].value("is_traced", false)},
+         {"has_pictures",
+          !split.is_null() || !pareto["bars"].empty() || !traced_list(stage, "ranks").empty()},
+         {"is_idle_unknown", stage["idle"].is_object() && number(stage["idle"], "idle_ns") == 0},
+         {"pareto_title", pareto["title"]},
+         {"bars", pareto["bars"]}});
     left_ratio += share;
   }
-  return {{"stages", std::move(stages)}, {"roofline", roofline_of(profile)}};
+  return {{"stages", std::move(stages)}, {"has_shares", left_ratio > 0}, {"roofline", roofline_of(profile)}};
 }
 
 }  // namespace profgate::render

@@ -47,6 +47,12 @@ void add_callbacks(inja::Environment& environment) {
   environment.add_callback("fact", 3, [](inja::Arguments& a) {
     return json(fact(*a.at(0), text_argument(a, 1), text_argument(a, 2)));
   });
+  environment.add_callback("is_known", 2,
+                           [](inja::Arguments& a) { return json(is_known(*a.at(0), text_argument(a, 1))); });
+  environment.add_callback("has_any", 2,
+                           [](inja::Arguments& a) { return json(has_any(*a.at(0), *a.at(1))); });
+  environment.add_callback("has_lists", 2,
+                           [](inja::Arguments& a) { return json(has_lists(*a.at(0), text_argument(a, 1))); });
   environment.add_callback("ends_with", 2, [](inja::Arguments& a) {
     return json(text_argument(a, 0).ends_with(text_argument(a, 1)));
   });

@@ -229,6 +229,25 @@ std::string fact(const json& document, const std::string& pointer, const std::st
   return format_value(*value, format);
 }
 
+bool is_known(const json& document, const std::string& pointer) {
+  const json::json_pointer place(pointer);
+  return document.contains(place) && !document[place].is_null();
+}
+
+bool has_any(const json& rows, const json& keys) {
+  for (const json& row : rows.is_object() ? json::array({rows}) : rows) {
+    for (const json& key : keys) {
+      const auto found = row.is_object() ? row.find(key.get_ref<const std::string&>()) : row.end();
+      if (row.is_object() && found != row.end() && !found->is_null()) return true;
+    }
+  }
+  return false;
+}
+
+bool has_lists(const json& rows, const std::string& key) {
+  return std::any_of(rows.begin(), rows.end(), [&](const json& row) { return !member(row, key).empty(); });
+}
+
 json first(const json& list, std::size_t count) {
   json head = json::array();
   for (const json& element : list) {

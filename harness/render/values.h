@@ -54,6 +54,15 @@ nlohmann::json reasons(const nlohmann::json& rows, const nlohmann::json& keys);
 /// "not measured: <reason>" where it or something on the way is null, "not recorded" where it is missing.
 std::string fact(const nlohmann::json& document, const std::string& pointer, const std::string& format);
 
+/// Whether `pointer` leads to a value there.
+bool is_known(const nlohmann::json& document, const std::string& pointer);
+
+/// Whether one of the fields was measured in one of the rows, or in the one object.
+bool has_any(const nlohmann::json& rows, const nlohmann::json& keys);
+
+/// Whether the list `key` of one of the rows holds anything.
+bool has_lists(const nlohmann::json& rows, const std::string& key);
+
 /// The first `count` elements.
 nlohmann::json first(const nlohmann::json& list, std::size_t count);
 

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "analysis/findings.h"
 #include "analysis/stage_rules.h"
 #include "analysis/timeline_analysis.h"
 #include "parsers/nsys_csv.h"
@@ -78,6 +79,54 @@ TEST(pytorch, a_whole_process_has_all_kernels) {
       theirs[row.kernel_name] = {row.total_ns, row.calls};
     EXPECT_EQ(ours, theirs) << recording;
   }
+}
+
+/// As `profgate analyze --timeline` has it: nothing but the trace.
+run_facts only_traced(const std::string& recording, const std::vector<std::string>& stages) {
+  run_facts facts;
+  facts.device = "cuda";
+  facts.nvtx_domain = "any";
+  facts.bare.stages = stages;
+  facts.bare.bench_absent_reason = "nothing was timed without a profiler";
+  core::timeline timeline = parsers::read_nsys_sqlite(recordings / (recording + ".sqlite"));
+  std::vector<stage_rule> rules;
+  for (const std::string& stage : stages) rules.push_back({stage, stage, std::nullopt, "here"});
+  name_stages(timeline, rules, "any");
+  facts.captures = {{recording, std::nullopt, std::move(timeline)}};
+  return facts;
+}
+
+TEST(pytorch, a_trace_alone_tells_what_a_step_takes_and_that_launches_are_its_limit) {
+  const run_facts facts = only_traced("llama_steps", {"decode", "prefill"});
+  const run_figures figures = analyze_run(facts);
+  const step_figures& step = *figures.stages[0].step;
+  EXPECT_EQ(step.occurrences, 12);
+  EXPECT_EQ(step.source, "the trace, slowed by nsys");
+  EXPECT_DOUBLE_EQ(*step.launches, 102);
+  EXPECT_DOUBLE_EQ(*step.synchronisations, 1);
+  const findings found = find(facts, figures);
+  EXPECT_THAT(found.summary.front(),
+              ::testing::AllOf(::testing::StartsWith("decode: 3.28 ms a step (median of 12;"),
+                               ::testing::HasSubstr("102 launches; the GPU idles during 95 % of it, most of "
+                                                    "that waiting for launches")));
+  ASSERT_GE(found.recommendations.size(), 2U);
+  const recommendation& first = found.recommendations.front();
+  EXPECT_EQ(first.stage, "decode") << "twelve steps weigh more than two";
+  EXPECT_THAT(first.text, ::testing::HasSubstr("CUDA graphs"));
+  EXPECT_DOUBLE_EQ(*first.saves_at_most_ns, figures.stages[0].idle->launch_ns);
+  EXPECT_EQ(first.ratio_of, "a traced step");
+}
+
+TEST(pytorch, the_start_of_a_process_is_not_taken_for_slow_launches) {
+  const run_facts facts = only_traced("llama_steps", {"process"});
+  const run_figures figures = analyze_run(facts);
+  const idle_figures& idle = *figures.stages[0].idle;
+  EXPECT_TRUE(idle.is_traced);
+  EXPECT_GT(idle.pause_ns, 0.9 * idle.idle_ns);
+  const findings found = find(facts, figures);
+  EXPECT_THAT(found.summary, ::testing::Contains(::testing::HasSubstr(
+                                 "name their NVTX ranges: workload.stages=[decode, warmup, prefill].")));
+  EXPECT_THAT(found.recommendations.front().text, ::testing::HasSubstr("what the host does meanwhile"));
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ struct utilisation {
 struct bare_stage {
   std::string name;
   measured<sample_statistics> time_ns;
-  measured<double> share_ratio;  ///< of the sum of all stages' means
+  std::string time_source{};     ///< where the times come from, in a few words; empty: there are none
+  measured<double> share_ratio;  ///< of the sum of all stages' means; of ranges, of all their occurrences
   utilisation use;
   measured<telemetry_figures> telemetry;
 };

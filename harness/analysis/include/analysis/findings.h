@@ -7,6 +7,7 @@
 #include "analysis/counters.h"
 #include "analysis/facts.h"
 #include "analysis/stage_idle.h"
+#include "analysis/stage_step.h"
 #include "analysis/timeline_analysis.h"
 
 /// What the figures say, in sentences. Each rests on a figure of this run; where the data lacks, it says so.
@@ -15,6 +16,7 @@ namespace profgate::analysis {
 struct stage_figures {
   bare_stage bare;
   measured<traced_stage> traced;
+  measured<step_figures> step;
   measured<double> overhead_ratio;  ///< traced time over the bare median, minus one
   measured<idle_figures> idle;
   measured<double> launches_per_token;  ///< calls that launched kernels, a decode step's
@@ -28,6 +30,7 @@ struct run_figures {
   bare_figures bare;
   timeline_figures timeline;
   std::vector<stage_figures> stages;
+  bool is_timed_by_itself = false;     ///< the program wrote the contract's result file
   measured<bool> traced_logits_agree;  ///< the traced runs computed what the bare run did
 };
 
@@ -47,7 +50,8 @@ struct recommendation {
   std::string text;
   std::string evidence;
   measured<double> saves_at_most_ns;
-  measured<double> saves_at_most_ratio;  ///< of the bare time of all stages
+  measured<double> saves_at_most_ratio;
+  std::string ratio_of{};  ///< "the whole": the bare time of all stages; or "a step" of its stage
 };
 
 struct findings {

@@ -2,29 +2,33 @@
 
 #include <string>
 
+#include "analysis/bare_run.h"
 #include "analysis/facts.h"
 #include "analysis/measured.h"
-#include "analysis/statistics.h"
 #include "analysis/timeline_analysis.h"
 
 /// How long a stage's device had nothing to do. Kernels take as long under a tracer as without, to a few
 /// percent; the time between them does not. So what is idle is the bare stage's time without the kernels'
-/// time, and the gaps in the trace only say, in proportion, what it was idle for.
+/// time, and the gaps in the trace only say, in proportion, what it was idle for. Where nothing was timed
+/// without a tracer, or only a whole process with its start and end, the trace tells both.
 namespace profgate::analysis {
 
 /// Of one repetition, the mean of the devices.
 struct idle_figures {
   double busy_ns = 0;
   double idle_ns = 0;
-  double idle_ratio = 0;  ///< of the bare median
+  double idle_ratio = 0;  ///< of both together: the bare median, or a traced occurrence
   double launch_ns = 0;
+  double pause_ns = 0;  ///< nothing was submitted for a millisecond or longer
   double synchronisation_ns = 0;
   double copy_ns = 0;
   double other_ns = 0;
+  bool is_traced = false;  ///< of the trace alone
+
+  double total_ns() const { return busy_ns + idle_ns; }
 };
 
-measured<idle_figures> stage_idle(const measured<sample_statistics>& bare_ns,
-                                  const measured<traced_stage>& traced);
+measured<idle_figures> stage_idle(const bare_stage& bare, const measured<traced_stage>& traced);
 
 /// A count of the traced stage over the tokens that one sequence decodes in it.
 measured<double> per_token(const bare_facts& facts, const std::string& stage,

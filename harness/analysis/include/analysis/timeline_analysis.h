@@ -49,14 +49,20 @@ struct traced_activity {
   std::int64_t kernels = 0;
   std::int64_t launches = 0;  ///< calls that launched kernels; a graph's is one
   std::int64_t gap_launch_ns = 0;
+  std::int64_t gap_pause_ns = 0;  ///< nothing was submitted for a millisecond or longer
   std::int64_t gap_synchronisation_ns = 0;
   std::int64_t gap_copy_ns = 0;
   std::int64_t gap_other_ns = 0;
   std::int64_t copies = 0;  ///< copies and memsets asked for inside the stage
   std::int64_t copy_ns = 0;
   std::int64_t copy_bytes = 0;
+  std::int64_t pageable_copies = 0;  ///< of them from or to host memory that is not pinned
+  std::int64_t pageable_ns = 0;
+  std::int64_t synchronisations = 0;  ///< calls inside the stage in which the host waits for the device
 
-  std::int64_t gap_ns() const { return gap_launch_ns + gap_synchronisation_ns + gap_copy_ns + gap_other_ns; }
+  std::int64_t gap_ns() const {
+    return gap_launch_ns + gap_pause_ns + gap_synchronisation_ns + gap_copy_ns + gap_other_ns;
+  }
 };
 
 /// A process that ran the stage, where several did: a rank of a program on many GPUs, a worker of a server.
@@ -98,10 +104,11 @@ struct traced_stage {
   std::string capture;
   std::string tool;
   std::string tool_version;
-  std::int64_t occurrences = 0;  ///< ranks that run it together do so once
-  std::int64_t duration_ns = 0;  ///< of all occurrences, by the clock on the wall
-  std::int64_t ranges = 0;       ///< of all ranks
-  std::int64_t range_ns = 0;     ///< their sum: more than duration_ns where they overlap
+  std::int64_t occurrences = 0;                ///< ranks that run it together do so once
+  std::int64_t duration_ns = 0;                ///< of all occurrences, by the clock on the wall
+  std::vector<std::int64_t> occurrences_ns{};  ///< of each; of ranks, the slowest one's
+  std::int64_t ranges = 0;                     ///< of all ranks
+  std::int64_t range_ns = 0;                   ///< their sum: more than duration_ns where they overlap
   /// Time on the stage's own threads in no operator.
   std::int64_t uncovered_ns = 0;
   std::vector<rank_figures> ranks{};        ///< slowest first; empty: it ran in one process

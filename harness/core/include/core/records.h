@@ -51,6 +51,7 @@ enum class copy_kind : std::uint8_t { host_to_device, device_to_host, device_to_
 /// One copy or memset on the device.
 struct copy_execution {
   copy_kind kind = copy_kind::other;
+  bool is_pageable = false;  ///< host memory on either side that is not pinned; false where nobody tells
   int device = 0;
   std::uint32_t stream = 0;
   std::uint32_t process_id = 0;

@@ -1,0 +1,127 @@
+#include "missing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "values.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+/// A figure that reports show, and what people call it. Fields of one name are told once.
+struct shown_figure {
+  const char* object;  ///< JSON pointer, of the profile or of each stage
+  const char* key;
+  const char* name;
+};
+
+constexpr shown_figure of_run[] = {
+    {"/model", "architecture", "what the model is"},
+    {"/model", "dtype", "what the model is"},
+    {"/model", "parameters_count", "what the model is"},
+    {"/correctness", "reference_distance_ratio", "the distance of the logits from a reference"},
+    {"/correctness", "logits_hash", "the hash of the logits"},
+    {"/throughput", "tokens_mean_per_s", "tokens a second"},
+    {"/throughput/ttft", "mean_ns", "time to the first token"},
+    {"/throughput/tpot", "mean_ns", "time of a further token"},
+    {"/throughput", "memory_peak_bytes", "peak memory"},
+    {"/throughput", "weight_bytes", "memory of weights"},
+    {"/throughput", "kv_cache_bytes", "memory of the KV cache"},
+    {"/throughput", "scratch_bytes", "memory of scratch"},
+    {"/throughput", "energy_per_decoded_token_j", "energy of a decoded token"},
+};
+
+constexpr shown_figure of_stage[] = {
+    {"/bare", "mean_ns", "times without a tracer"},
+    {"", "telemetry", "clocks and power"},
+    {"/utilisation", "work_flops", "FLOPs and bytes of the work"},
+    {"/utilisation", "mfu_over_measured_ratio", "MFU and MBU over measured ceilings"},
+    {"/utilisation", "mfu_over_vendor_ratio", "MFU and MBU over the vendor's peaks"},
+    {"", "traced", "operators and kernels"},
+    {"", "idle", "idle time"},
+    {"", "counters", "counters"},
+};
+
+constexpr shown_figure of_machine[] = {
+    {"/environment/git", "commit", "the commit"},
+    {"/environment/gpu_at_start", "devices", "the GPU"},
+    {"/environment/gpu_at_start", "driver_version", "its driver"},
+};
+
+class missing_list {
+ public:
+  void add(const std::string& name, const std::string& reason) {
+    const auto known = std::find_if(m_entries.begin(), m_entries.end(),
+                                    [&](const entry& each) { return each.reason == reason; });
+    entry& found = known == m_entries.end() ? m_entries.emplace_back(entry{reason, {}}) : *known;
+    if (std::find(found.names.begin(), found.names.end(), name) == found.names.end())
+      found.names.push_back(name);
+  }
+
+  json take() const {
+    json list = json::array();
+    for (const entry& each : m_entries)
+      list.push_back({{"what", fmt::format("{}", fmt::join(each.names, ", "))}, {"reason", each.reason}});
+    return list;
+  }
+
+ private:
+  struct entry {
+    std::string reason;
+    std::vector<std::string> names;
+  };
+  std::vector<entry> m_entries;
+};
+
+/// Why the figure is null; empty: it is not, or the profile does not know it at all.
+std::string why_missing(const json& document, const shown_figure& figure) {
+  const json::json_pointer pointer(figure.object);
+  if (!document.contains(pointer)) return "";
+  const json& object = document[pointer];
+  const bool is_missing = object.is_object() && object.contains(figure.key) && object[figure.key].is_null();
+  return is_missing ? reason_of(object, figure.key) : "";
+}
+
+/// One line where a reason holds for all stages; where it holds for some, they are named.
+void add_of_stages(const json& stages, const shown_figure& figure, missing_list& list) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> stages_by_reason;
+  for (const json& stage : stages) {
+    const std::string reason = why_missing(stage, figure);
+    if (reason.empty()) continue;
+    const auto known = std::find_if(stages_by_reason.begin(), stages_by_reason.end(),
+                                    [&](const auto& each) { return each.first == reason; });
+    auto& found = known == stages_by_reason.end()
+                      ? stages_by_reason.emplace_back(reason, std::vector<std::string>{})
+                      : *known;
+    found.second.push_back(stage["name"].is_string() ? stage["name"].get<std::string>() : "a stage");
+  }
+  for (const auto& [reason, names] : stages_by_reason) {
+    const bool is_of_all = names.size() == stages.size();
+    list.add(is_of_all ? figure.name : fmt::format("{} of {}", figure.name, fmt::join(names, " and ")),
+             reason);
+  }
+}
+
+}  // namespace
+
+json missing_figures(const json& profile) {
+  missing_list list;
+  const auto add = [&](const shown_figure& figure) {
+    const std::string reason = why_missing(profile, figure);
+    if (!reason.empty()) list.add(figure.name, reason);
+  };
+  for (const shown_figure& figure : of_run) add(figure);
+  for (const shown_figure& figure : of_stage) add_of_stages(profile["stages"], figure, list);
+  for (const shown_figure& figure : of_machine) add(figure);
+  return list.take();
+}
+
+}  // namespace profgate::render
