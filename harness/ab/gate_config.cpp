@@ -65,9 +65,11 @@ std::string config_sha256(const config::resolved& of_gate) {
 }
 
 std::vector<std::string> gated_stages(const config::resolved& config, bool times_itself) {
-  if (!times_itself) return {core::whole_process_stage};
   const std::vector<std::string> chosen = config.list("gate.stages");
-  return chosen.empty() ? config.list("workload.stages") : chosen;
+  if (!chosen.empty()) return chosen;
+  // Whether a program that is registered has the ranges of its configuration nobody has promised.
+  if (!times_itself) return {core::whole_process_stage};
+  return config.list("workload.stages");
 }
 
 gate::decision_rules decision_rules_of(const config::resolved& config) {
@@ -104,8 +106,11 @@ comparison_settings settings_of(const arm_build& candidate) {
   settings.rules = decision_rules_of(config);
   settings.reduction = reduction_rules_of(times_itself);
   settings.seed = static_cast<std::uint64_t>(config.integer("gate.seed"));
+  // A process without ranges and without a GPU leaves nothing in a trace.
+  const bool is_traceable = times_itself || config.text("workload.device") == "cuda" ||
+                            settings.stages != std::vector<std::string>{core::whole_process_stage};
   settings.traced_processes =
-      times_itself ? static_cast<std::size_t>(config.integer("gate.traced_processes")) : 0;
+      is_traceable ? static_cast<std::size_t>(config.integer("gate.traced_processes")) : 0;
   const gate::exact_rules exact = exact_rules_of(config);
   settings.compares_structure = exact.kernels_fail || exact.launches_fail || exact.graph_nodes_fail;
   return settings;

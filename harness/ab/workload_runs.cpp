@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 
 #include "ab/gate_config.h"
 #include "artifacts/files.h"
@@ -10,9 +11,11 @@
 #include "artifacts/utc_time.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "gate/rank_statistics.h"
 #include "gpu_watch.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
+#include "runs/run_reader.h"
 #include "workload/contract.h"
 
 namespace profgate::ab {
@@ -105,14 +108,14 @@ finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string&
   fs::remove(result_file);
   finished_run run;
   m_telemetry.clear();
-  const process::outcome outcome = process::run(command, options_of(m_where, arm.build, log_file));
-  if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
   try {
-    workload::require_good_end(outcome, log_file, timeout_key);
     if (times_itself) {
+      const process::outcome outcome = process::run(command, options_of(m_where, arm.build, log_file));
+      if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
+      workload::require_good_end(outcome, log_file, timeout_key);
       take_result(result_file, run);
     } else {
-      run.record.samples_ns[core::whole_process_stage] = {outcome.wall_ns};
+      run_from_outside(arm, command, log_file, run);
     }
   } catch (const core::step_failure& failed) {
     run.crash = failed.what();
@@ -120,6 +123,38 @@ finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string&
     throw core::error(hopeless.code(), fmt::format("the {}: {}", name, hopeless.what()), hopeless.remedy());
   }
   return run;
+}
+
+void workload_runs::run_from_outside(const prepared_arm& arm, const process::command& command,
+                                     const fs::path& log_file, finished_run& run) {
+  profilers::capture_request request;
+  request.workload = command.argv;
+  request.output_folder = m_folder / "ranges";
+  request.log_file = log_file;
+  request.collector_library = m_where.collector_library;
+  process::outcome outcome;
+  const auto run_program = [&](const profilers::tool_command& tool) {
+    outcome =
+        process::run({tool.argv, tool.set_environment, tool.unset_environment, command.working_directory},
+                     options_of(m_where, arm.build, log_file));
+    if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
+    return workload::as_tool_run(outcome);
+  };
+  artifacts::make_folder(request.output_folder);
+  std::map<std::string, std::vector<std::int64_t>> samples_ns =
+      runs::range_samples_ns(profilers::observe_ranges(request, run_program), arm.build.config);
+  workload::require_good_end(outcome, log_file, timeout_key);
+  samples_ns[core::whole_process_stage] = {outcome.wall_ns};
+  for (const std::string& stage : m_settings.stages) {
+    const auto found = samples_ns.find(stage);
+    if (found == samples_ns.end()) {
+      throw core::bad_input(fmt::format("the program closed no NVTX range of stage '{}'", stage),
+                            "name ranges that it has: workload.stages, or gate.stages for some of them");
+    }
+    // How often a program repeats a step is its own affair: a process is one sample, its median step.
+    const std::vector<double> steps_ns(found->second.begin(), found->second.end());
+    run.record.samples_ns[stage] = {static_cast<std::int64_t>(std::llround(gate::median_of(steps_ns)))};
+  }
 }
 
 void workload_runs::take_result(const fs::path& file, finished_run& run) {
@@ -157,8 +192,12 @@ finished_run workload_runs::run_traced(const prepared_arm& arm, const std::strin
       workload::fill_placeholders(arm.build.command, arm.config_file, "profile", folder / "result.json");
   request.output_folder = folder;
   request.log_file = m_folder / "logs" / (stem + ".log");
-  for (const std::string& stage : m_settings.stages)
-    request.ranges.push_back({stage, arm.build.config.text("workload.nvtx_domain")});
+  // Which ranges of a program's are stages, in which domain, only the analysis knows.
+  request.is_gated = arm.build.command_has_placeholders;
+  if (request.is_gated) {
+    for (const std::string& stage : m_settings.stages)
+      request.ranges.push_back({stage, arm.build.config.text("workload.nvtx_domain")});
+  }
   request.collector_library = m_where.collector_library;
   request.collector_max_bytes = static_cast<std::uint64_t>(arm.build.config.integer("collector.max_bytes"));
   const auto run_tool = [&](const profilers::tool_command& tool) {

@@ -35,6 +35,9 @@ class workload_runs : public run_effects {
  private:
   finished_run run_bare(const prepared_arm& arm, const std::string& name, const std::string& stem);
   finished_run run_traced(const prepared_arm& arm, const std::string& stem);
+  /// A program that knows nothing of profgate: its process is timed, and the ranges that are stages.
+  void run_from_outside(const prepared_arm& arm, const process::command& command,
+                        const std::filesystem::path& log_file, finished_run& run);
   void take_result(const std::filesystem::path& file, finished_run& run);
 
   const surroundings& m_where;

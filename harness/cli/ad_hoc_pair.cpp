@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "artifacts/gpu_choice.h"
+#include "core/error.h"
 #include "installation.h"
 
 namespace profgate::cli {
@@ -47,6 +48,23 @@ std::string name_of_program(const std::vector<std::string>& command) {
     }
   }
   return as_word(fs::path(program).stem().string());
+}
+
+two_commands split_commands(const std::vector<std::string>& words) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  const auto more = dashes == words.end() ? dashes : std::find(dashes + 1, words.end(), "--");
+  const two_commands commands{{words.begin(), dashes},
+                              {dashes == words.end() ? dashes : dashes + 1, words.end()}};
+  if (more != words.end()) {
+    throw core::bad_input("more than one '--' stands after the first: which of them parts the two commands?",
+                          "give a command that holds one of its own to a shell, in one word: "
+                          "profgate ab -- sh -c 'exec bench -- x' -- sh -c 'exec bench -- y'");
+  }
+  if (commands.baseline.empty() || commands.candidate.empty()) {
+    throw core::bad_input("two commands are to be compared, and only one was given",
+                          "profgate ab [settings] -- <baseline's words> -- <candidate's words>");
+  }
+  return commands;
 }
 
 pair_manifest ad_hoc_pair(const std::vector<std::string>& command) {

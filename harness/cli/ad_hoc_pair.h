@@ -15,4 +15,14 @@ pair_manifest ad_hoc_pair(const std::vector<std::string>& command);
 /// "bench" of {"python3", "-u", "dir/bench.py"}.
 std::string name_of_program(const std::vector<std::string>& command);
 
+struct two_commands {
+  std::vector<std::string> baseline;
+  std::vector<std::string> candidate;
+};
+
+/// `A words -- B words`, as they stand after the first `--` of `profgate ab`. bad_input where there is no
+/// other
+/// `--`, or more than one: whose they are nobody knows.
+two_commands split_commands(const std::vector<std::string>& words);
+
 }  // namespace profgate::cli

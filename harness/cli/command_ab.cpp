@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ab/comparison.h"
+#include "ad_hoc_pair.h"
 #include "commands.h"
 #include "comparison_request.h"
 #include "judging.h"
@@ -15,8 +16,28 @@ namespace {
 /// What `git bisect run` makes of 77 is "bad"; what it skips is 125.
 constexpr int bisect_skip = 125;
 
+/// The candidate's; the baseline's is the same pair by another command, where two were typed.
+struct manifests {
+  pair_manifest candidate;
+  std::optional<pair_manifest> baseline{};
+};
+
+manifests manifests_of(const pair_options& options) {
+  if (options.command.empty()) return {manifest_of(options)};
+  const two_commands commands = split_commands(options.command);
+  manifests both{ad_hoc_pair(commands.candidate), ad_hoc_pair(commands.baseline)};
+  both.baseline->pair = both.candidate.pair;
+  both.baseline->model = both.candidate.model;
+  if (both.candidate.command_has_placeholders != both.baseline->command_has_placeholders) {
+    throw core::bad_input("one of the two commands asks for {result}, the other does not",
+                          "let both keep the contract, or none of them");
+  }
+  return both;
+}
+
 gate::judgement compare(const ab_options& options) {
-  const pair_manifest manifest = manifest_of(options.pair);
+  const manifests both = manifests_of(options.pair);
+  const pair_manifest& manifest = both.candidate;
   const auto settings_with = [&](const std::vector<std::string>& further) {
     std::vector<std::string> all = options.pair.overrides;
     all.insert(all.end(), further.begin(), further.end());
@@ -28,10 +49,10 @@ gate::judgement compare(const ab_options& options) {
   const ab::comparison_result result = [&] {
     progress display(fmt::format("{} ab", manifest.pair));
     const measuring_turn turn(display);
-    return ab::run_comparison(comparison_request(manifest,
-                                                 {options.baseline, settings_with(options.baseline_overrides),
-                                                  settings, options.out, options.candidate},
-                                                 display));
+    const comparison_options wanted{options.baseline, settings_with(options.baseline_overrides), settings,
+                                    options.out, options.candidate};
+    return ab::run_comparison(both.baseline ? request_of_commands(*both.baseline, manifest, wanted, display)
+                                            : comparison_request(manifest, wanted, display));
   }();
   const gate::judgement judged = judge_comparison(result, settings, waivers);
   record_comparison(result, judged);

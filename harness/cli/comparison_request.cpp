@@ -4,9 +4,12 @@
 
 #include "ab/baseline_build.h"
 #include "artifacts/provenance.h"
+#include "artifacts/redact.h"
 #include "core/error.h"
+#include "core/escape.h"
 #include "installation.h"
 #include "machine.h"
+#include "process/command.h"
 #include "process/git.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -86,6 +89,28 @@ ab::surroundings surroundings_of(const pair_manifest& manifest, const config::re
   where.now_running = [&display](const std::string& what) { display.show(what); };
   where.refresh = [&display] { display.refresh(); };
   return where;
+}
+
+ab::request request_of_commands(const pair_manifest& baseline, const pair_manifest& candidate,
+                                const comparison_options& options, progress& display) {
+  ab::surroundings where = surroundings_of(candidate, options.candidate_settings, display);
+  if (options.out) where.folder = fs::absolute(*options.out);
+  if (options.candidate_settings.text("workload.device") == "cuda") take_gpu(artifacts::gather_gpu_facts());
+  const auto shown = [](const pair_manifest& arm) {
+    return process::quote_for_display(artifacts::redact_argv(arm.command));
+  };
+  const auto named = [&](const pair_manifest& arm) {
+    constexpr std::size_t longest_bytes = 120;
+    return core::shorten_middle(shown(arm), longest_bytes);
+  };
+  // Who types stages wants them judged.
+  const auto judging_stages = [](const config::resolved& settings) {
+    if (!settings.list("gate.stages").empty()) return settings;
+    return settings.with("gate.stages", settings.list("workload.stages"), "workload.stages");
+  };
+  return {std::move(where), arm_of(baseline, judging_stages(options.baseline_settings), named(baseline)),
+          arm_of(candidate, judging_stages(options.candidate_settings), named(candidate)),
+          fmt::format("profgate run -- {}", shown(candidate))};
 }
 
 ab::request comparison_request(const pair_manifest& pair, const comparison_options& options,

@@ -31,4 +31,8 @@ struct comparison_options {
 ab::request comparison_request(const pair_manifest& pair, const comparison_options& options,
                                progress& display);
 
+/// Of two commands that were typed: `options` names no builds.
+ab::request request_of_commands(const pair_manifest& baseline, const pair_manifest& candidate,
+                                const comparison_options& options, progress& display);
+
 }  // namespace profgate::cli

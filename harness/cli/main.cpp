@@ -50,22 +50,29 @@ void add_pair_command(CLI::App& app, action& chosen, const std::string& name, co
 void add_ab(CLI::App& app, action& chosen) {
   auto pair = std::make_shared<cli::pair_options>();
   auto options = std::make_shared<cli::ab_options>();
-  CLI::App* command = app.add_subcommand(
-      "ab", "Run a pair's build and a baseline's in turns and tell whether it got slower, and why");
-  add_pair_words(command, pair, [&chosen, options, pair] {
+  CLI::App* command = app.add_subcommand("ab",
+                                         "Run a pair's build and a baseline's, or two commands (ab -- A … -- "
+                                         "B …), in turns and tell whether it got "
+                                         "slower, and why");
+  CLI::Option* baseline = command->add_option("--baseline", options->baseline,
+                                              "A commit, branch or tag to build, or a build folder");
+  add_pair_words(command, pair, [&chosen, options, pair, baseline] {
     options->pair = *pair;
+    if (baseline->count() == 0 && pair->command.empty())
+      throw CLI::RequiredError("--baseline, or two commands");
+    if (!pair->command.empty() && (baseline->count() > 0 || !options->candidate.empty()))
+      throw CLI::ExcludesError("--baseline and --candidate", "two commands");
     chosen = [options] { return cli::compare_builds(*options); };
   });
-  command->add_option("--baseline", options->baseline, "A commit, branch or tag to build, or a build folder")
-      ->required();
   command->add_option("--baseline-override", options->baseline_overrides, "A setting of the baseline only")
       ->take_all();
   command->add_option("--candidate-override", options->candidate_overrides, "A setting of the candidate only")
       ->take_all();
   command->add_option("--out", options->out,
                       "Folder for runs, logs and traces; default <artifacts.stage2_dir>/ab/<pair>");
-  command->add_option("--candidate", options->candidate,
-                      "Judge this commit or build folder instead of the pair as it is built");
+  command->add_option(
+      "--candidate", options->candidate,
+      "With --baseline: judge this commit or build folder instead of the pair as it is built");
   command->add_flag("--bisect", options->for_bisect,
                     "Exit with 125 where a commit cannot be judged, for git bisect run");
 }

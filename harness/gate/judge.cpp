@@ -94,9 +94,8 @@ void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_j
     judged.attribution_reason = nothing_to_explain;
     return;
   }
-  if (!times_itself(candidate)) {
-    judged.attribution_reason =
-        "the program is timed as a whole: without {mode} in its command it is not known how to trace a stage";
+  if (!times_itself(candidate) && candidate.traces.empty() && candidate.untraced_because.empty()) {
+    judged.attribution_reason = "the program is timed as a whole, and nothing of it was traced";
     return;
   }
   const std::vector<analysis::stage_operations> before = traced_stages(baseline, judged.stage);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "analysis/stage_windows.h"
 #include "artifacts/files.h"
 #include "bundle.h"
 #include "core/error.h"
@@ -304,6 +305,20 @@ core::timeline read_stages(const std::vector<fs::path>& files, const config::res
   core::timeline timeline = profilers::read_timelines(files);
   analysis::name_stages(timeline, stage_rules_of(config), config.text("workload.nvtx_domain"));
   return timeline;
+}
+
+std::map<std::string, std::vector<std::int64_t>> range_samples_ns(core::timeline timeline,
+                                                                  const config::resolved& config) {
+  const std::string domain = config.text("workload.nvtx_domain");
+  const std::vector<std::string> stages = config.list("workload.stages");
+  analysis::name_stages(timeline, stage_rules_of(config), domain);
+  std::map<std::string, std::vector<std::int64_t>> samples_ns;
+  for (const analysis::stage_window& window : analysis::find_windows(timeline, stages, domain)) {
+    // The whole process is timed from outside, its start and its end included.
+    if (stages[window.stage] != core::whole_process_stage)
+      samples_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
+  }
+  return samples_ns;
 }
 
 analysis::category_rules category_rules_of(const config::resolved& config) {

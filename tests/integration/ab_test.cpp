@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "artifacts/files.h"
 #include "pair_fixture.h"
 
 /// The whole A/B comparison on the CPU, with differences so large that no noise hides them. Where nothing
@@ -80,6 +81,71 @@ TEST_F(ab, a_program_that_does_not_time_itself_is_compared_as_a_whole) {
   const command_result result = compare(manifest, "new");
   EXPECT_THAT(result.exit_code, AnyOf(0, 77)) << result.output;
   EXPECT_THAT(result.output, HasSubstr("process is "));
+}
+
+/// The probe as somebody's own program: nothing asks it for a result, and nobody reads what it writes.
+std::vector<std::string> program_of(const fs::path& project, const std::string& spin_iterations) {
+  std::ofstream(project / "probe.yaml") << "workload:\n  decode_tokens: 4\n";
+  return {PROFGATE_PROBE,
+          "--config",
+          (project / "probe.yaml").string(),
+          "--mode",
+          "profile",
+          "--result",
+          (project / "unread.json").string(),
+          "--steps",
+          "2",
+          "--spin-iterations",
+          spin_iterations};
+}
+
+std::vector<std::string> ab_words(const std::vector<std::string>& settings, const std::vector<std::string>& a,
+                                  const std::vector<std::string>& b) {
+  std::vector<std::string> words = {"ab"};
+  words.insert(words.end(), settings.begin(), settings.end());
+  words.insert(words.end(), wide_margins.begin(), wide_margins.end());
+  words.emplace_back("--");
+  words.insert(words.end(), a.begin(), a.end());
+  words.emplace_back("--");
+  words.insert(words.end(), b.begin(), b.end());
+  return words;
+}
+
+TEST_F(ab, of_two_typed_commands_judges_the_second_by_its_ranges_and_names_operators) {
+  const command_result result = profgate(ab_words(
+      {"workload.stages=[decode_all]"}, program_of(m_project, "20000"), program_of(m_project, "80000")));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output,
+              ::testing::AllOf(HasSubstr("decode_all"), HasSubstr("attn"), HasSubstr("profgate run -- ")));
+  ASSERT_EQ(files_ending("verdict.json").size(), 1U);
+  EXPECT_THAT(artifacts::read_file(files_ending("verdict.json").front()),
+              ::testing::AllOf(HasSubstr("--spin-iterations 20000"), HasSubstr("--spin-iterations 80000")));
+}
+
+TEST_F(ab, of_the_same_command_twice_is_no_regression) {
+  const std::vector<std::string> same = program_of(m_project, "20000");
+  const command_result result = profgate(ab_words({}, same, same));
+  EXPECT_THAT(result.exit_code, AnyOf(0, 77)) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("process is "));
+}
+
+TEST_F(ab, of_typed_commands_needs_two_and_knows_which_is_which) {
+  const command_result one = profgate({"ab", "--", "/bin/true"});
+  EXPECT_EQ(one.exit_code, 2);
+  EXPECT_THAT(one.output, HasSubstr("only one was given"));
+  const command_result three = profgate({"ab", "--", "/bin/true", "--", "/bin/true", "--", "x"});
+  EXPECT_EQ(three.exit_code, 2);
+  EXPECT_THAT(three.output,
+              ::testing::AllOf(HasSubstr("more than one '--'"), HasSubstr("sh -c 'exec bench -- x'")));
+  EXPECT_EQ(profgate({"ab", "--baseline", "main", "--", "/bin/true", "--", "/bin/true"}).exit_code, 2);
+  EXPECT_EQ(profgate({"ab", "probe.probe"}).exit_code, 2) << "without a baseline";
+}
+
+TEST_F(ab, of_a_program_that_lacks_the_stage_says_so) {
+  const std::vector<std::string> same = program_of(m_project, "20000");
+  const command_result result = profgate(ab_words({"workload.stages=[denoise]"}, same, same));
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("closed no NVTX range of stage 'denoise'"));
 }
 
 TEST_F(ab, a_candidate_that_crashes_is_tried_again_and_then_named) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "analysis/bare_run.h"
-#include "analysis/stage_rules.h"
-#include "analysis/stage_windows.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
 #include "measuring_turn.h"
@@ -48,20 +46,6 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   }
 }
 
-/// How long each occurrence of a stage took; stages that never closed a range are not in it.
-void add_stage_samples(core::timeline timeline, const config::resolved& config,
-                       runs::process_samples& samples) {
-  const std::string domain = config.text("workload.nvtx_domain");
-  const std::vector<std::string> stages = config.list("workload.stages");
-  analysis::name_stages(timeline, runs::stage_rules_of(config), domain);
-  for (const analysis::stage_window& window : analysis::find_windows(timeline, stages, domain)) {
-    const std::string& stage = stages[window.stage];
-    // The whole process is timed from outside, its start and its end included.
-    if (stage != core::whole_process_stage)
-      samples.stages_ns[stage].push_back(window.end_ns - window.start_ns);
-  }
-}
-
 /// A program that knows nothing of profgate: its process is timed, and its NVTX ranges where it has some.
 void measure_from_outside(step_context& context, const fs::path& folder) {
   const fs::path log_file = folder / "log.txt";
@@ -87,7 +71,10 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     workload::require_good_end(outcome, log_file);
     if (i < warmup) continue;
     samples.wall_ns.push_back(outcome.wall_ns);
-    add_stage_samples(std::move(timeline), context.config, samples);
+    for (const auto& [stage, durations_ns] : runs::range_samples_ns(std::move(timeline), context.config)) {
+      std::vector<std::int64_t>& all = samples.stages_ns[stage];
+      all.insert(all.end(), durations_ns.begin(), durations_ns.end());
+    }
   }
   runs::write_process_samples(folder / "process_samples.json", samples);
 }

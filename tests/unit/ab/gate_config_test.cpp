@@ -50,6 +50,14 @@ TEST(gate_config, a_program_that_does_not_time_itself_has_one_stage_of_one_sampl
   EXPECT_EQ(settings.traced_processes, 0U);
 }
 
+TEST(gate_config, a_program_that_does_not_time_itself_is_judged_and_traced_by_the_ranges_it_is_told_to_have) {
+  const arm_build plain{with({"gate.stages=[decode_all]"}), "x", {"prog"}, false};
+  const comparison_settings settings = settings_of(plain);
+  EXPECT_THAT(settings.stages, ::testing::ElementsAre("decode_all"));
+  EXPECT_EQ(settings.reduction.min_iterations, 1U) << "a process is one sample, its median";
+  EXPECT_GT(settings.traced_processes, 0U);
+}
+
 TEST(gate_config, the_rules_come_from_the_settings) {
   const arm_build build{with({"gate.stages=[decode_all]", "gate.confirm_ratio=0.04", "gate.seed=5",
                               "gate.ignored_difference_us=9", "gate.launches=fail"}),

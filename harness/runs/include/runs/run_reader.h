@@ -77,6 +77,11 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
 /// The files of one traced run, its stages called by their names.
 core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config);
 
+/// How long each occurrence of a stage took, of the ranges that a program was seen to open; stages that never
+/// closed one are not in it.
+std::map<std::string, std::vector<std::int64_t>> range_samples_ns(core::timeline timeline,
+                                                                  const config::resolved& config);
+
 /// categories.kernels and categories.operators.
 analysis::category_rules category_rules_of(const config::resolved& config);
 
