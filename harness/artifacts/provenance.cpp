@@ -184,6 +184,7 @@ std::string env_json(const provenance& facts) {
   document["build"] = build_json(facts.build);
   document["tool_versions"] = versions_json(facts.tool_versions);
   document["library_versions"] = versions_json(facts.library_versions);
+  document["packages"] = versions_json(facts.packages);
   put_text(document, "config_sha256", facts.config_sha256);
   document["inputs"] = inputs_json(facts.inputs);
   document["argv"] = ordered_json::array();

@@ -101,7 +101,15 @@ core::exit_code baseline_show(const baseline_show_options& options) {
         identity.pair, gate::device_text(identity), identity.config_sha256);
   print("  commit           {}\n  measured         {} on {}\n  content          {}\n",
         gate::commit_text(identity), stored.runs.created_utc, identity.host, stored.content_sha256);
-  for (const auto& [name, version] : identity.versions) print("  {:<16} {}\n", name, version);
+  std::size_t packages = 0;
+  for (const auto& [name, version] : identity.versions) {
+    if (gate::is_package(name)) {
+      ++packages;  // hundreds, of an environment of Python
+    } else {
+      print("  {:<16} {}\n", name, version);
+    }
+  }
+  if (packages > 0) print("  packages         {} of them\n", packages);
   print_stages(stored.runs);
   for (const baselines::acceptance& accepted : stored.accepted) {
     print("  accepted         {} by {}, commit {}: {}\n", accepted.accepted_utc, accepted.author,

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include "ab/baseline_build.h"
+#include "artifacts/packages.h"
 #include "artifacts/provenance.h"
 #include "artifacts/redact.h"
 #include "core/error.h"
 #include "core/escape.h"
+#include "gate/run_set.h"
 #include "installation.h"
 #include "machine.h"
 #include "process/command.h"
@@ -73,6 +75,10 @@ ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& conf
   arm.is_dirty = git.dirty.value_or(false);
   arm.versions = {{"compiler", manifest.build.compiler + " " + manifest.build.compiler_version},
                   {"build_type", manifest.build.type}};
+  for (const auto& [package, version] :
+       artifacts::gather_packages(manifest.command, manifest.working_directory)) {
+    arm.versions[package] = version ? *version : gate::unknown_prefix + version.reason();
+  }
   if (arm.name.empty()) arm.name = short_commit(arm).empty() ? manifest.pair : short_commit(arm);
   return arm;
 }

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "gate/process_runs.h"
 #include "gate/rank_statistics.h"
@@ -34,6 +36,48 @@ void compare_keys(const build_identity& baseline, const build_identity& candidat
   }
 }
 
+/// Packages are named by who installs them.
+constexpr std::array<std::string_view, 2> package_kinds{"pip ", "dpkg "};
+
+/// Why the packages of a kind are not known; empty: they are.
+std::string why_unknown(const build_identity& identity, std::string_view kind) {
+  const auto reason = identity.versions.find(std::string(kind) + "packages");
+  if (reason != identity.versions.end())
+    return reason->second.starts_with(unknown_prefix) ? reason->second.substr(unknown_prefix.size())
+                                                      : reason->second;
+  const auto first = identity.versions.lower_bound(std::string(kind));
+  return first != identity.versions.end() && first->first.starts_with(kind) ? "" : "none were recorded";
+}
+
+/// Where neither has any, there is nothing to know: a program that starts no Python.
+void compare_packages(const build_identity& baseline, const build_identity& candidate, std::string_view kind,
+                      comparability& result) {
+  std::map<std::string, package_change> changes;
+  for (const auto& [name, version] : baseline.versions)
+    if (name.starts_with(kind)) changes[name].baseline = version;
+  for (const auto& [name, version] : candidate.versions)
+    if (name.starts_with(kind)) changes[name].candidate = version;
+  if (changes.empty()) return;
+  const std::string before_unknown = why_unknown(baseline, kind);
+  const std::string now_unknown = why_unknown(candidate, kind);
+  const auto tell = [&](const char* whose, const std::string& reason) {
+    if (!reason.empty())
+      result.unknown_packages.push_back(fmt::format("{}packages of the {}: {}", kind, whose, reason));
+  };
+  if (before_unknown == now_unknown) {
+    tell("two", now_unknown);
+  } else {
+    tell("baseline", before_unknown);
+    tell("candidate", now_unknown);
+  }
+  if (!before_unknown.empty() || !now_unknown.empty()) return;
+  for (auto& [name, change] : changes) {
+    if (change.baseline == change.candidate) continue;
+    change.name = name;
+    result.packages.push_back(change);
+  }
+}
+
 void compare_versions(const build_identity& baseline, const build_identity& candidate,
                       comparability& result) {
   std::set<std::string> names;
@@ -43,7 +87,9 @@ void compare_versions(const build_identity& baseline, const build_identity& cand
     const auto found = identity.versions.find(name);
     return found == identity.versions.end() ? std::string("unknown") : found->second;
   };
+  for (const std::string_view kind : package_kinds) compare_packages(baseline, candidate, kind, result);
   for (const std::string& name : names) {
+    if (is_package(name)) continue;
     const std::string before = version_of(baseline, name);
     const std::string now = version_of(candidate, name);
     if (before == now) continue;
@@ -93,6 +139,11 @@ comparability compare_what_both_need(const run_set& baseline, const run_set& can
 }
 
 }  // namespace
+
+bool is_package(const std::string& name) {
+  return std::any_of(package_kinds.begin(), package_kinds.end(),
+                     [&](std::string_view kind) { return name.starts_with(kind); });
+}
 
 std::string device_text(const build_identity& identity) {
   return fmt::format("{}×{}", identity.device_name, identity.multiprocessors);

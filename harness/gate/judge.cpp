@@ -209,6 +209,8 @@ judgement judge(const run_set& baseline, const run_set& candidate, const compara
   judged.candidate_name = names.candidate.empty() ? commit_text(candidate.identity) : names.candidate;
   judged.device_name = candidate.identity.device_name;
   judged.warnings.insert(judged.warnings.end(), conditions.warnings.begin(), conditions.warnings.end());
+  judged.packages = conditions.packages;
+  judged.unknown_packages = conditions.unknown_packages;
   tell_of_discarded_runs(baseline, candidate, rules, judged);
   add_notices(candidate, rules, judged);
   return judged;

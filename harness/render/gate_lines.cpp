@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t causes_shown = 3;
 constexpr std::size_t exact_changes_shown = 3;
+constexpr std::size_t packages_shown = 5;
 constexpr std::size_t longest_subject_bytes = 100;
 
 /// "5.1 %", and never "-0.0 %".
@@ -164,6 +165,23 @@ std::string numeric(const std::string& name, double value) {
                      core::escape_html(harmless(name)), value);
 }
 
+/// "  other packages: pip torch 2.10.0 → 2.11.0, pip triton none → 3.5.0"
+std::vector<std::string> package_lines(const gate::judgement& whole) {
+  std::vector<std::string> lines;
+  std::string packages;
+  for (std::size_t i = 0; i < std::min(packages_shown, whole.packages.size()); ++i) {
+    const gate::package_change& change = whole.packages[i];
+    const auto version = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
+    packages += fmt::format("{}{} {} → {}", packages.empty() ? "" : ", ", change.name,
+                            version(change.baseline), version(change.candidate));
+  }
+  if (whole.packages.size() > packages_shown)
+    packages += fmt::format(" and {} more", whole.packages.size() - packages_shown);
+  if (!packages.empty()) lines.push_back("  other packages: " + packages);
+  for (const std::string& unknown : whole.unknown_packages) lines.push_back("  not known: " + unknown);
+  return lines;
+}
+
 }  // namespace
 
 std::string size_sentence(const gate::stage_judgement& stage) {
@@ -211,6 +229,7 @@ std::vector<std::string> gate_lines(const gate::judgement& whole) {
   if (!whole.stages.empty()) lines.push_back(arms_line(whole));
   for (const std::string& warning : whole.warnings) lines.push_back("  warning: " + warning);
   for (const std::string& notice : whole.notices) lines.push_back("  " + notice);
+  append(package_lines(whole));
   if (!whole.look_deeper.empty()) lines.push_back("  look deeper: " + whole.look_deeper);
   if (is_skip) lines.push_back(verdict);
   for (std::string& line : lines) line = harmless(line);

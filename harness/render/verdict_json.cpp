@@ -101,6 +101,14 @@ void visit_fields(Fields& fields, gate::stage_judgement& stage) {
 }
 
 template <class Fields>
+void visit_fields(Fields& fields, gate::package_change& change) {
+  const char* not_installed = "it is not installed there";
+  fields.value("name", change.name);
+  fields.value("baseline", change.baseline, not_installed);
+  fields.value("candidate", change.candidate, not_installed);
+}
+
+template <class Fields>
 void visit_fields(Fields& fields, gate::judgement& whole) {
   fields.derived("schema_version", std::string(verdict_schema_version));
   fields.value("pair", whole.pair);
@@ -117,6 +125,8 @@ void visit_fields(Fields& fields, gate::judgement& whole) {
   fields.value("look_deeper", whole.look_deeper, "no command was named");
   fields.texts("warnings", whole.warnings);
   fields.texts("notices", whole.notices);
+  fields.later_objects("packages", whole.packages);
+  fields.later_texts("unknown_packages", whole.unknown_packages);
   fields.objects("stages", whole.stages);
 }
 
@@ -182,6 +192,11 @@ class field_writer {
     for (T& part : parts) array.push_back(written(part));
     m_object.put(key, std::move(array));
   }
+  template <class T>
+  void later_objects(const char* key, std::vector<T>& parts) {
+    objects(key, parts);
+  }
+  void later_texts(const char* key, const std::vector<std::string>& list) { texts(key, list); }
 
  private:
   analysis::json_object m_object;
@@ -260,6 +275,14 @@ class field_reader {
       field_reader fields(item);
       visit_fields(fields, parts.emplace_back());
     }
+  }
+  // What an earlier profgate did not write.
+  template <class T>
+  void later_objects(const char* key, std::vector<T>& parts) {
+    if (m_from.find(key)) objects(key, parts);
+  }
+  void later_texts(const char* key, std::vector<std::string>& list) {
+    if (m_from.find(key)) texts(key, list);
   }
 
  private:

@@ -129,6 +129,26 @@ TEST_F(ab, of_the_same_command_twice_is_no_regression) {
   EXPECT_THAT(result.output, HasSubstr("process is "));
 }
 
+/// A virtual environment with one package, whose interpreter does nothing.
+std::string environment_in(const fs::path& folder, const std::string& package) {
+  fs::create_directories(folder / "bin");
+  fs::create_directories(folder / "lib/python3.11/site-packages" / (package + ".dist-info"));
+  std::ofstream(folder / "pyvenv.cfg") << "home = /usr/bin\n";
+  fs::create_symlink("/bin/true", folder / "bin/python3");
+  return (folder / "bin/python3").string();
+}
+
+TEST_F(ab, of_two_environments_names_the_packages_that_differ) {
+  const std::string before = environment_in(m_project / "old", "torch-2.10.0");
+  const std::string now = environment_in(m_project / "new", "torch-2.11.0");
+  const command_result result = profgate(ab_words({}, {before, "bench.py"}, {now, "bench.py"}));
+  EXPECT_THAT(result.exit_code, AnyOf(0, 77)) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("other packages: pip torch 2.10.0 → 2.11.0"));
+  ASSERT_EQ(files_ending("gate.md").size(), 1U);
+  EXPECT_THAT(artifacts::read_file(files_ending("gate.md").front()),
+              HasSubstr("| pip torch | 2.10.0   | 2.11.0"));
+}
+
 TEST_F(ab, of_typed_commands_needs_two_and_knows_which_is_which) {
   const command_result one = profgate({"ab", "--", "/bin/true"});
   EXPECT_EQ(one.exit_code, 2);

@@ -59,6 +59,7 @@ artifacts::provenance provenance_of(const step_context& context, const artifacts
   const build_facts& build = context.manifest.build;
   facts.build = {PROFGATE_VERSION, build.compiler + " " + build.compiler_version, build.type, build.flags};
   facts.tool_versions = tool_versions();
+  facts.packages = artifacts::gather_packages(context.manifest.command, context.manifest.working_directory);
   facts.config_sha256 = artifacts::sha256_hex(config_text);
   facts.inputs = inputs.files;
   facts.environment = artifacts::own_environment();

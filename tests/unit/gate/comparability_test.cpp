@@ -78,6 +78,35 @@ TEST_F(comparability_of_two, versions_host_and_clock_are_warnings) {
   EXPECT_THAT(warnings(), ::testing::Not(::testing::Contains(HasSubstr("MHz")))) << "0.8 % is within 1 %";
 }
 
+TEST_F(comparability_of_two, packages_that_differ_are_told_apart_from_versions) {
+  m_baseline.identity.versions = {{"driver", "1"}, {"pip numpy", "2.1"}, {"pip torch", "2.10"}};
+  m_candidate.identity.versions = {
+      {"driver", "1"}, {"pip numpy", "2.1"}, {"pip torch", "2.11"}, {"pip triton", "3.5"}};
+  const comparability result = compare_arms(m_baseline, m_candidate);
+  ASSERT_EQ(result.packages.size(), 2U);
+  EXPECT_EQ(result.packages[0].name, "pip torch");
+  EXPECT_EQ(result.packages[0].baseline, "2.10");
+  EXPECT_EQ(result.packages[0].candidate, "2.11");
+  EXPECT_EQ(result.packages[1].name, "pip triton");
+  EXPECT_EQ(result.packages[1].baseline, "");
+  EXPECT_THAT(result.warnings, ::testing::Not(::testing::Contains(HasSubstr("torch"))));
+  EXPECT_THAT(result.unknown_packages, IsEmpty());
+}
+
+TEST_F(comparability_of_two, packages_of_one_alone_are_no_difference_but_unknown) {
+  m_baseline.identity.versions = {{"dpkg libnccl2", "2.28"}};
+  m_candidate.identity.versions = {
+      {"dpkg libnccl2", "2.28"}, {"pip packages", unknown_prefix + "which programs sh starts is not known"}};
+  comparability result = compare_arms(m_baseline, m_candidate);
+  EXPECT_THAT(result.packages, IsEmpty());
+  EXPECT_THAT(result.unknown_packages,
+              ElementsAre("pip packages of the baseline: none were recorded",
+                          "pip packages of the candidate: which programs sh starts is not known"));
+  m_baseline.identity.versions = m_candidate.identity.versions;
+  EXPECT_THAT(compare_arms(m_baseline, m_candidate).unknown_packages,
+              ElementsAre("pip packages of the two: which programs sh starts is not known"));
+}
+
 TEST(interleaved_arms, take_turns_in_one_session) {
   const run_set baseline = made_runs(9e6, 12, 0);
   const run_set candidate = made_runs(9e6, 12, 1);

@@ -157,6 +157,8 @@ gate::judgement improved() {
                                                  idle(-0.4 * ms, "launch", 1.2 * ms)});
   gate::judgement whole = base({faster});
   whole.notices = {"faster: accept a new baseline with `profgate baseline accept`"};
+  whole.packages = {{"pip torch", "2.10.0", "2.11.0+cu130"}, {"pip triton|<x>", "", "3.5.0"}};
+  whole.unknown_packages = {"dpkg packages of the two: there is no /var/lib/dpkg/status"};
   return whole;
 }
 

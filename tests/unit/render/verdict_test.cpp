@@ -49,6 +49,13 @@ TEST(verdict_json, keeps_what_programs_decide_by) {
   EXPECT_FALSE(again.stages[0].detectable_ratio);
 }
 
+TEST(read_verdict, takes_one_that_an_earlier_profgate_wrote_without_packages) {
+  std::string text = verdict_json(made_up_judgement("regressed"));
+  text = changed(text, "\"packages\"", "\"other\"");
+  text = changed(text, "\"unknown_packages\"", "\"others\"");
+  EXPECT_EQ(read_verdict(text, "verdict.json").overall, gate::verdict::regressed);
+}
+
 TEST(read_verdict, names_the_place_of_a_fault) {
   const std::string good = verdict_json(made_up_judgement("regressed"));
   EXPECT_EQ(verdict_complaint(good), "");

@@ -11,6 +11,7 @@
 #include "artifacts/gpu_facts.h"
 #include "artifacts/host_facts.h"
 #include "artifacts/inputs.h"
+#include "artifacts/packages.h"
 #include "core/measured.h"
 
 namespace profgate::artifacts {
@@ -47,6 +48,7 @@ struct provenance {
   build_facts build;
   std::map<std::string, core::measured<std::string>> tool_versions;     ///< "nsys" → "2022.4.2"
   std::map<std::string, core::measured<std::string>> library_versions;  ///< "cuda_runtime", "cublas", …
+  package_versions packages{};                                          ///< that the program runs with
   std::string config_sha256;                                            ///< of config.yaml's text
   std::vector<input_file> inputs;
   std::vector<std::vector<std::string>> argv;      ///< redacted here, on writing

@@ -12,6 +12,8 @@ namespace profgate::gate {
 struct comparability {
   std::vector<std::string> obstacles{};
   std::vector<std::string> warnings{};
+  std::vector<package_change> packages{};       ///< that differ
+  std::vector<std::string> unknown_packages{};  ///< whose could not be found out, and why
 };
 
 /// For numbers of another session. Obstacles: another key (pair, settings, device), one profiled and the
@@ -29,6 +31,9 @@ bool are_interleaved(const run_set& baseline, const run_set& candidate);
 
 /// What disturbed the processes that count; empty: nothing that was seen.
 std::vector<std::string> disturbances(const run_set& runs);
+
+/// Whether a name among an identity's versions is that of a package.
+bool is_package(const std::string& name);
 
 /// "NVIDIA H200×132".
 std::string device_text(const build_identity& identity);

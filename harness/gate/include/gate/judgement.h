@@ -7,6 +7,7 @@
 #include "gate/attribution.h"
 #include "gate/decision.h"
 #include "gate/exact_gates.h"
+#include "gate/run_set.h"
 #include "gate/verdict.h"
 
 /// What a gate says, for people and for programs: verdict.json, gate.md and the test's last lines are made of
@@ -46,9 +47,11 @@ struct judgement {
   std::optional<std::string> failed_by{};  ///< what fails it whatever the runs say: an expired waiver
   std::vector<std::string> warnings{};
   std::vector<std::string> notices{};
-  std::optional<double> seconds{};  ///< that the runs took
-  std::size_t discarded_runs = 0;   ///< spoiled and repeated
-  std::string look_deeper{};        ///< a command
+  std::vector<package_change> packages{};       ///< that differ between the two
+  std::vector<std::string> unknown_packages{};  ///< whose could not be found out, and why
+  std::optional<double> seconds{};              ///< that the runs took
+  std::size_t discarded_runs = 0;               ///< spoiled and repeated
+  std::string look_deeper{};                    ///< a command
 };
 
 }  // namespace profgate::gate

@@ -45,10 +45,21 @@ struct build_identity {
   std::string commit{};  ///< whole; empty outside git
   bool is_dirty = false;
   std::string profgate_version{};
-  std::map<std::string, std::string> versions{};  ///< "driver" → "580.159.04", "cuda_runtime", "cublaslt", …
+  std::map<std::string, std::string> versions{};  ///< "driver" → "580.159.04", "cuda_runtime", "pip torch", …
   std::string host{};
   std::string boot_id{};
   std::string device_uuid{};
+};
+
+/// Among versions: what stands before the reason why "pip packages" or "dpkg packages" could not be found
+/// out.
+inline const std::string unknown_prefix = "not known: ";
+
+/// A package that the two do not have alike.
+struct package_change {
+  std::string name{};      ///< "pip torch", "dpkg libcublas-13-0"
+  std::string baseline{};  ///< its version; empty: it is not installed
+  std::string candidate{};
 };
 
 struct run_set {
