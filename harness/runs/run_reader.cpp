@@ -158,10 +158,14 @@ const analysis::bare_facts& run_reader::bare() {
 
 void run_reader::read_captures(analysis::run_facts& facts) {
   // Without a gate for each stage a file holds them all.
-  const bool has_gates = config().boolean("nsys.gating_nvtx") && config().is_null("workload.profile_range");
-  const std::vector<std::string> gates = has_gates ? stages_gate_first(config()) : std::vector<std::string>{};
+  const bool is_gated = config().boolean("nsys.gating_nvtx");
+  const bool has_one_gate = is_gated && !config().is_null("workload.profile_range");
+  const std::vector<std::string> gates =
+      is_gated && !has_one_gate ? stages_gate_first(config()) : std::vector<std::string>{};
   for (const timeline_file& file : timeline_files(path(), gates)) {
     analysis::capture capture{file.name, file.gate, read_stages(plain_files(file.paths).paths(), config())};
+    if (has_one_gate && capture.timeline.tool == "nsys")
+      capture.gate = config().text("workload.profile_range");
     // nsys's export calls itself by another version than nsys does: the one that the step asked for counts.
     const std::optional<artifacts::step_status>& recorded = status("timeline");
     if (recorded && recorded->tool == capture.timeline.tool && !recorded->tool_version.empty())
