@@ -100,7 +100,7 @@ measured<double> weight_ns(const bare_facts& facts, const bare_stage& stage) {
 std::vector<std::string> stage_names(const bare_facts& facts) {
   std::vector<std::string> names = facts.stages;
   if (!facts.bench && !facts.process_wall_ns.empty()) {
-    std::erase_if(names, [&](const std::string& name) { return !facts.range_samples_ns.contains(name); });
+    std::erase_if(names, [&](const std::string& name) { return !facts.stage_samples_ns.contains(name); });
     return names.empty() ? std::vector<std::string>{core::whole_process_stage} : names;
   }
   if (facts.bench) {
@@ -113,8 +113,8 @@ std::vector<std::string> stage_names(const bare_facts& facts) {
 }
 
 measured<sample_statistics> stage_time(const bare_facts& facts, const std::string& stage) {
-  const auto ranges = facts.range_samples_ns.find(stage);
-  if (!facts.bench && ranges != facts.range_samples_ns.end())
+  const auto ranges = facts.stage_samples_ns.find(stage);
+  if (!facts.bench && ranges != facts.stage_samples_ns.end())
     return describe(to_doubles(ranges->second), "no range of the stage was closed");
   if (stage == core::whole_process_stage && !facts.bench) {
     return describe(to_doubles(facts.process_wall_ns), "the process was not timed");
@@ -128,7 +128,9 @@ measured<sample_statistics> stage_time(const bare_facts& facts, const std::strin
 
 std::string time_source(const bare_facts& facts, const std::string& stage) {
   if (facts.bench) return "the program's result file";
-  if (facts.range_samples_ns.contains(stage)) return "NVTX ranges";
+  if (const auto told = facts.stage_sources.find(stage); told != facts.stage_sources.end())
+    return told->second;
+  if (facts.stage_samples_ns.contains(stage)) return "NVTX ranges";
   return stage == core::whole_process_stage && !facts.process_wall_ns.empty() ? "the whole process" : "";
 }
 

@@ -85,6 +85,21 @@ json correctness_json(const run_facts& facts, const run_figures& figures) {
   return object.take();
 }
 
+/// `values` are not in it: stage1/process_samples.json has them.
+json program_figure_json(const program_figure& figure) {
+  const measured<sample_statistics> values = describe(figure.values, "the program told none");
+  json_object object;
+  object.put("name", figure.name);
+  object.put("unit", figure.unit);
+  object.put("source", figure.source);
+  object.put("values_count", figure.values.size());
+  object.put("mean", part_of(&sample_statistics::mean)(values));
+  object.put("median", part_of(&sample_statistics::median)(values));
+  object.put("min", part_of(&sample_statistics::min)(values));
+  object.put("max", part_of(&sample_statistics::max)(values));
+  return object.take();
+}
+
 json step_json(const step_facts& step) {
   json_object object;
   object.put("name", step.name);
@@ -202,6 +217,8 @@ std::string profile_json(const run_facts& facts) {
   document.put("model", model_json(facts));
   document.put("findings", findings_json(find(facts, figures)));
   document.put("throughput", throughput_json(facts, figures.bare));
+  if (!facts.bare.figures.empty())
+    document.put("program_figures", list_of(facts.bare.figures, program_figure_json));
   document.put("stages", stage_table().list_of(figures.stages));
   document.put("kernels", kernels_json(facts, figures.timeline));
   document.put("counters", counter_settings_json(facts.counters));

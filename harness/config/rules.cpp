@@ -11,6 +11,8 @@
 #include "config/schema.h"
 #include "core/error.h"
 #include "core/expression.h"
+#include "core/json_path.h"
+#include "core/units.h"
 
 namespace profgate::config {
 namespace {
@@ -81,6 +83,52 @@ void check_shape(const resolved& composed) {
   }
 }
 
+/// One entry of workload.figures.
+void check_figure(const resolved& composed, const record& figure) {
+  const std::string key = "workload.figures";
+  const std::string& name = figure.at("name");
+  const auto refuse_it = [&](const std::string& what, const std::string& remedy) {
+    refuse(composed, key, fmt::format("the figure '{}' of '{}' {}", name, key, what), remedy);
+  };
+  if (!figure.contains("unit"))
+    refuse_it("has no unit", "give it one: s, ms, us and ns are times, all else is kept as it is");
+  const bool is_from_file = figure.contains("file");
+  if (is_from_file == figure.contains("output")) {
+    refuse_it(is_from_file ? "has both a file and an output" : "says neither file nor output",
+              "give it {file, path} to read a JSON file, or {output} to read lines of the standard output");
+  }
+  if (is_from_file != figure.contains("path")) {
+    refuse_it(is_from_file ? "has a file and no path" : "has a path and no file",
+              "path tells where in the JSON file the numbers are: latencies[]");
+  }
+  if (contains(composed.list("workload.stages"), name) && !core::ns_per(figure.at("unit"))) {
+    refuse_it(fmt::format("is called like a stage, whose times it gives, but is in '{}'", figure.at("unit")),
+              "give it s, ms, us or ns, or another name");
+  }
+  const std::string where = fmt::format("{} ({})", key, composed.origin(key));
+  if (is_from_file) {
+    const core::json_path is_path(figure.at("path"), where);
+  } else if (core::expression(figure.at("output"), where, core::expression::fits::part_of_text)
+                 .group_count() != 1) {
+    refuse_it(
+        "needs an expression with one group",
+        R"(put the number into parentheses, and no others: 'latency: ([0-9.]+) s'; (?:…) groups without taking)");
+  }
+}
+
+void check_figures(const resolved& composed) {
+  std::vector<std::string> names;
+  for (const record& figure : composed.records("workload.figures")) {
+    if (contains(names, figure.at("name"))) {
+      refuse(composed, "workload.figures",
+             fmt::format("'workload.figures' has two figures called '{}'", figure.at("name")),
+             "give one of them another name");
+    }
+    names.push_back(figure.at("name"));
+    check_figure(composed, figure);
+  }
+}
+
 }  // namespace
 
 void check_combinations(const resolved& composed) {
@@ -101,6 +149,7 @@ void check_combinations(const resolved& composed) {
     if (range != stage.end() && core::has_expression_characters(range->second))
       const core::expression compiles(range->second, composed.origin("workload.stages"));
   }
+  check_figures(composed);
   if (!composed.boolean("nsys.gating_nvtx")) return;
   const std::string gate = composed.text("nsys.gate_range");
   if (!contains(stages, gate) && composed.is_null("workload.profile_range")) {

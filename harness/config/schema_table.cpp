@@ -100,6 +100,11 @@ std::vector<schema_row> workload_rows() {
            nullable),
       flag("workload.calls_profiler_api", "false",
            "the program calls cudaProfilerStart and cudaProfilerStop: profilers see what lies between"),
+      records("workload.figures", "[]", {"name", "unit", "file", "path", "output"},
+              "numbers that the program tells itself: {name, unit, file, path} out of a JSON file (relative "
+              "to the folder that it runs in; path such as results[].latency), {name, unit, output} by an "
+              "expression's one group in lines of its standard output; one named like a stage gives that "
+              "stage's times, in s, ms, us or ns"),
       flag("workload.decode_step_ranges", "true", "open a range around each decode step"),
       integer(
           "workload.planted_delay_ns", "0", 0, 1e9,

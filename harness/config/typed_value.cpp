@@ -146,7 +146,7 @@ class conversion {
     if (!fields.contains("name")) {
       throw core::bad_input(m_source.text.name, m_source.text.line(node.line),
                             fmt::format("an entry of '{}' has no name", m_row.key),
-                            "give it one: {name: decode, range: 'decode_step_.*'}");
+                            fmt::format("give it one, such as {{name: decode, {}: …}}", m_row.allowed[1]));
     }
     return fields;
   }

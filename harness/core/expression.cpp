@@ -58,15 +58,15 @@ struct expression::compiled {
   }
 };
 
-expression::expression(const std::string& pattern, const std::string& where)
+expression::expression(const std::string& pattern, const std::string& where, fits extent)
     : m_compiled(std::make_unique<compiled>()) {
   m_compiled->pattern = pattern;
   m_compiled->where = where;
   int problem = 0;
   PCRE2_SIZE place = 0;
+  const std::uint32_t anchors = extent == fits::whole_text ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0;
   m_compiled->code = pcre2_compile_8(reinterpret_cast<PCRE2_SPTR8>(pattern.data()), pattern.size(),
-                                     PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_NEVER_BACKSLASH_C, &problem,
-                                     &place, nullptr);
+                                     anchors | PCRE2_NEVER_BACKSLASH_C, &problem, &place, nullptr);
   if (m_compiled->code == nullptr) {
     throw bad_input(fmt::format("{}: the expression '{}' does not compile: {} at its character {}", where,
                                 for_terminal(pattern.substr(0, longest_shown)), words_of(problem), place + 1),
@@ -86,16 +86,34 @@ expression::~expression() = default;
 expression::expression(expression&&) noexcept = default;
 expression& expression::operator=(expression&&) noexcept = default;
 
-std::optional<std::map<std::string, std::string>> expression::match_whole(std::string_view text) const {
+std::size_t expression::group_count() const {
+  std::uint32_t count = 0;
+  pcre2_pattern_info_8(m_compiled->code, PCRE2_INFO_CAPTURECOUNT, &count);
+  return count;
+}
+
+bool expression::match(std::string_view text) const {
   const int result = pcre2_match_8(m_compiled->code, reinterpret_cast<PCRE2_SPTR8>(text.data()), text.size(),
                                    0, 0, m_compiled->found, m_compiled->limits);
-  if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
+  if (result == PCRE2_ERROR_NOMATCH) return false;
   if (result < 0) {
     throw bad_input(fmt::format("{}: the expression '{}' cannot be tried on '{}': {}", m_compiled->where,
                                 for_terminal(m_compiled->pattern.substr(0, longest_shown)),
                                 for_terminal(text.substr(0, longest_shown)), words_of(result)),
                     "write it without repetitions inside of repetitions, such as (a+)+");
   }
+  return true;
+}
+
+std::optional<std::string_view> expression::first_group(std::string_view text) const {
+  if (!match(text)) return std::nullopt;
+  const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer_8(m_compiled->found);
+  if (bounds[2] == PCRE2_UNSET) return std::string_view();
+  return text.substr(bounds[2], bounds[3] - bounds[2]);
+}
+
+std::optional<std::map<std::string, std::string>> expression::match_whole(std::string_view text) const {
+  if (!match(text)) return std::nullopt;
   std::map<std::string, std::string> groups;
   const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer_8(m_compiled->found);
   for (const auto& [name, number] : m_compiled->groups) {

@@ -225,6 +225,16 @@ std::vector<std::pair<std::string, json_cursor>> json_cursor::members() const {
   return result;
 }
 
+std::size_t json_cursor::item_count() const {
+  if (!m_value->is_array()) fail_type("an array");
+  return m_value->size();
+}
+
+json_cursor json_cursor::item(std::size_t index) const {
+  if (index >= item_count()) fail(fmt::format("has {} elements, none at [{}]", m_value->size(), index));
+  return child((*m_value)[index], fmt::format("[{}]", index));
+}
+
 std::vector<json_cursor> json_cursor::items() const {
   if (!m_value->is_array()) fail_type("an array");
   std::vector<json_cursor> result;

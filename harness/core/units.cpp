@@ -29,6 +29,14 @@ std::string format_scaled(double value, const std::array<unit, N>& units) {
 
 }  // namespace
 
+std::optional<double> ns_per(std::string_view unit) {
+  if (unit == "s") return ns_per_s;
+  if (unit == "ms") return ns_per_ms;
+  if (unit == "us" || unit == "µs") return 1e3;
+  if (unit == "ns") return 1.0;
+  return std::nullopt;
+}
+
 std::string format_duration(double duration_ns) {
   static constexpr std::array<unit, 4> units{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1.0, "ns"}}};
   return format_scaled(duration_ns, units);

@@ -83,7 +83,6 @@ namespace {
 
 constexpr std::size_t max_line_bytes = 4096;
 constexpr std::size_t max_message_tail_bytes = 4096;
-constexpr std::size_t max_captured_bytes = std::size_t{1} << 20;
 
 std::string from_start_of_line(std::string tail, bool is_everything) {
   if (is_everything) return tail;
@@ -130,7 +129,8 @@ output_sink::output_sink(const run_options& options)
     : m_log(options.log_file, options.append_to_log, options.log_max_bytes),
       m_merged_lines(options.on_line),
       m_captured_lines(options.on_line),
-      m_wants_lines(static_cast<bool>(options.on_line)) {}
+      m_wants_lines(static_cast<bool>(options.on_line)),
+      m_captured_max_bytes(options.captured_max_bytes) {}
 
 void output_sink::take(stream from, std::string_view bytes) {
   m_bytes += bytes.size();
@@ -140,7 +140,7 @@ void output_sink::take(stream from, std::string_view bytes) {
   if (m_tail.size() > max_message_tail_bytes) m_tail.erase(0, m_tail.size() - max_message_tail_bytes);
 
   if (from == stream::captured) {
-    const std::size_t room = max_captured_bytes - m_captured.size();
+    const std::size_t room = m_captured_max_bytes - m_captured.size();
     m_captured += bytes.substr(0, room);
     m_captured_truncated = m_captured_truncated || bytes.size() > room;
   }

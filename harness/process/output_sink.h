@@ -68,6 +68,7 @@ class output_sink {
   line_splitter m_merged_lines;
   line_splitter m_captured_lines;
   bool m_wants_lines;
+  std::size_t m_captured_max_bytes;
   std::uint64_t m_bytes = 0;
   std::string m_tail;
   std::string m_captured;

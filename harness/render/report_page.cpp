@@ -147,6 +147,8 @@ json report_pictures(const json& profile) {
          {"has_pictures",
           !split.is_null() || !pareto["bars"].empty() || !traced_list(stage, "ranks").empty()},
          {"is_idle_unknown", stage["idle"].is_object() && number(stage["idle"], "idle_ns") == 0},
+         {"ranks", traced_list(stage, "ranks")},
+         {"devices", traced_list(stage, "devices")},
          {"pareto_title", pareto["title"]},
          {"bars", pareto["bars"]}});
     left_ratio += share;

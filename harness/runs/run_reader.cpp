@@ -69,6 +69,19 @@ process_samples read_process_samples(const fs::path& file) {
   if (const auto stages = document.root().find("stages_ns")) {
     for (const auto& [stage, list] : stages->members()) samples.stages_ns[stage] = durations_of(list);
   }
+  if (const auto sources = document.root().find("stage_sources")) {
+    for (const auto& [stage, source] : sources->members()) samples.stage_sources[stage] = source.text();
+  }
+  if (const auto figures = document.root().find("figures")) {
+    for (const core::json_cursor& figure : figures->items()) {
+      analysis::program_figure& told = samples.figures.emplace_back();
+      told.name = figure.require("name").text();
+      told.unit = figure.require("unit").text();
+      told.source = figure.require("source").text();
+      for (const core::json_cursor& value : figure.require("values").items())
+        told.values.push_back(value.number());
+    }
+  }
   return samples;
 }
 
@@ -147,11 +160,14 @@ const analysis::bare_facts& run_reader::bare() {
   }
   process_samples samples = read_process_samples(path() / "stage1" / "process_samples.json");
   bare.process_wall_ns = std::move(samples.wall_ns);
-  bare.range_samples_ns = std::move(samples.stages_ns);
-  bare.bench_absent_reason = bare.process_wall_ns.empty() ? reason_of("stage1")
-                             : bare.range_samples_ns.empty()
-                                 ? "the program writes no result JSON; only the whole process was timed"
-                                 : "the program writes no result JSON; its NVTX ranges were timed";
+  bare.stage_samples_ns = std::move(samples.stages_ns);
+  bare.stage_sources = std::move(samples.stage_sources);
+  bare.figures = std::move(samples.figures);
+  bare.bench_absent_reason =
+      bare.process_wall_ns.empty()    ? reason_of("stage1")
+      : bare.stage_samples_ns.empty() ? "the program writes no result JSON; only the whole process was timed"
+      : bare.stage_sources.empty()    ? "the program writes no result JSON; its NVTX ranges were timed"
+                                      : "the program writes no result JSON; it told its times otherwise";
   if (status("stage1")) bare.peak_rss_bytes = status("stage1")->peak_rss_bytes;
   return bare;
 }
@@ -277,6 +293,11 @@ std::vector<std::string> run_reader::missing_artifacts() {
 void write_process_samples(const std::filesystem::path& file, const process_samples& samples) {
   nlohmann::ordered_json json = {{"schema_version", 1}, {"wall_ns", samples.wall_ns}};
   if (!samples.stages_ns.empty()) json["stages_ns"] = samples.stages_ns;
+  if (!samples.stage_sources.empty()) json["stage_sources"] = samples.stage_sources;
+  for (const analysis::program_figure& figure : samples.figures) {
+    json["figures"].push_back(
+        {{"name", figure.name}, {"unit", figure.unit}, {"source", figure.source}, {"values", figure.values}});
+  }
   artifacts::write_file_atomically(file, core::json_text(json));
 }
 

@@ -1,6 +1,8 @@
 // Programs that know nothing of profgate, as people type them: `profgate run -- <command>`, and files of
 // profilers that somebody was sent.
+#include <chrono>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "artifacts/files.h"
 #include "pair_fixture.h"
@@ -66,6 +68,76 @@ TEST_F(program, an_expression_that_does_not_compile_is_refused_with_its_origin) 
   const command_result result = run_program({"workload.stages=[{name: a, range: 'b('}]"}, with_ranges());
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_THAT(result.output, AllOf(HasSubstr("does not compile"), HasSubstr("command line")));
+}
+
+/// A program that says something by itself and opens no range.
+std::vector<std::string> shell(const std::string& script) {
+  return {"/bin/sh", "-c", script};
+}
+
+class told_figures : public program {
+ protected:
+  void SetUp() override {
+    program::SetUp();
+    m_environment["PROFGATE_OVERRIDES"] = "timeline=none";
+  }
+  command_result run_told(const std::string& figures, const std::string& script) const {
+    return run_program({"workload.stages=[decode]", "workload.figures=" + figures}, shell(script));
+  }
+};
+
+TEST_F(told_figures, give_a_stage_its_times_and_the_run_its_figures) {
+  const command_result result = run_told(
+      "[{name: decode, unit: ms, file: out.json, path: 'results[].ms'}, "
+      "{name: rate, unit: tokens/s, output: '^rate ([0-9.]+)'}]",
+      R"(echo '{"results": [{"ms": 2}, {"ms": 4}]}' > out.json; echo rate 70.5; echo rate 71; echo rate x >&2)");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  const auto& decode = profile["stages"][0];
+  EXPECT_EQ(decode["name"], "decode");
+  EXPECT_EQ(decode["step"]["source"], "out.json");
+  EXPECT_EQ(decode["bare"]["samples_ns"], (std::vector<int>{2'000'000, 4'000'000}));
+  const auto& rate = profile["program_figures"][0];
+  EXPECT_EQ(rate["name"], "rate");
+  EXPECT_EQ(rate["unit"], "tokens/s");
+  EXPECT_EQ(rate["source"], "standard output");
+  EXPECT_EQ(rate["median"], 70.75);
+  EXPECT_THAT(text_of("report.md"), AllOf(HasSubstr("| out.json "), HasSubstr("| standard output ")));
+  EXPECT_THAT(text_of("report.html"), AllOf(HasSubstr("from out.json"), HasSubstr("tokens/s")));
+}
+
+TEST_F(told_figures, of_a_program_that_does_not_tell_them_fail_the_step_with_the_place) {
+  const std::string from_file = "[{name: decode, unit: s, file: out.json, path: t}]";
+  EXPECT_THAT(run_told(from_file, "true").output, HasSubstr("out.json: is not there"));
+  std::ofstream(m_project / "out.json") << R"({"t": 1})";
+  fs::last_write_time(m_project / "out.json", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const command_result stale = run_told(from_file, "true");
+  EXPECT_EQ(stale.exit_code, 2) << stale.output;
+  EXPECT_THAT(stale.output, HasSubstr("is older than the program's start"));
+  EXPECT_THAT(run_told(from_file, "echo '{' > out.json").output, HasSubstr("not valid JSON"));
+  EXPECT_THAT(run_told(from_file, "rm out.json; mkfifo out.json").output, HasSubstr("out.json"));
+  const command_result silent = run_told("[{name: decode, unit: s, output: 't=([0-9]+)'}]", "echo t is 1");
+  EXPECT_EQ(silent.exit_code, 3) << silent.output;
+  EXPECT_THAT(silent.output, AllOf(HasSubstr("no line of the program's standard output fits 't=([0-9]+)'"),
+                                   HasSubstr("stage1/log.txt")));
+  EXPECT_THAT(run_told("[{name: decode, unit: s, output: 't=([0-9-]+)'}]", "echo t=-1").output,
+              HasSubstr("which no stage does"));
+}
+
+TEST_F(told_figures, that_cannot_be_are_refused_before_anything_runs) {
+  const command_result result = run_told("[{name: decode, unit: s, output: 'no group'}]", "touch started");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("needs an expression with one group"));
+  EXPECT_FALSE(fs::exists(m_project / "started"));
+}
+
+TEST_F(told_figures, of_endless_output_end_with_the_step) {
+  const command_result result =
+      run_program({"run.step_timeout_s=1", "run.interrupt_grace_s=1", "workload.stages=[decode]",
+                   "workload.figures=[{name: decode, unit: s, output: 't=([0-9]+)'}]"},
+                  {"/usr/bin/yes"});
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("timed out"));
 }
 
 TEST_F(program, of_somebody_else_is_read_from_its_trace_alone) {

@@ -48,6 +48,7 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
   options.deadline = std::max(time_left(context), wanted.time_at_least);
   options.grace = std::chrono::seconds(context.config.integer("run.interrupt_grace_s"));
   options.capture_stdout = wanted.capture_stdout;
+  options.captured_max_bytes = wanted.captured_max_bytes;
   options.on_line = [&](std::string_view line) { context.display.saw_line(line); };
   options.stop_request = [&] {
     context.display.refresh();
@@ -138,8 +139,9 @@ profilers::command_runner step_tool_runner(step_context& context) {
     return run_in_folder(tool, context.manifest.working_directory, [&](const process::command& command) {
       // What was recorded until the time was over is still worth reading.
       const std::chrono::seconds time_at_least(tool.runs_workload ? 0 : 60);
-      return run_command(context,
-                         {command, short_name(tool.argv), tool.log_file, tool.capture_stdout, time_at_least});
+      step_command wanted{command, short_name(tool.argv), tool.log_file, tool.capture_stdout};
+      wanted.time_at_least = time_at_least;
+      return run_command(context, wanted);
     });
   };
 }

@@ -17,6 +17,7 @@ struct step_command {
   std::string what;  ///< for people: "nsys on decode_all"
   std::filesystem::path log_file;
   bool capture_stdout = false;
+  std::size_t captured_max_bytes = std::size_t{1} << 20;
   std::chrono::milliseconds time_at_least{0};  ///< that it has, even if the step's own is over
 };
 

@@ -6,10 +6,12 @@
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
 #include "measuring_turn.h"
+#include "parsers/program_figures.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
 #include "requirements.h"
 #include "runs/run_reader.h"
+#include "steps/figures.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 #include "workload/contract.h"
@@ -20,6 +22,11 @@ namespace {
 
 /// The workload times itself and says so in its result.
 void measure_by_contract(step_context& context, const fs::path& folder) {
+  if (!context.config.list("workload.figures").empty()) {
+    throw core::bad_input(
+        "workload.figures is for programs that write no result, and this one gets {result} to write it to",
+        "remove workload.figures: times and tokens stand in the result (workloads/README.md)");
+  }
   const fs::path result_file = folder / "result.json";
   const fs::path log_file = folder / "log.txt";
   step_command bare;
@@ -57,6 +64,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   request.log_file = log_file;
   request.collector_library = context.parts.collector_library;
   runs::process_samples samples;
+  program_figures figures(context.config, context.manifest.working_directory);
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
     process::outcome outcome;
     core::timeline timeline = profilers::observe_ranges(request, [&](const profilers::tool_command& tool) {
@@ -65,13 +73,18 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
                       context.manifest.working_directory};
       bare.what = fmt::format("the bare program, {} of {}", i + 1, warmup + repetitions);
       bare.log_file = log_file;
+      bare.capture_stdout = figures.wants_output();
+      bare.captured_max_bytes = parsers::max_figure_source_bytes;
+      figures.note_start();
       outcome = run_command(context, bare);
       return workload::as_tool_run(outcome);
     });
     workload::require_good_end(outcome, log_file);
     if (i < warmup) continue;
     samples.wall_ns.push_back(outcome.wall_ns);
+    figures.add(outcome, log_file, samples);
     for (const auto& [stage, durations_ns] : runs::range_samples_ns(std::move(timeline), context.config)) {
+      if (samples.stage_sources.contains(stage)) continue;  // the program tells it
       std::vector<std::int64_t>& all = samples.stages_ns[stage];
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());
     }

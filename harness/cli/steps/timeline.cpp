@@ -16,15 +16,18 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// Those that the trace must hold: a whole process has none, and which of an expression's there are nobody
-/// knows.
+/// Those that the trace must hold: a whole process has none, a stage whose times the program tells itself
+/// need not have one, and which of an expression's there are nobody knows.
 std::vector<profilers::range_name> ranges_of(const config::resolved& config) {
   const std::vector<analysis::stage_rule> rules = runs::stage_rules_of(config);
+  const std::vector<std::string> told = config.list("workload.figures");
   std::vector<profilers::range_name> ranges;
   for (const std::string& stage : runs::stages_gate_first(config)) {
     const auto rule = std::find_if(rules.begin(), rules.end(),
                                    [&](const analysis::stage_rule& each) { return each.name == stage; });
-    if (stage == core::whole_process_stage || core::has_expression_characters(rule->range)) continue;
+    const bool is_told = std::find(told.begin(), told.end(), stage) != told.end();
+    if (is_told || stage == core::whole_process_stage || core::has_expression_characters(rule->range))
+      continue;
     ranges.push_back({rule->range, rule->domain.value_or(profilers::any_domain)});
   }
   return ranges;

@@ -74,7 +74,7 @@ TEST(program, is_told_by_its_ranges_what_a_step_takes_and_its_share_of_the_run) 
   run_facts facts = program(eager_steps());
   facts.bare.stages = {"denoise", "load"};
   facts.bare.process_wall_ns = {100 * ms};
-  facts.bare.range_samples_ns = {{"denoise", {800 * us, 800 * us, 800 * us}}, {"load", {2400 * us}}};
+  facts.bare.stage_samples_ns = {{"denoise", {800 * us, 800 * us, 800 * us}}, {"load", {2400 * us}}};
   const run_figures figures = analyze_run(facts);
   EXPECT_EQ(figures.stages[0].step->source, "NVTX ranges");
   EXPECT_DOUBLE_EQ(figures.stages[0].step->median_ns, 800.0 * us);

@@ -57,6 +57,30 @@ TEST_F(rules, a_stage_must_be_able_to_name_files) {
   }
 }
 
+TEST_F(rules, a_figure_says_where_it_is_read_and_in_which_unit) {
+  const auto refused = [&](const std::string& fields) {
+    return refusal_with("workload.figures=[{name: latency, " + fields + "}]").what;
+  };
+  EXPECT_THAT(refused("file: a.json, path: t"), HasSubstr("command line: the figure 'latency'"));
+  EXPECT_THAT(refused("file: a.json, path: t"), HasSubstr("has no unit"));
+  EXPECT_THAT(refused("unit: s"), HasSubstr("says neither file nor output"));
+  EXPECT_THAT(refused("unit: s, file: a, path: t, output: (b)"), HasSubstr("both a file and an output"));
+  EXPECT_THAT(refused("unit: s, file: a.json"), HasSubstr("has a file and no path"));
+  EXPECT_THAT(refused("unit: s, output: (b), path: t"), HasSubstr("has a path and no file"));
+  EXPECT_THAT(refused("unit: s, file: a.json, path: 't['"), HasSubstr("no path in a JSON document"));
+  EXPECT_THAT(refused("unit: s, output: 'b('"), HasSubstr("does not compile"));
+  EXPECT_THAT(refused("unit: s, output: 'b'"), HasSubstr("one group"));
+  EXPECT_THAT(refused("unit: s, output: '(a)(b)'"), HasSubstr("one group"));
+  EXPECT_THAT(refused("unit: s, output: '(a)'}, {name: latency, unit: s, output: '(a)'"),
+              HasSubstr("two figures called 'latency'"));
+  EXPECT_THAT(refusal_with("workload.figures=[{name: prefill, unit: tokens, output: '(a)'}]").what,
+              HasSubstr("is called like a stage"));
+  m_request.command_line_overrides = {
+      "workload.figures=[{name: prefill, unit: us, output: '(?:a|b)=(c)'}, "
+      "{name: rate, unit: tokens/s, file: a.json, path: 'a[].b'}]"};
+  EXPECT_NO_THROW(compose(m_request));
+}
+
 TEST_F(rules, a_program_of_any_kind_needs_neither_model_nor_tokens) {
   const resolved composed = compose(m_request);
   EXPECT_TRUE(composed.is_null("model.name"));

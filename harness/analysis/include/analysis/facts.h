@@ -20,14 +20,25 @@ struct hardware_peaks {
   std::string source;  ///< where the vendor says so
 };
 
+/// What a program told of its run by itself.
+struct program_figure {
+  std::string name;
+  std::string unit;    ///< as its user calls it: "tokens/s"
+  std::string source;  ///< "out.json", "standard output"
+  std::vector<double> values;
+};
+
 /// What the bare (untraced) run left. All times in reports come from here.
 struct bare_facts {
   std::vector<std::string> stages;  ///< in the order that people read
   std::optional<core::workload_result> bench;
   std::string bench_absent_reason;            ///< required where `bench` is empty
   std::vector<std::int64_t> process_wall_ns;  ///< for a program that writes no result: stage "process"
-  /// The same, by stage: how long each occurrence of its ranges took.
-  std::map<std::string, std::vector<std::int64_t>> range_samples_ns{};
+  /// The same, by stage: how long each of its occurrences took.
+  std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};
+  /// Of those, by stage, where the program told them itself ("out.json"); the others are of its NVTX ranges.
+  std::map<std::string, std::string> stage_sources{};
+  std::vector<program_figure> figures{};
   std::optional<hardware_peaks> peaks;         ///< nothing: no hardware YAML fits this machine
   std::optional<std::int64_t> peak_rss_bytes;  ///< the operating system's own figure for the process
 };

@@ -33,6 +33,8 @@ class json_cursor {
   json_cursor require(const std::string& key) const;
   std::vector<std::pair<std::string, json_cursor>> members() const;
   std::vector<json_cursor> items() const;
+  json_cursor item(std::size_t index) const;
+  std::size_t item_count() const;
 
   std::string text() const;
   std::vector<std::string> texts() const;  ///< of an array

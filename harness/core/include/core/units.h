@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 /// Values are kept in base units (ns, bytes, FLOP) and turned into words for people only here.
 namespace profgate::core {
@@ -11,6 +13,9 @@ constexpr double ns_per_s = 1e9;
 
 /// 28 hours: no kernel, range or sample lasts longer; a file that says so is broken.
 constexpr std::int64_t longest_plausible_ns = 100'000'000'000'000;
+
+/// Of "s", "ms", "us" or "ns"; nothing: the unit is none of time.
+std::optional<double> ns_per(std::string_view unit);
 
 /// "1.234 ms", "12.3 µs", "2.50 s": three to four significant digits.
 std::string format_duration(double duration_ns);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -36,8 +37,9 @@ struct run_options {
   /// Asked about five times a second. A reason ends the child and all that it started at once, whatever they
   /// do meanwhile: SIGINT to its process group, and SIGKILL to what is still there after half a second.
   std::function<std::optional<std::string>()> stop_request;
-  /// Keeps the first 1 MiB of stdout apart in outcome.captured (`nsys --version`). It is in the log too.
+  /// Keeps the beginning of stdout apart in outcome.captured (`nsys --version`). It is in the log too.
   bool capture_stdout = false;
+  std::size_t captured_max_bytes = std::size_t{1} << 20;
 };
 
 enum class ending {

@@ -61,7 +61,9 @@ analysis::counter_facts counted(std::vector<core::kernel_counters> launches, con
 /// What was timed around a program that writes no result JSON.
 struct process_samples {
   std::vector<std::int64_t> wall_ns;                             ///< of each process
-  std::map<std::string, std::vector<std::int64_t>> stages_ns{};  ///< of each range that is a stage
+  std::map<std::string, std::vector<std::int64_t>> stages_ns{};  ///< of each occurrence of a stage
+  std::map<std::string, std::string> stage_sources{};            ///< as bare_facts has them
+  std::vector<analysis::program_figure> figures{};
 };
 
 /// stage1/process_samples.json

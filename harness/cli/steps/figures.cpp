@@ -1,0 +1,100 @@
+#include "steps/figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "parsers/program_figures.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* figures_key = "workload.figures";
+constexpr const char* output_source = "standard output";
+
+std::string source_of(const config::record& figure) {
+  const auto file = figure.find("file");
+  return file == figure.end() ? output_source : file->second;
+}
+
+std::int64_t as_duration_ns(double value, double ns_per_unit, const std::string& name) {
+  const double duration_ns = value * ns_per_unit;
+  if (!(duration_ns >= 0) || duration_ns > static_cast<double>(core::longest_plausible_ns)) {
+    throw core::bad_input(fmt::format("the program says that {} took {} times {} ns, which no stage does",
+                                      name, value, ns_per_unit),
+                          fmt::format("correct the unit of {}, or what the program writes", figures_key));
+  }
+  return std::llround(duration_ns);
+}
+
+/// The figure of that name, made where there is none yet.
+analysis::program_figure& figure_called(const config::record& figure, runs::process_samples& samples) {
+  const auto found =
+      std::find_if(samples.figures.begin(), samples.figures.end(),
+                   [&](const analysis::program_figure& each) { return each.name == figure.at("name"); });
+  if (found != samples.figures.end()) return *found;
+  samples.figures.push_back({figure.at("name"), figure.at("unit"), source_of(figure), {}});
+  return samples.figures.back();
+}
+
+}  // namespace
+
+program_figures::program_figures(const config::resolved& config, fs::path folder)
+    : m_config(config), m_folder(std::move(folder)), m_figures(config.records(figures_key)) {}
+
+bool program_figures::wants_output() const {
+  return std::any_of(m_figures.begin(), m_figures.end(),
+                     [](const config::record& figure) { return figure.contains("output"); });
+}
+
+void program_figures::note_start() {
+  // The clock of files: the finer one is ahead of it by some milliseconds.
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  m_started_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+std::vector<double> program_figures::values_of(const config::record& figure, const process::outcome& outcome,
+                                               const fs::path& log_file) const {
+  const std::string where = fmt::format("{} ({})", figures_key, m_config.origin(figures_key));
+  if (figure.contains("file")) {
+    return parsers::read_figure_file(m_folder / figure.at("file"), core::json_path(figure.at("path"), where),
+                                     m_started_ns);
+  }
+  const core::expression wanted(figure.at("output"), where, core::expression::fits::part_of_text);
+  std::vector<double> values = parsers::read_figure_lines(outcome.captured, wanted, output_source);
+  if (!values.empty()) return values;
+  throw core::step_failure(
+      fmt::format("no line of the program's {} fits '{}', which gives '{}'{}", output_source,
+                  figure.at("output"), figure.at("name"),
+                  outcome.captured_truncated
+                      ? fmt::format("; only its first {} were looked at",
+                                    core::format_bytes(static_cast<double>(outcome.captured.size())))
+                      : ""),
+      fmt::format("compare {} with what it says: {}", where, log_file.string()));
+}
+
+void program_figures::add(const process::outcome& outcome, const fs::path& log_file,
+                          runs::process_samples& samples) const {
+  const std::vector<std::string> stages = m_config.list("workload.stages");
+  for (const config::record& figure : m_figures) {
+    const std::string& name = figure.at("name");
+    const std::vector<double> values = values_of(figure, outcome, log_file);
+    if (std::find(stages.begin(), stages.end(), name) == stages.end()) {
+      std::vector<double>& all = figure_called(figure, samples).values;
+      all.insert(all.end(), values.begin(), values.end());
+      continue;
+    }
+    // What the program says of a stage counts for more than its ranges.
+    if (samples.stage_sources.try_emplace(name, source_of(figure)).second) samples.stages_ns[name].clear();
+    for (const double value : values)
+      samples.stages_ns[name].push_back(as_duration_ns(value, core::ns_per(figure.at("unit")).value(), name));
+  }
+}
+
+}  // namespace profgate::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "process/runner.h"
+#include "runs/run_reader.h"
+
+namespace profgate::cli {
+
+/// workload.figures: what a program tells of its run by itself, in a file or on its standard output.
+class program_figures {
+ public:
+  /// `folder`: the program runs there.
+  program_figures(const config::resolved& config, std::filesystem::path folder);
+
+  /// Whether its standard output has to be kept.
+  bool wants_output() const;
+
+  /// Before each start of the program: files that are older are of another run.
+  void note_start();
+
+  /// Adds what the program told in the run that ended so: times of stages, and other figures. bad_input or
+  /// step_failure where it did not tell what it should have.
+  void add(const process::outcome& outcome, const std::filesystem::path& log_file,
+           runs::process_samples& samples) const;
+
+ private:
+  std::vector<double> values_of(const config::record& figure, const process::outcome& outcome,
+                                const std::filesystem::path& log_file) const;
+
+  const config::resolved& m_config;
+  std::filesystem::path m_folder;
+  std::vector<config::record> m_figures;
+  std::int64_t m_started_ns = 0;
+};
+
+}  // namespace profgate::cli
