@@ -1,5 +1,7 @@
 #include "ad_hoc_pair.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -35,6 +37,13 @@ std::string as_word(const std::string& text) {
   return word.empty() ? "program" : word.substr(0, longest);
 }
 
+/// As YAML reads it back.
+std::string quoted_for_override(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "\'\'" : std::string(1, c);
+  return quoted + "'";
+}
+
 }  // namespace
 
 std::string name_of_program(const std::vector<std::string>& command) {
@@ -65,6 +74,28 @@ two_commands split_commands(const std::vector<std::string>& words) {
                           "profgate ab [settings] -- <baseline's words> -- <candidate's words>");
   }
   return commands;
+}
+
+void split_server_command(pair_options& options) {
+  std::vector<std::string>& words = options.command;
+  std::vector<std::string>& overrides = options.overrides;
+  if (!options.ready_port && options.ready_text.empty()) return;
+  if (options.ready_port)
+    overrides.push_back(fmt::format("workload.server.ready_port={}", *options.ready_port));
+  if (!options.ready_text.empty())
+    overrides.push_back("workload.server.ready_text=" + quoted_for_override(options.ready_text));
+  if (words.empty()) return;  // a registered pair has its own client
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  const bool is_one = dashes != words.end() && std::find(dashes + 1, words.end(), "--") == words.end();
+  if (!is_one || dashes == words.begin() || dashes + 1 == words.end()) {
+    throw core::bad_input("a server is typed with its client, '-- <server> -- <client>', and no further --",
+                          "put a command that has a -- of its own into a script, or into sh -c '…'");
+  }
+  std::string client;
+  for (auto word = dashes + 1; word != words.end(); ++word)
+    client += (client.empty() ? "" : ", ") + quoted_for_override(*word);
+  overrides.push_back("workload.client=[" + client + "]");
+  words.erase(dashes, words.end());
 }
 
 pair_manifest ad_hoc_pair(const std::vector<std::string>& command) {

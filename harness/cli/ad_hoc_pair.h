@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "commands.h"
 #include "pair_manifest.h"
 
 namespace profgate::cli {
@@ -11,6 +12,10 @@ namespace profgate::cli {
 /// profgate's own settings and those of ./conf where there are some. Called "<program>.adhoc", after the
 /// script where the program is an interpreter.
 pair_manifest ad_hoc_pair(const std::vector<std::string>& command);
+
+/// Takes a typed server and its client apart, <server words> -- <client words>: the client and when it is to
+/// run become overrides. Leaves options without ready_port and ready_text as they are.
+void split_server_command(pair_options& options);
 
 /// "bench" of {"python3", "-u", "dir/bench.py"}.
 std::string name_of_program(const std::vector<std::string>& command);

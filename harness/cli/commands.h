@@ -28,6 +28,9 @@ core::exit_code list(const list_options& options);
 struct pair_options {
   std::string pair;
   std::vector<std::string> command;  ///< what stood after `--`
+  // The command is a server's, a further `--` and its client's.
+  std::optional<int> ready_port;
+  std::string ready_text;
   std::optional<std::filesystem::path> manifest;
   std::optional<std::filesystem::path> build_dir;
   std::vector<std::string> overrides;

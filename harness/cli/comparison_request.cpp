@@ -68,6 +68,10 @@ ab::arm_build build_named(const pair_manifest& pair, const std::string& wanted,
 }  // namespace
 
 ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name) {
+  if (is_server(config)) {
+    throw core::not_possible("the program is a server, and builds of servers are not compared",
+                             "look at two runs of it side by side: profgate compare");
+  }
   const artifacts::git_facts git = artifacts::gather_git_facts(manifest.project_dir, process::git_output);
   ab::arm_build arm{config, name, manifest.command, manifest.command_has_placeholders,
                     manifest.working_directory};

@@ -8,6 +8,7 @@
 #include <new>
 #include <string_view>
 
+#include "ad_hoc_pair.h"
 #include "command_line.h"
 #include "commands.h"
 #include "core/interrupt.h"
@@ -43,8 +44,19 @@ void add_list(CLI::App& app, action& chosen) {
 void add_pair_command(CLI::App& app, action& chosen, const std::string& name, const std::string& description,
                       exit_code (*run)(const cli::pair_options&)) {
   auto options = std::make_shared<cli::pair_options>();
-  add_pair_words(app.add_subcommand(name, description), options,
-                 [&chosen, options, run] { chosen = [options, run] { return run(*options); }; });
+  CLI::App* command = app.add_subcommand(name, description);
+  add_pair_words(command, options, [&chosen, options, run] {
+    chosen = [options, run] {
+      cli::split_server_command(*options);
+      return run(*options);
+    };
+  });
+  command
+      ->add_option("--ready-port", options->ready_port,
+                   "-- <server> -- <client>: the client runs once this port takes connections")
+      ->check(CLI::Range(1, 65535));
+  command->add_option("--ready-text", options->ready_text,
+                      "The same, once a line of the server's output has this expression");
 }
 
 void add_ab(CLI::App& app, action& chosen) {

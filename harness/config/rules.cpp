@@ -101,6 +101,15 @@ void check_figure(const resolved& composed, const record& figure) {
     refuse_it(is_from_file ? "has a file and no path" : "has a path and no file",
               "path tells where in the JSON file the numbers are: latencies[]");
   }
+  if (const auto from = figure.find("from"); from != figure.end()) {
+    if (is_from_file || (from->second != "client" && from->second != "program")) {
+      refuse_it(fmt::format("cannot be from '{}'", from->second),
+                "say from: client beside output, for a line that workload.client prints");
+    }
+    if (from->second == "client" && composed.list("workload.client").empty())
+      refuse_it("is from the client, and there is none",
+                "set workload.client and workload.server.ready_port");
+  }
   if (contains(composed.list("workload.stages"), name) && !core::ns_per(figure.at("unit"))) {
     refuse_it(fmt::format("is called like a stage, whose times it gives, but is in '{}'", figure.at("unit")),
               "give it s, ms, us or ns, or another name");
@@ -129,6 +138,30 @@ void check_figures(const resolved& composed) {
   }
 }
 
+void check_server(const resolved& composed) {
+  const std::string port_key = "workload.server.ready_port";
+  const std::string text_key = "workload.server.ready_text";
+  const bool has_port = !composed.is_null(port_key);
+  const bool has_text = !composed.is_null(text_key);
+  const bool has_client = !composed.list("workload.client").empty();
+  if (has_port && has_text)
+    refuse(composed, text_key, fmt::format("'{}' and '{}' are both set", port_key, text_key), "set one");
+  if (has_client && !has_port && !has_text) {
+    refuse(composed, "workload.client",
+           "'workload.client' is set, but nothing says when the server is ready for it",
+           fmt::format("set {} or {}", port_key, text_key));
+  }
+  if (!has_client && (has_port || has_text)) {
+    refuse(composed, has_port ? port_key : text_key,
+           "the program is a server, but 'workload.client' is not set: it would never be stopped",
+           "set workload.client to the words of a command that uses it");
+  }
+  if (has_text) {
+    const core::expression compiles(composed.text(text_key), composed.origin(text_key),
+                                    core::expression::fits::part_of_text);
+  }
+}
+
 }  // namespace
 
 void check_combinations(const resolved& composed) {
@@ -150,6 +183,7 @@ void check_combinations(const resolved& composed) {
       const core::expression compiles(range->second, composed.origin("workload.stages"));
   }
   check_figures(composed);
+  check_server(composed);
   if (!composed.boolean("nsys.gating_nvtx")) return;
   const std::string gate = composed.text("nsys.gate_range");
   if (!contains(stages, gate) && composed.is_null("workload.profile_range")) {

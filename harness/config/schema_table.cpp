@@ -100,11 +100,23 @@ std::vector<schema_row> workload_rows() {
            nullable),
       flag("workload.calls_profiler_api", "false",
            "the program calls cudaProfilerStart and cudaProfilerStop: profilers see what lies between"),
-      records("workload.figures", "[]", {"name", "unit", "file", "path", "output"},
+      records("workload.figures", "[]", {"name", "unit", "file", "path", "output", "from"},
               "numbers that the program tells itself: {name, unit, file, path} out of a JSON file (relative "
               "to the folder that it runs in; path such as results[].latency), {name, unit, output} by an "
-              "expression's one group in lines of its standard output; one named like a stage gives that "
-              "stage's times, in s, ms, us or ns"),
+              "expression's one group in lines of its standard output, or of its client's with from: client; "
+              "one named like a stage gives that stage's times, in s, ms, us or ns"),
+      integer("workload.server.ready_port", "null", 1, 65535,
+              "the program is a server: once this port takes connections workload.client runs beside it, and "
+              "then it is stopped; null: it ends by itself, or ready_text tells",
+              nullable),
+      text("workload.server.ready_text", "null",
+           "the same, once a line of its output has this expression; null: none", nullable),
+      integer("workload.server.ready_within_s", "600", 1, 86400, "a server that takes longer failed"),
+      integer("workload.server.stop_within_s", "30", 1, 3600,
+              "time that it has to stop: it gets SIGINT, after half of it SIGTERM, at its end SIGKILL"),
+      list("workload.client", "[]",
+           "words of the command that uses the server, not profiled; it has run.step_timeout_s; none: the "
+           "program is no server"),
       flag("workload.decode_step_ranges", "true", "open a range around each decode step"),
       integer(
           "workload.planted_delay_ns", "0", 0, 1e9,

@@ -92,7 +92,7 @@ std::size_t expression::group_count() const {
   return count;
 }
 
-bool expression::match(std::string_view text) const {
+bool expression::matches(std::string_view text) const {
   const int result = pcre2_match_8(m_compiled->code, reinterpret_cast<PCRE2_SPTR8>(text.data()), text.size(),
                                    0, 0, m_compiled->found, m_compiled->limits);
   if (result == PCRE2_ERROR_NOMATCH) return false;
@@ -106,14 +106,14 @@ bool expression::match(std::string_view text) const {
 }
 
 std::optional<std::string_view> expression::first_group(std::string_view text) const {
-  if (!match(text)) return std::nullopt;
+  if (!matches(text)) return std::nullopt;
   const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer_8(m_compiled->found);
   if (bounds[2] == PCRE2_UNSET) return std::string_view();
   return text.substr(bounds[2], bounds[3] - bounds[2]);
 }
 
 std::optional<std::map<std::string, std::string>> expression::match_whole(std::string_view text) const {
-  if (!match(text)) return std::nullopt;
+  if (!matches(text)) return std::nullopt;
   std::map<std::string, std::string> groups;
   const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer_8(m_compiled->found);
   for (const auto& [name, number] : m_compiled->groups) {

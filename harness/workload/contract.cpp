@@ -50,6 +50,11 @@ std::vector<std::string> fill_placeholders(std::vector<std::string> words, const
   return words;
 }
 
+std::string describe_with_last_line(const process::outcome& outcome) {
+  const last_words said = read_last_words(outcome.tail);
+  return fmt::format("{}{}{}", process::describe(outcome), said.reason.empty() ? "" : ": ", said.reason);
+}
+
 void require_good_end(const process::outcome& outcome, const fs::path& log_file,
                       const std::string& timeout_key) {
   if (outcome.how == process::ending::exited && outcome.exit_code == 0) return;
@@ -66,8 +71,7 @@ void require_good_end(const process::outcome& outcome, const fs::path& log_file,
     throw core::not_possible(said.reason.empty() ? "the workload cannot run on this machine" : said.reason,
                              remedy);
   }
-  const std::string reason = fmt::format("the workload {}{}{}", process::describe(outcome),
-                                         said.reason.empty() ? "" : ": ", said.reason);
+  const std::string reason = fmt::format("the workload {}", describe_with_last_line(outcome));
   if (exited && outcome.exit_code == static_cast<int>(core::exit_code::bad_input))
     throw core::bad_input(reason, remedy);
   if (outcome.how == process::ending::timed_out) {

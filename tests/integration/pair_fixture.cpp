@@ -128,6 +128,7 @@ command_result pair_fixture::run(const std::vector<std::string>& argv,
   options.on_line = [&](std::string_view line) { result.output += std::string(line) + "\n"; };
   const process::outcome outcome = process::run(command, options);
   if (outcome.how == process::ending::exited) result.exit_code = outcome.exit_code;
+  result.left_behind = outcome.killed_leftovers;
   return result;
 }
 

@@ -15,8 +15,9 @@
 namespace profgate::integration {
 
 struct command_result {
-  int exit_code = -1;  ///< -1: it was killed
-  std::string output;  ///< both streams
+  int exit_code = -1;                      ///< -1: it was killed
+  std::string output;                      ///< both streams
+  std::vector<std::string> left_behind{};  ///< "<pid> <name>" of what still lived after it
   std::string last_line() const;
 };
 

@@ -15,11 +15,16 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* figures_key = "workload.figures";
-constexpr const char* output_source = "standard output";
+
+bool is_of_client(const config::record& figure) {
+  const auto from = figure.find("from");
+  return from != figure.end() && from->second == "client";
+}
 
 std::string source_of(const config::record& figure) {
   const auto file = figure.find("file");
-  return file == figure.end() ? output_source : file->second;
+  if (file != figure.end()) return file->second;
+  return is_of_client(figure) ? "the client's standard output" : "standard output";
 }
 
 std::int64_t as_duration_ns(double value, double ns_per_unit, const std::string& name) {
@@ -52,6 +57,10 @@ bool program_figures::wants_output() const {
                      [](const config::record& figure) { return figure.contains("output"); });
 }
 
+bool program_figures::wants_client_output() const {
+  return std::any_of(m_figures.begin(), m_figures.end(), is_of_client);
+}
+
 void program_figures::note_start() {
   // The clock of files: the finer one is ahead of it by some milliseconds.
   timespec now{};
@@ -59,19 +68,21 @@ void program_figures::note_start() {
   m_started_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-std::vector<double> program_figures::values_of(const config::record& figure, const process::outcome& outcome,
-                                               const fs::path& log_file) const {
+std::vector<double> program_figures::values_of(const config::record& figure, const ends& run,
+                                               const fs::path& log_folder) const {
   const std::string where = fmt::format("{} ({})", figures_key, m_config.origin(figures_key));
   if (figure.contains("file")) {
     return parsers::read_figure_file(m_folder / figure.at("file"), core::json_path(figure.at("path"), where),
                                      m_started_ns);
   }
   const core::expression wanted(figure.at("output"), where, core::expression::fits::part_of_text);
-  std::vector<double> values = parsers::read_figure_lines(outcome.captured, wanted, output_source);
+  const process::outcome& outcome = is_of_client(figure) ? run.client : run.program;
+  const fs::path log_file = log_folder / (is_of_client(figure) ? "client_log.txt" : "log.txt");
+  std::vector<double> values = parsers::read_figure_lines(outcome.captured, wanted, source_of(figure));
   if (!values.empty()) return values;
   throw core::step_failure(
-      fmt::format("no line of the program's {} fits '{}', which gives '{}'{}", output_source,
-                  figure.at("output"), figure.at("name"),
+      fmt::format("no line of {} fits '{}', which gives '{}'{}", source_of(figure), figure.at("output"),
+                  figure.at("name"),
                   outcome.captured_truncated
                       ? fmt::format("; only its first {} were looked at",
                                     core::format_bytes(static_cast<double>(outcome.captured.size())))
@@ -79,12 +90,11 @@ std::vector<double> program_figures::values_of(const config::record& figure, con
       fmt::format("compare {} with what it says: {}", where, log_file.string()));
 }
 
-void program_figures::add(const process::outcome& outcome, const fs::path& log_file,
-                          runs::process_samples& samples) const {
+void program_figures::add(const ends& run, const fs::path& log_folder, runs::process_samples& samples) const {
   const std::vector<std::string> stages = m_config.list("workload.stages");
   for (const config::record& figure : m_figures) {
     const std::string& name = figure.at("name");
-    const std::vector<double> values = values_of(figure, outcome, log_file);
+    const std::vector<double> values = values_of(figure, run, log_folder);
     if (std::find(stages.begin(), stages.end(), name) == stages.end()) {
       std::vector<double>& all = figure_called(figure, samples).values;
       all.insert(all.end(), values.begin(), values.end());

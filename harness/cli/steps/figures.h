@@ -17,20 +17,24 @@ class program_figures {
   /// `folder`: the program runs there.
   program_figures(const config::resolved& config, std::filesystem::path folder);
 
-  /// Whether its standard output has to be kept.
+  // Whether its standard output has to be kept, and that of its client.
   bool wants_output() const;
+  bool wants_client_output() const;
 
   /// Before each start of the program: files that are older are of another run.
   void note_start();
 
-  /// Adds what the program told in the run that ended so: times of stages, and other figures. bad_input or
-  /// step_failure where it did not tell what it should have.
-  void add(const process::outcome& outcome, const std::filesystem::path& log_file,
-           runs::process_samples& samples) const;
+  struct ends {
+    const process::outcome& program;
+    const process::outcome& client;
+  };
+  /// Adds what was told in the run that ended so, whose logs are in `log_folder`: times of stages, and other
+  /// figures. bad_input or step_failure where it did not tell what it should have.
+  void add(const ends& run, const std::filesystem::path& log_folder, runs::process_samples& samples) const;
 
  private:
-  std::vector<double> values_of(const config::record& figure, const process::outcome& outcome,
-                                const std::filesystem::path& log_file) const;
+  std::vector<double> values_of(const config::record& figure, const ends& run,
+                                const std::filesystem::path& log_folder) const;
 
   const config::resolved& m_config;
   std::filesystem::path m_folder;

@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "process/runner.h"
 #include "workload/contract.h"
+#include "workload/server.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -35,7 +36,35 @@ std::chrono::milliseconds time_left(const step_context& context) {
   return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), std::chrono::milliseconds(1));
 }
 
+fs::path pid_file_of(const step_context& context) {
+  return fs::absolute(context.run_dir) / "server.pid";
+}
+
+/// What runs beside a server, and when.
+workload::server_rules server_rules_of(const step_context& context, const step_command& wanted) {
+  const config::resolved& config = context.config;
+  const std::string text_key = "workload.server.ready_text";
+  workload::server_rules rules;
+  if (!config.is_null("workload.server.ready_port"))
+    rules.ready_port = static_cast<std::uint16_t>(config.integer("workload.server.ready_port"));
+  if (!config.is_null(text_key)) rules.ready_text = config.text(text_key);
+  rules.origin = fmt::format("{} ({})", text_key, config.origin(text_key));
+  rules.ready_within = std::chrono::seconds(config.integer("workload.server.ready_within_s"));
+  rules.stop_within = std::chrono::seconds(config.integer("workload.server.stop_within_s"));
+  rules.client.argv = config.list("workload.client");
+  rules.client.working_directory = context.manifest.working_directory;
+  rules.client_within = std::chrono::seconds(config.integer("run.step_timeout_s"));
+  rules.client_log = wanted.log_file.parent_path() / "client_log.txt";
+  rules.captures_client = wanted.captures_client;
+  rules.captured_max_bytes = wanted.captured_max_bytes;
+  return rules;
+}
+
 }  // namespace
+
+bool is_server(const config::resolved& config) {
+  return !config.list("workload.client").empty();
+}
 
 process::outcome run_command(step_context& context, const step_command& wanted) {
   context.display.now_running(wanted.what);
@@ -49,13 +78,25 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
   options.grace = std::chrono::seconds(context.config.integer("run.interrupt_grace_s"));
   options.capture_stdout = wanted.capture_stdout;
   options.captured_max_bytes = wanted.captured_max_bytes;
-  options.on_line = [&](std::string_view line) { context.display.saw_line(line); };
+  std::optional<workload::server_run> server;
+  if (wanted.runs_workload && is_server(context.config)) {
+    const workload::server_rules rules = server_rules_of(context, wanted);
+    // How long it takes to start is bounded elsewhere, and the client has the time of the step.
+    options.deadline = rules.ready_within + rules.client_within + rules.stop_within + options.grace;
+    server.emplace(rules, pid_file_of(context),
+                   [&](const std::string& line) { context.display.now_running(line); });
+  }
+  options.on_line = [&](std::string_view line) {
+    context.display.saw_line(line);
+    if (server) server->saw_line(line);
+  };
   options.stop_request = [&] {
     context.display.refresh();
-    return too_large();
+    const std::optional<std::string> outgrown = too_large();
+    return outgrown || !server ? outgrown : server->look();
   };
 
-  const process::outcome outcome = process::run(wanted.command, options);
+  process::outcome outcome = process::run(wanted.command, options);
   context.status.commands.push_back(as_command_status(wanted.command.argv, outcome));
   if (outcome.peak_rss_bytes > context.status.peak_rss_bytes.value_or(0)) {
     context.status.peak_rss_bytes = outcome.peak_rss_bytes;
@@ -73,6 +114,10 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
     throw core::interrupted(
         fmt::format("interrupted by {} while running {}", outcome.stop_reason, wanted.what));
   }
+  if (server) {
+    const process::outcome client = server->finish(outcome, wanted.log_file);
+    if (wanted.client != nullptr) *wanted.client = client;
+  }
   // A quick child may be done before the guard has looked a second time.
   const std::optional<std::string> outgrown =
       outcome.how == process::ending::stopped ? outcome.stop_reason
@@ -84,8 +129,11 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
 std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,
                                        const fs::path& result, const fs::path& config) {
   const fs::path config_file = config.empty() ? context.run_dir / "config.yaml" : config;
-  if (!context.manifest.command_has_placeholders) return context.manifest.command;
-  return workload::fill_placeholders(context.manifest.command, config_file, mode, result);
+  const std::vector<std::string> words =
+      context.manifest.command_has_placeholders
+          ? workload::fill_placeholders(context.manifest.command, config_file, mode, result)
+          : context.manifest.command;
+  return is_server(context.config) ? workload::with_pid_file(words, pid_file_of(context)) : words;
 }
 
 namespace {
@@ -141,6 +189,7 @@ profilers::command_runner step_tool_runner(step_context& context) {
       const std::chrono::seconds time_at_least(tool.runs_workload ? 0 : 60);
       step_command wanted{command, short_name(tool.argv), tool.log_file, tool.capture_stdout};
       wanted.time_at_least = time_at_least;
+      wanted.runs_workload = tool.runs_workload;
       return run_command(context, wanted);
     });
   };

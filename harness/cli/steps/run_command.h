@@ -19,6 +19,10 @@ struct step_command {
   bool capture_stdout = false;
   std::size_t captured_max_bytes = std::size_t{1} << 20;
   std::chrono::milliseconds time_at_least{0};  ///< that it has, even if the step's own is over
+  /// Its words hold those of workload_argv(): where they are a server's, the client runs beside it.
+  bool runs_workload = false;
+  bool captures_client = false;        ///< the client's standard output
+  process::outcome* client = nullptr;  ///< where its end is wanted
 };
 
 /// Runs a child of a step: logged, shown, within what is left of run.step_timeout_s and
@@ -26,7 +30,11 @@ struct step_command {
 /// to judge; an interrupt and a run that grew too large are thrown here.
 process::outcome run_command(step_context& context, const step_command& wanted);
 
-/// The workload's words with {config}, {mode} and {result} filled in. `config` empty: the run's config.yaml.
+/// Whether the workload is a server, with a client beside it: workload.client.
+bool is_server(const config::resolved& config);
+
+/// The workload's words with {config}, {mode} and {result} filled in; a server's leave its process number.
+/// `config` empty: the run's config.yaml.
 std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,
                                        const std::filesystem::path& result,
                                        const std::filesystem::path& config = {});

@@ -33,6 +33,7 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   bare.command.argv = workload_argv(context, "bench", result_file);
   bare.command.working_directory = context.manifest.working_directory;
   bare.what = "the bare workload";
+  bare.runs_workload = true;
   bare.log_file = log_file;
   workload::require_good_end(run_command(context, bare), log_file);
   if (!fs::exists(result_file)) {
@@ -67,6 +68,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   program_figures figures(context.config, context.manifest.working_directory);
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
     process::outcome outcome;
+    process::outcome client;
     core::timeline timeline = profilers::observe_ranges(request, [&](const profilers::tool_command& tool) {
       step_command bare;
       bare.command = {tool.argv, tool.set_environment, tool.unset_environment,
@@ -75,20 +77,25 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       bare.log_file = log_file;
       bare.capture_stdout = figures.wants_output();
       bare.captured_max_bytes = parsers::max_figure_source_bytes;
+      bare.runs_workload = true;
+      bare.captures_client = figures.wants_client_output();
+      bare.client = &client;
       figures.note_start();
       outcome = run_command(context, bare);
       return workload::as_tool_run(outcome);
     });
     workload::require_good_end(outcome, log_file);
     if (i < warmup) continue;
-    samples.wall_ns.push_back(outcome.wall_ns);
-    figures.add(outcome, log_file, samples);
+    // A server's own life says nothing: it is started, and stopped when its client is done.
+    samples.wall_ns.push_back(is_server(context.config) ? client.wall_ns : outcome.wall_ns);
+    figures.add({outcome, client}, folder, samples);
     for (const auto& [stage, durations_ns] : runs::range_samples_ns(std::move(timeline), context.config)) {
       if (samples.stage_sources.contains(stage)) continue;  // the program tells it
       std::vector<std::int64_t>& all = samples.stages_ns[stage];
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());
     }
   }
+  if (is_server(context.config)) samples.stage_sources.try_emplace(core::whole_process_stage, "whole client");
   runs::write_process_samples(folder / "process_samples.json", samples);
 }
 

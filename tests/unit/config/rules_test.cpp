@@ -81,6 +81,26 @@ TEST_F(rules, a_figure_says_where_it_is_read_and_in_which_unit) {
   EXPECT_NO_THROW(compose(m_request));
 }
 
+TEST_F(rules, a_server_needs_a_client_and_a_sign_that_it_is_ready) {
+  const auto refused = [&](const std::vector<std::string>& overrides) {
+    m_request.command_line_overrides = overrides;
+    return compose_failure().what;
+  };
+  EXPECT_THAT(refused({"workload.server.ready_port=8000"}), HasSubstr("'workload.client' is not set"));
+  EXPECT_THAT(refused({"workload.client=[curl]"}), HasSubstr("nothing says when the server is ready"));
+  EXPECT_THAT(refused({"workload.client=[curl]", "workload.server.ready_text='a('"}),
+              HasSubstr("does not compile"));
+  EXPECT_THAT(
+      refused({"workload.client=[curl]", "workload.server.ready_text=a", "workload.server.ready_port=1"}),
+      HasSubstr("are both set"));
+  const std::string figure = "workload.figures=[{name: rate, unit: x, output: '(a)', from: ";
+  EXPECT_THAT(refused({figure + "client}]"}), HasSubstr("is from the client, and there is none"));
+  EXPECT_THAT(refused({figure + "elsewhere}]"}), HasSubstr("cannot be from 'elsewhere'"));
+  m_request.command_line_overrides = {"workload.client=[curl, 'a b']", "workload.server.ready_port=8000",
+                                      figure + "client}]"};
+  EXPECT_NO_THROW(compose(m_request));
+}
+
 TEST_F(rules, a_program_of_any_kind_needs_neither_model_nor_tokens) {
   const resolved composed = compose(m_request);
   EXPECT_TRUE(composed.is_null("model.name"));

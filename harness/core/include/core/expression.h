@@ -28,14 +28,13 @@ class expression {
   // Of a text that it fits; nothing: it does not. bad_input where that cannot be found out within PCRE2's
   // limits.
 
+  bool matches(std::string_view text) const;
   /// What the first group matched, a part of `text`; empty where it took no part.
   std::optional<std::string_view> first_group(std::string_view text) const;
   /// What the named groups matched; a group that took no part is absent.
   std::optional<std::map<std::string, std::string>> match_whole(std::string_view text) const;
 
  private:
-  bool match(std::string_view text) const;
-
   struct compiled;
   std::unique_ptr<compiled> m_compiled;
 };

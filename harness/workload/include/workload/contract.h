@@ -20,6 +20,9 @@ std::vector<std::string> fill_placeholders(std::vector<std::string> words,
 void require_good_end(const process::outcome& outcome, const std::filesystem::path& log_file,
                       const std::string& timeout_key = "run.step_timeout_s");
 
+/// "exited with code 3 after 1.20 s: " and the last line that it said.
+std::string describe_with_last_line(const process::outcome& outcome);
+
 /// What the profilers ask about a command that they had run.
 profilers::tool_run as_tool_run(const process::outcome& outcome);
 

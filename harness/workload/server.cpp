@@ -1,0 +1,238 @@
+#include "workload/server.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <utility>
+
+#include "core/error.h"
+#include "core/owned_fd.h"
+#include "workload/contract.h"
+
+namespace profgate::workload {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int connect_patience_ms = 100;
+// A client that told its server to end may still have to write its results.
+constexpr std::chrono::seconds time_without_server{2};
+// What a profiler that never started the server, or does not notice its end, has beyond stop_within.
+constexpr std::chrono::seconds tool_patience{5};
+
+bool connects(const sockaddr* address, socklen_t bytes) {
+  const core::owned_fd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.is_open()) return false;
+  if (::connect(fd.get(), address, bytes) == 0) return true;
+  if (errno != EINPROGRESS) return false;
+  pollfd waiting{fd.get(), POLLOUT, 0};
+  int failure = 0;
+  socklen_t failure_bytes = sizeof failure;
+  return ::poll(&waiting, 1, connect_patience_ms) > 0 &&
+         ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &failure_bytes) == 0 && failure == 0;
+}
+
+bool takes_connections(std::uint16_t port) {
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(port);
+  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = htons(port);
+  v6.sin6_addr = in6addr_loopback;
+  return connects(reinterpret_cast<const sockaddr*>(&v4), sizeof v4) ||
+         connects(reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
+}
+
+/// Nothing where it is not written, or not to its end.
+std::optional<pid_t> read_pid(const fs::path& file) {
+  std::ifstream in(file);
+  pid_t pid = 0;
+  if (!(in >> pid) || in.get() != '\n' || pid <= 1) return std::nullopt;
+  return pid;
+}
+
+bool ended_well(const process::outcome& outcome) {
+  return outcome.how == process::ending::exited && outcome.exit_code == 0;
+}
+
+}  // namespace
+
+std::vector<std::string> with_pid_file(const std::vector<std::string>& words, const fs::path& pid_file) {
+  // exec keeps the number.
+  std::vector<std::string> all = {"/bin/sh", "-c", R"(echo $$ >"$0" && exec "$@")", pid_file.string()};
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+server_run::server_run(server_rules rules, fs::path pid_file, std::function<void(const std::string&)> say)
+    : m_rules(std::move(rules)), m_pid_file(std::move(pid_file)), m_say(std::move(say)) {
+  if (!m_rules.ready_text.empty())
+    m_ready_text.emplace(m_rules.ready_text, m_rules.origin, core::expression::fits::part_of_text);
+  if (m_rules.ready_port && takes_connections(*m_rules.ready_port)) {
+    throw core::step_failure(
+        fmt::format("port {} takes connections before the server was started: another program has it",
+                    *m_rules.ready_port),
+        "end that program, or let the server use another port and set workload.server.ready_port to it");
+  }
+  std::error_code ignored;
+  fs::remove(m_pid_file, ignored);
+}
+
+server_run::~server_run() {
+  end_client();
+  std::error_code ignored;
+  fs::remove(m_pid_file, ignored);
+}
+
+void server_run::saw_line(std::string_view line) {
+  if (m_phase == phase::starting && m_ready_text && m_ready_text->matches(line)) m_saw_ready_text = true;
+}
+
+bool server_run::is_ready() const {
+  return m_rules.ready_port ? takes_connections(*m_rules.ready_port) : m_saw_ready_text;
+}
+
+std::optional<std::string> server_run::look() {
+  const clock::duration elapsed = clock::now() - m_phase_began;
+  switch (m_phase) {
+    case phase::starting:
+      if (is_ready()) {
+        start_client();
+      } else if (elapsed > m_rules.ready_within) {
+        m_is_too_slow = true;
+        begin_stop();
+      }
+      break;
+    case phase::serving:
+      if (m_is_client_done) begin_stop();
+      break;
+    case phase::stopping:
+      go_on_stopping();
+      // Without a failure it is left to the tool how long its report takes.
+      if ((m_is_too_slow || !m_server) && elapsed > m_rules.stop_within + tool_patience)
+        return "the server could not be stopped";
+      break;
+  }
+  return std::nullopt;
+}
+
+void server_run::start_client() {
+  m_phase = phase::serving;
+  m_say(fmt::format("the server is ready after {:.1f} s, its client runs",
+                    std::chrono::duration<double>(clock::now() - m_phase_began).count()));
+  m_client_thread = std::thread([this] {
+    process::run_options options;
+    options.log_file = m_rules.client_log;
+    options.append_to_log = true;
+    options.deadline = m_rules.client_within;
+    options.capture_stdout = m_rules.captures_client;
+    options.captured_max_bytes = m_rules.captured_max_bytes;
+    std::optional<clock::time_point> alone_since;
+    options.stop_request = [&]() -> std::optional<std::string> {
+      if (!m_is_server_gone) return std::nullopt;
+      if (!alone_since) alone_since = clock::now();
+      if (clock::now() - *alone_since < time_without_server) return std::nullopt;
+      return "the server has ended";
+    };
+    try {
+      m_client = process::run(m_rules.client, options);
+    } catch (...) {
+      m_client_fault = std::current_exception();
+    }
+    m_is_client_done = true;
+  });
+}
+
+void server_run::begin_stop() {
+  m_phase = phase::stopping;
+  m_phase_began = clock::now();
+  go_on_stopping();
+}
+
+void server_run::go_on_stopping() {
+  if (!m_server) {
+    const std::optional<pid_t> pid = read_pid(m_pid_file);
+    if (!pid) return;
+    m_server.emplace(*pid);
+  }
+  const clock::duration elapsed = clock::now() - m_phase_began;
+  const int signal = elapsed > m_rules.stop_within       ? SIGKILL
+                     : elapsed > m_rules.stop_within / 2 ? SIGTERM
+                                                         : SIGINT;
+  if (signal == m_last_signal) return;
+  m_last_signal = signal;
+  // The first is for the server alone: it knows best how to end what it started.
+  if (signal == SIGINT) {
+    m_server->signal_root(signal);
+  } else {
+    m_server->signal_all(signal);
+  }
+}
+
+void server_run::end_client() {
+  m_is_server_gone = true;
+  if (m_client_thread.joinable()) m_client_thread.join();
+}
+
+process::outcome server_run::finish(process::outcome& server, const fs::path& server_log) {
+  const std::string look = fmt::format("all it said is in {}", server_log.string());
+  const phase ended_in = m_phase;
+  end_client();
+  if (m_client_fault) std::rethrow_exception(m_client_fault);
+  if (m_client.how == process::ending::interrupted)
+    throw core::interrupted(fmt::format("interrupted by {} while the client ran", m_client.stop_reason));
+  if (server.how == process::ending::not_started) return m_client;  // the caller says more
+  if (m_is_too_slow) {
+    throw core::step_failure(
+        fmt::format("the server was not ready within {} s: {}", m_rules.ready_within.count(),
+                    m_rules.ready_port ? fmt::format("port {} took no connection", *m_rules.ready_port)
+                                       : fmt::format("no line of its output has '{}'", m_rules.ready_text)),
+        fmt::format("raise workload.server.ready_within_s, or find out what it waits for ({})", look));
+  }
+  if (ended_in == phase::starting) {
+    if (server.how == process::ending::timed_out || server.how == process::ending::stopped) return m_client;
+    throw core::step_failure(
+        fmt::format("the server ended before it was ready: it {}", describe_with_last_line(server)), look);
+  }
+  require_good_client(server, server_log);
+  if (server.how == process::ending::stopped && !m_server)
+    throw core::step_failure("the client ended, and no server was there to be stopped", look);
+  const bool is_our_signal =
+      server.signal == SIGINT || server.signal == SIGTERM || server.signal == SIGKILL || server.signal == 0;
+  if (m_last_signal != 0 && is_our_signal &&
+      (server.how == process::ending::exited || server.how == process::ending::signalled)) {
+    server.how = process::ending::exited;
+    server.exit_code = 0;
+    server.signal = 0;
+  }
+  return m_client;
+}
+
+void server_run::require_good_client(const process::outcome& server, const fs::path& server_log) const {
+  if (ended_well(m_client)) return;
+  const std::string look = fmt::format("all it said is in {}", m_rules.client_log.string());
+  switch (m_client.how) {
+    case process::ending::not_started:
+      throw core::step_failure("the client cannot be started: " + m_client.start_error,
+                               "correct workload.client");
+    case process::ending::stopped:
+      throw core::step_failure(
+          fmt::format("the server ended while its client ran: it {}", describe_with_last_line(server)),
+          fmt::format("all it said is in {}", server_log.string()));
+    case process::ending::timed_out:
+      throw core::step_failure(
+          fmt::format("the client {}", process::describe(m_client)),
+          fmt::format("raise run.step_timeout_s, or find out where it hangs ({})", look));
+    default:
+      throw core::step_failure(fmt::format("the client {}", describe_with_last_line(m_client)), look);
+  }
+}
+
+}  // namespace profgate::workload
