@@ -57,5 +57,13 @@ TEST(recipes, of_tensorrt_llm_take_the_names_of_older_and_newer_releases) {
   EXPECT_THAT(named.counts.at("decode"), ElementsAre(Pair("decode_tokens", 36)));
 }
 
+TEST(recipes, of_sglang_tell_the_parts_of_the_schedulers_loop) {
+  const named_steps named =
+      named_by("sglang", {"scheduler.recv_requests", "scheduler.get_next_batch_to_run", "scheduler.run_batch",
+                          "scheduler.process_batch_result", "scheduler_run_batch"});
+  EXPECT_THAT(named.stages,
+              ElementsAre("scheduler.recv_requests", "schedule", "step", "result", "scheduler_run_batch"));
+}
+
 }  // namespace
 }  // namespace profgate::runs
