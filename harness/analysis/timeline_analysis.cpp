@@ -199,7 +199,9 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
                                               attribution.categories));
     } else {
       result.stages.push_back(measured<traced_stage>::absent(
-          fmt::format("no capture holds a closed range '{}' in domain '{}'", stages[s], nvtx_domain)));
+          stages[s] == core::whole_process_stage
+              ? std::string("the trace is empty: the program made no call that is traced")
+              : fmt::format("no capture holds a closed range '{}' in domain '{}'", stages[s], nvtx_domain)));
     }
     find_stage_problems(stages[s], result.stages.back(), attribution.stages_may_repeat, result.problems);
   }

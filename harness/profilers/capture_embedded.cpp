@@ -168,6 +168,10 @@ capture_result capture_embedded(const capture_request& request, const command_ru
       throw core::step_failure(words,
                                "make the run directory writable, with room on its disk, and run again");
     }
+    if (request.ranges.empty()) {
+      throw core::not_possible("the program made no NVTX call, and no CUDA call that the collector sees",
+                               "nothing, where it has none; stages need NVTX ranges (workload.stages)");
+    }
     throw core::step_failure(
         "the workload made no NVTX call: the embedded collector was never loaded",
         fmt::format(

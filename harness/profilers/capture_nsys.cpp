@@ -266,6 +266,7 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
   own.nsys.trace = fmt::format("{}", fmt::join(use.settings.list("nsys.trace"), ","));
   own.nsys.sample = use.settings.text("nsys.sample");
   own.nsys.cpu_context_switches = use.settings.text("nsys.cpuctxsw");
+  own.nsys.traces_forks = use.settings.boolean("nsys.trace_forks");
   own.nsys.cuda_graph_trace = use.settings.text("nsys.cuda_graph_trace");
   own.nsys.between_profiler_calls = use.settings.boolean("workload.calls_profiler_api");
   if (!use.settings.is_null("nsys.delay_s")) own.nsys.delay_s = use.settings.integer("nsys.delay_s");

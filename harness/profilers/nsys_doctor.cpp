@@ -119,6 +119,8 @@ std::vector<core::setting> nsys_settings() {
       integer("nsys.duration_s", "null", 1, 86400, "record for so many seconds; null: to the end", nullable),
       choice("nsys.cuda_graph_trace", "node", {"node", "graph"},
              "node: every kernel of a CUDA graph is seen"),
+      flag("nsys.trace_forks", "false",
+           "see children that fork and go on without exec, too; nsys warns that this may crash or hang them"),
   };
 }
 

@@ -49,7 +49,8 @@ void fail_absent_range(const range_name& wanted, const core::timeline& timeline)
     throw core::step_failure(
         what + "; it opened no range at all",
         "check that the program calls NVTX in this mode, with headers of version 3, and that "
-        "it does not clear its environment");
+        "it does not clear its environment; nsys sees children that fork without exec only with "
+        "nsys.trace_forks=true");
   }
   std::set<std::string> names;
   for (const core::range_record& range : seen) {

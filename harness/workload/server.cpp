@@ -204,6 +204,17 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
   require_good_client(server, server_log);
   if (server.how == process::ending::stopped && !m_server)
     throw core::step_failure("the client ended, and no server was there to be stopped", look);
+  // A profiler passes a death by a signal on as 128 + its number.
+  const int died_by = server.signal != 0       ? server.signal
+                      : server.exit_code > 128 ? server.exit_code - 128
+                                               : 0;
+  if (m_last_signal != 0 && died_by == m_last_signal) {
+    m_note = fmt::format(
+        "the server ended by {}, without its exit handlers: what a tool had not yet fetched from it is "
+        "missing; "
+        "let it end by itself on SIGINT or SIGTERM, or raise workload.server.stop_within_s",
+        process::signal_name(died_by));
+  }
   const bool is_our_signal =
       server.signal == SIGINT || server.signal == SIGTERM || server.signal == SIGKILL || server.signal == 0;
   if (m_last_signal != 0 && is_our_signal &&

@@ -9,10 +9,11 @@
  *   range_probe open <name>                       one range that ends, then one that never does
  *   range_probe none
  *   range_probe server <port> [<manners>]         a range "request" for each connection, until it is stopped;
- *       manners: polite (ends on SIGINT with code 0), deaf (only SIGKILL ends it), forking (has a worker that
- *       ignores SIGINT and SIGTERM), mute (never listens), dying (fails at once), fragile (dies by a request)
- *   range_probe client <port> <count>             connects that often, each time until the server hangs up
- * At its end it prints how often and how long its ranges were open by its own clock: "ranges 3 in 600123 ns".
+ *       manners: polite (ends on SIGINT with code 0), deaf (only SIGKILL ends it), forking (polite, with a
+ * worker that ignores SIGINT and SIGTERM), mute (never listens), dying (fails at once), fragile (dies by a
+ * request) range_probe client <port> <count>             connects that often, each time until the server
+ * hangs up At its end it prints how often and how long its ranges were open by its own clock: "ranges 3 in
+ * 600123 ns".
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -156,7 +157,7 @@ static int serve(const char* port, const char* manners) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = ask_to_end; /* without SA_RESTART: accept returns */
-  if (strcmp(manners, "polite") == 0) sigaction(SIGINT, &action, NULL);
+  if (strcmp(manners, "polite") == 0 || strcmp(manners, "forking") == 0) sigaction(SIGINT, &action, NULL);
   if (strcmp(manners, "deaf") == 0) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);

@@ -117,6 +117,7 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
   if (server) {
     const process::outcome client = server->finish(outcome, wanted.log_file);
     if (wanted.client != nullptr) *wanted.client = client;
+    if (!server->note().empty()) context.status.notes.push_back(server->note());
   }
   // A quick child may be done before the guard has looked a second time.
   const std::optional<std::string> outgrown =

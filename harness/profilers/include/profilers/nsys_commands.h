@@ -30,6 +30,7 @@ struct nsys_options {
   bool between_profiler_calls = false;  ///< from cudaProfilerStart to cudaProfilerStop, where no range gates
   std::optional<std::int64_t> delay_s{};     ///< record only after so long
   std::optional<std::int64_t> duration_s{};  ///< and for so long; the program runs on
+  bool traces_forks = false;                 ///< children that go on without exec
 };
 
 /// `nsys profile`. With a capture range it records from its opening to its end and lets the program run

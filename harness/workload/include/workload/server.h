@@ -54,6 +54,8 @@ class server_run {
   /// Once the server has ended, which makes `server` a good end where it was asked to. step_failure where it
   /// did not get ready or ended too early, and where the client did not end well. Returns the client's end.
   process::outcome finish(process::outcome& server, const std::filesystem::path& server_log);
+  /// What is to be known of its end; empty: nothing.
+  const std::string& note() const { return m_note; }
 
  private:
   using clock = std::chrono::steady_clock;
@@ -75,6 +77,7 @@ class server_run {
   bool m_saw_ready_text = false;
   bool m_is_too_slow = false;  ///< it was not ready in time
   int m_last_signal = 0;
+  std::string m_note;
   std::optional<process::process_tree> m_server;
 
   std::thread m_client_thread;
