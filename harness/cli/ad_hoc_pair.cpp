@@ -49,8 +49,8 @@ std::string quoted_for_override(const std::string& text) {
 std::string name_of_program(const std::vector<std::string>& command) {
   const std::string program = fs::path(command.front()).filename().string();
   if (is_interpreter(program)) {
-    // The first word that is a file; `python3 -m vllm.bench` names a module.
-    for (std::size_t i = 1; i < command.size(); ++i) {
+    // The first word that is a file; `python3 -m vllm.bench` names a module, what follows -c is a program.
+    for (std::size_t i = 1; i < command.size() && command[i] != "-c"; ++i) {
       if (command[i] == "-m" && i + 1 < command.size()) return as_word(command[i + 1]);
       if (!command[i].starts_with("-") && fs::path(command[i]).has_extension())
         return as_word(fs::path(command[i]).stem().string());

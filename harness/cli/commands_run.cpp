@@ -7,6 +7,7 @@
 #include "ad_hoc_pair.h"
 #include "artifacts/run_store.h"
 #include "commands.h"
+#include "save_workload.h"
 #include "steps/step.h"
 #include "terminal.h"
 
@@ -53,6 +54,8 @@ core::exit_code step(const step_options& options) {
 
 core::exit_code run(const pair_options& options) {
   const pair_manifest manifest = manifest_of(options);
+  std::optional<saved_workload> saved;
+  if (!options.save.empty()) saved = plan_saving(options, manifest);
   const artifacts::process_owner owner = artifacts::owner_of(getpid());
   core::exit_code prepared = run_step("prepare", manifest, owner, options.overrides);
   core::exit_code result = prepared;
@@ -65,6 +68,7 @@ core::exit_code run(const pair_options& options) {
     if (result != core::exit_code::good) break;
   }
   run_step("prune", manifest, owner, options.overrides);
+  if (saved && result == core::exit_code::good) save_workload(*saved);
   return result;
 }
 

@@ -41,9 +41,9 @@ void add_list(CLI::App& app, action& chosen) {
   command->callback([&chosen, options] { chosen = [options] { return cli::list(*options); }; });
 }
 
-void add_pair_command(CLI::App& app, action& chosen, const std::string& name, const std::string& description,
-                      exit_code (*run)(const cli::pair_options&)) {
-  auto options = std::make_shared<cli::pair_options>();
+CLI::App* add_pair_command(CLI::App& app, action& chosen, const std::string& name,
+                           const std::string& description, exit_code (*run)(const cli::pair_options&),
+                           const std::shared_ptr<cli::pair_options>& options) {
   CLI::App* command = app.add_subcommand(name, description);
   add_pair_words(command, options, [&chosen, options, run] {
     chosen = [options, run] {
@@ -57,6 +57,19 @@ void add_pair_command(CLI::App& app, action& chosen, const std::string& name, co
       ->check(CLI::Range(1, 65535));
   command->add_option("--ready-text", options->ready_text,
                       "The same, once a line of the server's output has this expression");
+  return command;
+}
+
+void add_config_and_run(CLI::App& app, action& chosen) {
+  add_pair_command(app, chosen, "config",
+                   "Print a pair's resolved configuration and where each value came from", cli::show_config,
+                   std::make_shared<cli::pair_options>());
+  auto options = std::make_shared<cli::pair_options>();
+  add_pair_command(app, chosen, "run", "Run all steps of a pair", cli::run, options)
+      ->add_option(
+          "--save", options->save,
+          "-- <command>: write its settings to conf/workload/<name>.yaml, and print the line of CMake "
+          "that registers it");
 }
 
 void add_ab(CLI::App& app, action& chosen) {
@@ -192,9 +205,7 @@ int main(int argc, char** argv) {
   action chosen;
   add_doctor(app, chosen);
   add_list(app, chosen);
-  add_pair_command(app, chosen, "config",
-                   "Print a pair's resolved configuration and where each value came from", cli::show_config);
-  add_pair_command(app, chosen, "run", "Run all steps of a pair", cli::run);
+  add_config_and_run(app, chosen);
   add_ab(app, chosen);
   add_step(app, chosen);
   add_session(app, chosen);

@@ -70,7 +70,7 @@ const layer& default_layer() {
     layer all;
     for (const schema_row& row : schema()) {
       const tree_source source = source_without_lines("default of " + row.key, {});
-      all[row.key] = {typed_value(row, parse_yaml(row.default_yaml, source.text), source), "default"};
+      all[row.key] = {typed_value(row, parse_yaml(row.default_yaml, source.text), source), default_origin};
     }
     return all;
   }();

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 
 #include "config/config.h"
 #include "config/schema.h"
+#include "layer.h"
 
 namespace profgate::config {
 namespace {
@@ -139,21 +141,26 @@ struct yaml_writer {
   }
 };
 
-/// Writes nested maps from the flat, ordered schema: a key opens those of its sections that the key before
-/// it did not share.
-std::string write_yaml(const std::function<std::string(const std::string& key)>& value_of) {
+/// Writes nested maps from keys that begin with `prefix`, in the schema's order and without it: a key opens
+/// those of its sections that the key before it did not share.
+std::string write_yaml(const std::function<std::optional<std::string>(const std::string& key)>& value_of,
+                       std::string_view prefix = "") {
   std::string text = "# Composed by profgate. conf/README.md explains every key.\n";
   std::string previous;
   for (const schema_row& row : schema()) {
-    std::size_t start = 0;
+    if (!row.key.starts_with(prefix)) continue;
+    const std::optional<std::string> written = value_of(row.key);
+    if (!written) continue;
+    std::size_t start = prefix.size();
     std::string indentation;
-    for (std::size_t dot = row.key.find('.'); dot != std::string::npos; dot = row.key.find('.', start)) {
+    for (std::size_t dot = row.key.find('.', start); dot != std::string::npos;
+         dot = row.key.find('.', start)) {
       const bool is_open = previous.compare(0, dot + 1, row.key, 0, dot + 1) == 0;
       if (!is_open) text += fmt::format("{}{}:\n", indentation, row.key.substr(start, dot - start));
       indentation += "  ";
       start = dot + 1;
     }
-    text += fmt::format("{}{}: {}\n", indentation, row.key.substr(start), value_of(row.key));
+    text += fmt::format("{}{}: {}\n", indentation, row.key.substr(start), *written);
     previous = row.key;
   }
   return text;
@@ -178,6 +185,16 @@ std::vector<std::string> resolved::record_lines(std::string_view key) const {
 
 std::string resolved::to_yaml() const {
   return write_yaml([&](const std::string& key) { return std::visit(yaml_writer{}, at(key).content); });
+}
+
+std::string resolved::section_yaml(std::string_view section) const {
+  return write_yaml(
+      [&](const std::string& key) {
+        const entry& held = at(key);
+        return held.origin == default_origin ? std::nullopt
+                                             : std::optional(std::visit(yaml_writer{}, held.content));
+      },
+      std::string(section) + ".");
 }
 
 std::string resolved::to_yaml_with_origins() const {

@@ -118,8 +118,8 @@ TEST_F(told_figures, of_a_program_that_does_not_tell_them_fail_the_step_with_the
   EXPECT_THAT(run_told(from_file, "rm out.json; mkfifo out.json").output, HasSubstr("out.json"));
   const command_result silent = run_told("[{name: decode, unit: s, output: 't=([0-9]+)'}]", "echo t is 1");
   EXPECT_EQ(silent.exit_code, 3) << silent.output;
-  EXPECT_THAT(silent.output, AllOf(HasSubstr("no line of standard output fits 't=([0-9]+)'"),
-                                   HasSubstr("stage1/log.txt")));
+  EXPECT_THAT(silent.output,
+              AllOf(HasSubstr("no line of standard output fits 't=([0-9]+)'"), HasSubstr("stage1/log.txt")));
   EXPECT_THAT(run_told("[{name: decode, unit: s, output: 't=([0-9-]+)'}]", "echo t=-1").output,
               HasSubstr("which no stage does"));
 }
@@ -138,6 +138,37 @@ TEST_F(told_figures, of_endless_output_end_with_the_step) {
                   {"/usr/bin/yes"});
   EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(result.output, HasSubstr("timed out"));
+}
+
+TEST_F(program, that_was_typed_can_be_saved_and_runs_again_by_its_name) {
+  m_environment["PROFGATE_OVERRIDES"] = "timeline=none";
+  const std::vector<std::string> settings = {
+      "--save", "quick", "stage1.repetitions=2",
+      R"(workload.figures=[{name: rate, unit: "it's/s", output: 'rate ([0-9.]+)'}])"};
+  const command_result first = run_program(settings, shell("echo 'rate 2.5'"));
+  ASSERT_EQ(first.exit_code, 0) << first.output;
+  EXPECT_THAT(first.output, AllOf(HasSubstr("profgate_add_workload(NAME sh CONFIGS quick"),
+                                  HasSubstr("OVERRIDES timeline=none stage1.repetitions=2\n"),
+                                  HasSubstr(R"(COMMAND /bin/sh -c "echo 'rate 2.5'"))")));
+  const std::string written = artifacts::read_file(m_project / "conf/workload/quick.yaml");
+  EXPECT_THAT(written, AllOf(HasSubstr("\ndevice: cpu\n"), HasSubstr("\nstages: [process]\n")));
+
+  const command_result refused = run_program(settings, shell("touch started"));
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("is there already, and is not overwritten"));
+  EXPECT_FALSE(fs::exists(m_project / "started"));
+  EXPECT_EQ(artifacts::read_file(m_project / "conf/workload/quick.yaml"), written);
+
+  const command_result again = run_program({"workload=quick"}, shell("echo 'rate 3.5'"));
+  ASSERT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_EQ(nlohmann::json::parse(text_of("profile.json"))["program_figures"][0]["mean"], 3.5);
+
+  for (const char* wrong : {"a.b", "gate", "a/b", "../x"}) {
+    const command_result named = run_program({"--save", wrong}, shell("touch started"));
+    EXPECT_EQ(named.exit_code, 2) << named.output;
+    EXPECT_THAT(named.output, HasSubstr("cannot be the name of a configuration")) << wrong;
+  }
+  EXPECT_FALSE(fs::exists(m_project / "started"));
 }
 
 TEST_F(program, of_somebody_else_is_read_from_its_trace_alone) {

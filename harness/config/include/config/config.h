@@ -51,6 +51,8 @@ class resolved : public core::settings {
   std::string to_yaml() const;
   /// The same, each value followed by "# <origin>".
   std::string to_yaml_with_origins() const;
+  /// What a file of the group `section` ("workload") would have to say: all of it that is no default.
+  std::string section_yaml(std::string_view section) const;
   /// The same but for one value, which must fit the key's type; `origin` says who changed it.
   resolved with(std::string_view key, value content, std::string origin) const;
   /// 16 hex digits over all values. Of a path only its last component counts: the same configuration in

@@ -1,0 +1,89 @@
+#include "save_workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string_view>
+
+#include "artifacts/files.h"
+#include "steps/step.h"
+#include "terminal.h"
+
+namespace profgate::cli {
+namespace fs = std::filesystem;
+namespace {
+
+/// As CMake reads it back.
+std::string cmake_word(const std::string& word) {
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_./=:+,-").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string quoted = "\"";
+  for (const char c : word) {
+    if (c == '\\' || c == '"' || c == '$' || c == ';') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+/// Of the overrides, those that a file of group workload cannot hold.
+std::string other_overrides(const std::vector<std::string>& command_line) {
+  std::vector<std::string> all;
+  if (const char* overrides = std::getenv("PROFGATE_OVERRIDES")) all = config::split_overrides(overrides);
+  all.insert(all.end(), command_line.begin(), command_line.end());
+  std::string words;
+  for (const std::string& item : all) {
+    if (item.starts_with("workload.") || item.starts_with("workload=")) continue;
+    words += " " + cmake_word(item);
+  }
+  return words.empty() ? "" : "\n                      OVERRIDES" + words;
+}
+
+void require_config_name(const std::string& name) {
+  const bool is_word = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+  });
+  const auto& steps = all_steps();
+  const bool is_step =
+      std::any_of(steps.begin(), steps.end(), [&](const step_definition& step) { return step.name == name; });
+  if (is_word && !is_step) return;
+  throw core::bad_input(fmt::format("'{}' cannot be the name of a configuration", name),
+                        "take letters, digits, - and _, and no name of a step");
+}
+
+}  // namespace
+
+saved_workload plan_saving(const pair_options& options, const pair_manifest& manifest) {
+  if (options.command.empty()) {
+    throw core::bad_input("--save is for a command that is typed after --; this pair is registered already",
+                          "leave --save away");
+  }
+  require_config_name(options.save);
+  saved_workload saved;
+  saved.file = manifest.project_dir / "conf" / "workload" / (options.save + ".yaml");
+  if (fs::exists(fs::symlink_status(saved.file))) {
+    throw core::bad_input(saved.file.string(), 0, "is there already, and is not overwritten",
+                          "give --save another name, or remove the file");
+  }
+  saved.yaml = compose_for(manifest, options.overrides).section_yaml("workload");
+  std::string command;
+  for (const std::string& word : manifest.command) command += " " + cmake_word(word);
+  saved.cmake_line = fmt::format(
+      "profgate_add_workload(NAME {} CONFIGS {} WORKING_DIRECTORY \"${{CMAKE_CURRENT_SOURCE_DIR}}\"{}\n"
+      "                      COMMAND{})",
+      manifest.model, options.save, other_overrides(options.overrides), command);
+  return saved;
+}
+
+void save_workload(const saved_workload& saved) {
+  artifacts::make_folder(saved.file.parent_path());
+  artifacts::write_file_atomically(saved.file, saved.yaml);
+  print("saved as {}; in CMakeLists.txt of this folder it becomes a pair by\n{}\n", saved.file.string(),
+        saved.cmake_line);
+}
+
+}  // namespace profgate::cli
