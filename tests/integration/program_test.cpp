@@ -184,6 +184,24 @@ TEST_F(program, of_somebody_else_is_read_from_its_trace_alone) {
   EXPECT_EQ(artifacts::read_file(m_project / "seen/report.md"), report);
 }
 
+TEST_F(program, that_ran_in_two_processes_shows_each_beside_the_stage) {
+  const std::string recorded = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/pytorch-2.11/two_processes.sqlite";
+  const command_result result =
+      profgate({"analyze", "--timeline", recorded, "--out", "seen", "--set", "workload.stages=[step]"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(artifacts::read_file(m_project / "seen/report.md"),
+              AllOf(HasSubstr("### Processes of step"), HasSubstr("process 3138 was the slowest"),
+                    Not(HasSubstr("### Devices of step")), Not(HasSubstr("not whole"))));
+  EXPECT_THAT(artifacts::read_file(m_project / "seen/report.html"), HasSubstr("<h3>Processes</h3>"));
+}
+
+TEST_F(program, that_opens_no_range_has_kernels_of_known_kinds) {
+  const std::string recorded = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/pytorch-2.11/generate_steps.sqlite";
+  ASSERT_EQ(profgate({"analyze", "--timeline", recorded, "--out", "seen"}).exit_code, 0);
+  EXPECT_THAT(artifacts::read_file(m_project / "seen/kernels.md"),
+              AllOf(HasSubstr("## process"), HasSubstr("| gemm "), Not(HasSubstr("| other "))));
+}
+
 TEST_F(program, a_trace_without_stages_is_one_process) {
   ASSERT_EQ(profgate({"analyze", "--timeline", m_recorded, "--out", "seen"}).exit_code, 0);
   EXPECT_THAT(artifacts::read_file(m_project / "seen/kernels.md"), HasSubstr("process"));
