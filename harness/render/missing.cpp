@@ -101,7 +101,8 @@ void add_of_stages(const json& stages, const shown_figure& figure, missing_list&
     auto& found = known == stages_by_reason.end()
                       ? stages_by_reason.emplace_back(reason, std::vector<std::string>{})
                       : *known;
-    found.second.push_back(stage["name"].is_string() ? stage["name"].get<std::string>() : "a stage");
+    const auto name = stage.find("name");
+    found.second.push_back(name != stage.end() && name->is_string() ? name->get<std::string>() : "a stage");
   }
   for (const auto& [reason, names] : stages_by_reason) {
     const bool is_of_all = names.size() == stages.size();

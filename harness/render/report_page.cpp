@@ -116,13 +116,13 @@ json traced_list(const json& stage, const char* key) {
 
 /// The bare mean; of a stage that only a trace knows, that of its occurrences there.
 std::string time_of(const json& stage) {
-  const bool is_traced = stage["bare"]["mean_ns"].is_null() && stage["step"].is_object();
+  const bool is_traced = !number(stage["bare"], "mean_ns") && stage["step"].is_object();
   return html_cell(is_traced ? stage["step"] : stage["bare"], "mean_ns", "duration");
 }
 
 std::string source_of(const json& stage) {
-  const json& step = stage["step"];
-  return step.is_object() && step["source"].is_string() ? step["source"].get<std::string>() : "";
+  const auto source = stage["step"].find("source");
+  return source != stage["step"].end() && source->is_string() ? source->get<std::string>() : "";
 }
 
 }  // namespace
