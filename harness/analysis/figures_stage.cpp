@@ -298,9 +298,7 @@ const figure_table<traced_activity>& activity_table() {
        {"copy_bytes", &activity::copy_bytes},
        {"pageable_copies_count", &activity::pageable_copies,
         "of them from or to host memory that is not pinned; only nsys tells"},
-       {"pageable_ns", &activity::pageable_ns},
-       {"synchronisations_count", &activity::synchronisations,
-        "calls inside the stage in which the host waited for the device"}});
+       {"pageable_ns", &activity::pageable_ns}});
   return table;
 }
 

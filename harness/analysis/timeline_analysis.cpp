@@ -35,6 +35,13 @@ std::vector<std::optional<std::size_t>> choose_captures(const std::vector<captur
   return chosen;
 }
 
+/// "decode_all", or "decode_all, prefill" of a collector that waits for all. A gate around all stages is none
+/// of them, and closes after the last, however often each comes.
+bool is_of_stages(const std::string& gate, const std::vector<std::string>& stages) {
+  const std::string first = gate.substr(0, gate.find(", "));
+  return std::find(stages.begin(), stages.end(), first) != stages.end();
+}
+
 /// Sums one capture: stages that are taken from it, and what ran outside any stage.
 class capture_sums : public sweep_visitor {
  public:
@@ -155,10 +162,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   std::vector<std::vector<stage_window>> windows;
   for (const capture& source : captures) {
     windows.push_back(find_windows(source.timeline, stages, nvtx_domain));
-    // A gate around all stages closes after the last of them, however often each comes.
-    const bool is_gated_on_a_stage =
-        source.gate && std::find(stages.begin(), stages.end(), *source.gate) != stages.end();
-    if (is_gated_on_a_stage) mark_repeats(windows.back(), stages.size());
+    if (source.gate && is_of_stages(*source.gate, stages)) mark_repeats(windows.back(), stages.size());
     result.captures.push_back(summarize(source));
     find_capture_problems(source, result.captures.back(), result.problems);
   }

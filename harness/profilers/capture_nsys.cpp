@@ -263,7 +263,6 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
 
 capture_result capture_with_nsys(const capture_request& request, const tool_use& use) {
   capture_request own = request;
-  own.nsys.trace = fmt::format("{}", fmt::join(use.settings.list("nsys.trace"), ","));
   own.nsys.sample = use.settings.text("nsys.sample");
   own.nsys.cpu_context_switches = use.settings.text("nsys.cpuctxsw");
   own.nsys.traces_forks = use.settings.boolean("nsys.trace_forks");
@@ -272,7 +271,9 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
   if (!use.settings.is_null("nsys.delay_s")) own.nsys.delay_s = use.settings.integer("nsys.delay_s");
   if (!use.settings.is_null("nsys.duration_s")) own.nsys.duration_s = use.settings.integer("nsys.duration_s");
   own.collector_max_bytes = static_cast<std::uint64_t>(use.settings.integer("collector.max_bytes"));
-  return capture_with_nsys(own, inspect_nsys(use.executable, use.here.environment, use.here.ask), use.run);
+  const nsys_installation nsys = inspect_nsys(use.executable, use.here.environment, use.here.ask);
+  own.nsys.trace = fmt::format("{}", fmt::join(traceable(use.settings.list("nsys.trace"), nsys), ","));
+  return capture_with_nsys(own, nsys, use.run);
 }
 
 }  // namespace profgate::profilers

@@ -8,6 +8,13 @@
 
 namespace profgate::profilers {
 
+std::vector<std::string> traceable(std::vector<std::string> trace, const nsys_installation& nsys) {
+  const bool lacks_unwinder = std::find(nsys.missing_libraries.begin(), nsys.missing_libraries.end(),
+                                        "libdw.so.1") != nsys.missing_libraries.end();
+  if (lacks_unwinder) std::erase(trace, "osrt");
+  return trace;
+}
+
 std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, const nsys_options& options,
                                               const std::optional<range_name>& capture_range,
                                               const std::filesystem::path& output_base,

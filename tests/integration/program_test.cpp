@@ -103,7 +103,7 @@ TEST_F(told_figures, give_a_stage_its_times_and_the_run_its_figures) {
   EXPECT_EQ(rate["source"], "standard output");
   EXPECT_EQ(rate["median"], 70.75);
   EXPECT_THAT(text_of("report.md"), AllOf(HasSubstr("| out.json "), HasSubstr("| standard output ")));
-  EXPECT_THAT(text_of("report.html"), AllOf(HasSubstr("from out.json"), HasSubstr("tokens/s")));
+  EXPECT_THAT(text_of("report.html"), AllOf(HasSubstr("out.json"), HasSubstr("tokens/s")));
 }
 
 TEST_F(told_figures, of_a_program_that_does_not_tell_them_fail_the_step_with_the_place) {

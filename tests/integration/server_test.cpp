@@ -25,7 +25,7 @@ TEST_F(server, is_profiled_while_its_client_runs_and_ends_by_sigint) {
   EXPECT_EQ(request.at("name"), "request");
   EXPECT_EQ(request.at("bare").at("samples_count"), 5);
   EXPECT_EQ(request.at("traced").at("occurrences_count"), 5);
-  EXPECT_EQ(request.at("time_source"), "NVTX ranges");
+  EXPECT_EQ(request.at("step").at("source"), "NVTX ranges");
   const nlohmann::json& figures = seen.at("program_figures");
   EXPECT_EQ(figures.at(0).at("mean"), 5);
   EXPECT_EQ(figures.at(0).at("source"), "the client's standard output");
@@ -47,7 +47,7 @@ TEST_F(server, may_tell_by_its_output_that_it_is_ready_and_die_by_our_signal) {
 TEST_F(server, without_stages_is_timed_by_its_client) {
   const command_result result = serve("polite", client(1), {"workload.stages=[process]"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_EQ(profile().at("stages").at(0).at("time_source"), "whole client");
+  EXPECT_EQ(profile().at("stages").at(0).at("step").at("source"), "the whole client");
 }
 
 TEST_F(server, that_does_not_listen_to_signals_is_killed) {

@@ -39,6 +39,9 @@ TEST(gate_config, the_hash_is_of_what_is_computed) {
   EXPECT_EQ(hash({"workload.decode_tokens=8", "gate.seed=99"}), plain);
   EXPECT_EQ(hash({"workload.decode_tokens=8", "artifacts.stage2_dir=elsewhere"}), plain);
   EXPECT_EQ(hash({"workload.decode_tokens=8", "workload.planted_delay_ns=5000"}), plain);
+  EXPECT_NE(hash({"workload.decode_tokens=8", "workload.server.ready_port=8000", "workload.client=[x]"}),
+            plain);
+  EXPECT_EQ(hash({"workload.decode_tokens=8", "workload.profile_range=generate"}), plain);
 }
 
 TEST(gate_config, a_program_that_does_not_time_itself_has_one_stage_of_one_sample) {

@@ -16,12 +16,14 @@ constexpr int prompt_tokens = 5;
 constexpr int decode_tokens = 3;
 constexpr int layers = 3;
 
-const std::map<std::string, int> stages = {
-    {"0 LLM:prefill", 1}, {"0 LLM:decode_all", 1}, {"1 LLM:decode_step", decode_tokens}};
+const std::map<std::string, int> stages = {{"0 LLM:generate", 1},
+                                           {"1 LLM:prefill", 1},
+                                           {"1 LLM:decode_all", 1},
+                                           {"2 LLM:decode_step", decode_tokens}};
 
 void expect_in_both(std::map<std::string, int>& ranges, const std::string& name, int a_pass) {
-  ranges["1 LLM:" + name] = a_pass;                  // in prefill
-  ranges["2 LLM:" + name] = a_pass * decode_tokens;  // in a decode step
+  ranges["2 LLM:" + name] = a_pass;                  // in prefill
+  ranges["3 LLM:" + name] = a_pass * decode_tokens;  // in a decode step
 }
 
 class program : public ::testing::Test {
@@ -149,9 +151,9 @@ TEST_F(program, a_planted_delay_lengthens_every_decode_step_and_changes_no_resul
 TEST_F(program, a_planted_delay_has_a_range_in_decode_steps_only) {
   m_workload = ", planted_delay_ns: 1000";
   const auto opened = opened_ranges(checkpoint_model(m_reference));
-  EXPECT_EQ(opened.count("1 LLM:planted"), 0U) << "none in the prefill";
-  ASSERT_EQ(opened.count("2 LLM:planted"), 1U);
-  EXPECT_EQ(opened.at("2 LLM:planted"), decode_tokens);
+  EXPECT_EQ(opened.count("2 LLM:planted"), 0U) << "none in the prefill";
+  ASSERT_EQ(opened.count("3 LLM:planted"), 1U);
+  EXPECT_EQ(opened.at("3 LLM:planted"), decode_tokens);
 }
 
 TEST_F(program, ceilings_that_are_not_wanted_are_null_with_the_reason) {

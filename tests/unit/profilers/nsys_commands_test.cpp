@@ -81,6 +81,13 @@ TEST(nsys_profile_command, asks_for_graph_nodes_only_where_that_means_something)
               Not(Contains(HasSubstr("cuda-graph-trace"))));
 }
 
+TEST(nsys_commands, trace_no_os_calls_where_nsys_cannot_unwind_their_stacks) {
+  nsys_installation nsys = some_nsys();
+  EXPECT_THAT(traceable({"cuda", "nvtx", "osrt"}, nsys), ElementsAre("cuda", "nvtx", "osrt"));
+  nsys.missing_libraries = {"libdw.so.1"};
+  EXPECT_THAT(traceable({"cuda", "nvtx", "osrt"}, nsys), ElementsAre("cuda", "nvtx"));
+}
+
 TEST(nsys_commands, import_export_and_stats) {
   EXPECT_THAT(nsys_import_command(some_nsys(), "/a.qdstrm"),
               ElementsAre("/opt/host/QdstrmImporter", "-i", "/a.qdstrm"));

@@ -33,10 +33,13 @@ struct nsys_options {
   bool traces_forks = false;                 ///< children that go on without exec
 };
 
+/// What of nsys.trace this nsys can record: without libdw.so.1, which unwinds the stacks of OS calls, its
+/// agent copies every library of the program into the report instead, 2.5 GB of a PyTorch program.
+std::vector<std::string> traceable(std::vector<std::string> trace, const nsys_installation& nsys);
+
 /// `nsys profile`. With a capture range it records from its opening to its end and lets the program run
 /// on (--capture-range-end=stop; the default would kill it). Libraries that only nsys lacks it needs here,
-/// too: without libdw.so.1 its agent writes the program's own libraries into the report, 400 MB and 20 s,
-/// and 2.5 GB of a PyTorch program.
+/// too.
 std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, const nsys_options& options,
                                               const std::optional<range_name>& capture_range,
                                               const std::filesystem::path& output_base,
