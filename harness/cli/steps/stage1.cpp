@@ -95,7 +95,8 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());
     }
   }
-  if (is_server(context.config)) samples.stage_sources.try_emplace(core::whole_process_stage, "the whole client");
+  if (is_server(context.config))
+    samples.stage_sources.try_emplace(core::whole_process_stage, "the whole client");
   runs::write_process_samples(folder / "process_samples.json", samples);
 }
 
