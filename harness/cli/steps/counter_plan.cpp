@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -112,6 +113,12 @@ std::string why_unseeded(const analysis::stage_figures* figures) {
   return "";
 }
 
+/// A stage that comes a hundred times shall not push another's kernels out: each counts by its share of its
+/// own stage.
+std::int64_t per_billion(std::int64_t part_ns, std::int64_t whole_ns) {
+  return whole_ns <= 0 ? 0 : std::llround(1e9 * static_cast<double>(part_ns) / static_cast<double>(whole_ns));
+}
+
 /// A session for each window of the whole program: ncu writes the ranges around each launch down all the
 /// same, by which launches find their stage. A program that starts slowly is started as rarely as possible.
 void plan_whole_program(const config::resolved& config, const analysis::run_facts& facts,
@@ -126,7 +133,10 @@ void plan_whole_program(const config::resolved& config, const analysis::run_fact
     planned.seeding_reason = why_unseeded(traced);
     if (planned.seeding_reason.empty()) {
       planned.selection = analysis::select_kernels(stage, traced->traced->kernel_groups, plan.selection);
-      all.groups.insert(all.groups.end(), planned.selection.groups.begin(), planned.selection.groups.end());
+      for (core::kernel_group group : planned.selection.groups) {
+        group.exclusive_ns = per_billion(group.cost_ns(), planned.selection.stage_ns);
+        all.groups.push_back(std::move(group));
+      }
     } else {
       unseeded = fmt::format("{}: {}", stage, planned.seeding_reason);
     }

@@ -38,8 +38,8 @@ class timeline_builder {
     return *this;
   }
   timeline_builder& copy(std::int64_t launched_ns, std::int64_t start_ns, std::int64_t end_ns, int device) {
-    m_timeline.copies.push_back(
-        {core::copy_kind::host_to_device, false, device, 0, m_process_id, 1, launched_ns, start_ns, end_ns, 4096});
+    m_timeline.copies.push_back({core::copy_kind::host_to_device, false, device, 0, m_process_id, 1,
+                                 launched_ns, start_ns, end_ns, 4096});
     return *this;
   }
   timeline_builder& no_kernels(const std::string& reason) {

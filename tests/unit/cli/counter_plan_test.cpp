@@ -159,6 +159,33 @@ TEST(counter_plan, without_the_gate_counts_the_largest_kernels_of_all_stages_in_
   EXPECT_THAT(blind.notes, Contains(HasSubstr("the first 60 launches of the program")));
 }
 
+/// PyTorch's steps, eager, recorded by nsys: a decode step comes twelve times, the prefill once or twice.
+TEST(counter_plan, gives_both_stages_of_a_foreign_program_launches_though_there_is_room_for_few) {
+  const config::resolved config = config::parse_resolved(
+      "workload:\n  device: cuda\n  nvtx_domain: any\n  stages: [prefill, decode]\nncu:\n  gating_nvtx: "
+      "false\n  "
+      "windows: 1\n  launches_per_kernel: 1\n  max_launches: 30\n",
+      "config.yaml");
+  analysis::run_facts facts = recorded_run();
+  facts.nvtx_domain = "any";
+  facts.bare.stages = {"prefill", "decode"};
+  facts.captures[0].timeline =
+      runs::read_stages({recordings / "pytorch-2.11" / "llama_steps.sqlite"}, config);
+  const counter_plan plan = plan_counters(config, facts, analysis::analyze_run(facts));
+  ASSERT_THAT(plan.sessions, SizeIs(1));
+  std::map<std::string, int> launches;
+  const core::timeline& timeline = facts.captures[0].timeline;
+  for (const core::kernel_execution* launch : counted_launches(timeline, plan.sessions[0].filter)) {
+    for (const core::range_record& range : timeline.ranges) {
+      const bool is_stage = range.name == "prefill" || range.name == "decode";
+      if (is_stage && launch->launched_ns >= range.start_ns && launch->launched_ns < *range.end_ns)
+        launches[std::string(range.name)] += 1;
+    }
+  }
+  EXPECT_GE(launches["prefill"], 5);
+  EXPECT_GE(launches["decode"], 5);
+}
+
 TEST(counter_plan, takes_filters_of_stages_only) {
   const analysis::run_facts facts = recorded_run();
   const analysis::run_figures figures = analysis::analyze_run(facts);
