@@ -14,6 +14,7 @@ constexpr const char* dram_write = "dram__bytes_write.sum";
 constexpr const char* dram_rate = "dram__bytes.sum.per_second";
 constexpr const char* scheduler_cycles = "smsp__cycles_elapsed.avg";
 constexpr const char* sm_throughput = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
+constexpr const char* memory_throughput = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed";
 /// Of matrix instructions, and a few of packed half-precision ones, which sm__pipe_tensor_cycles_active holds
 /// all.
 constexpr const char* tensor_cycles =
@@ -154,6 +155,11 @@ measured<double> sm_throughput_ratio_of(const metric_values& metrics) {
   return percent ? measured<double>(*percent / 100) : percent;
 }
 
+measured<double> memory_throughput_ratio_of(const metric_values& metrics) {
+  const measured<double> percent = value_of(memory_throughput, metrics);
+  return percent ? measured<double>(*percent / 100) : percent;
+}
+
 counted_flops flops_of(const metric_values& metrics) {
   const tensor_work on_tensor_cores = tensor_work_of(metrics);
   counted_flops result;
@@ -178,8 +184,8 @@ counted_flops flops_of(const metric_values& metrics) {
 }
 
 std::vector<std::string> needed_metrics() {
-  std::vector<std::string> names = {time_sum,         dram_read,     dram_write,   dram_rate,
-                                    scheduler_cycles, sm_throughput, tensor_cycles};
+  std::vector<std::string> names = {time_sum,         dram_read,     dram_write,        dram_rate,
+                                    scheduler_cycles, sm_throughput, memory_throughput, tensor_cycles};
   for (const kernel_metric& metric : kernel_metrics()) names.emplace_back(metric.ncu_name);
   for (const tensor_kind& kind : tensors) names.emplace_back(kind.metric);
   for (const instruction_kind& kind : instructions) {

@@ -36,35 +36,60 @@ measured<double> per_second(const measured<double>& amount, const measured<doubl
   return per_ns ? measured<double>(*per_ns * core::ns_per_s) : per_ns;
 }
 
+/// How near a kernel came to what the device can do.
+struct nearness {
+  double arithmetic = 0;
+  double memory = 0;
+  std::string words{};
+};
+
+/// To the ceilings that the workload measured; of a program that measures none, to the peaks that ncu knows.
+measured<nearness> nearness_of(const counted_kernel& kernel) {
+  const measured<double>& compute = kernel.flops_over_ceiling_ratio;
+  const measured<double>& memory = kernel.bytes_over_ceiling_ratio;
+  const measured<double>& busiest = kernel.sm_throughput_ratio;
+  if (!compute || !memory) {
+    const measured<double>& busiest_memory = kernel.memory_throughput_ratio;
+    if (!busiest || !busiest_memory)
+      return measured<nearness>::absent(!compute ? compute.reason() : memory.reason());
+    return nearness{*busiest, *busiest_memory,
+                    fmt::format("{} of the SMs' peak throughput, {} of memory's", percent(*busiest),
+                                percent(*busiest_memory))};
+  }
+  nearness reached{*compute, *memory,
+                   fmt::format("{} of the FLOP/s ceiling, {} of the bandwidth ceiling", percent(*compute),
+                               percent(*memory))};
+  // The ceiling is that of matrix products in the model's type: a kernel that fills another pipe stays far
+  // below it.
+  if (busiest) {
+    reached.arithmetic = std::max(reached.arithmetic, *busiest);
+    reached.words += fmt::format(", {} of the SMs' peak throughput", percent(*busiest));
+  }
+  return reached;
+}
+
 void judge(counted_kernel& kernel) {
   const measured<double>& compute = kernel.flops_over_ceiling_ratio;
   const measured<double>& memory = kernel.bytes_over_ceiling_ratio;
-  if (!compute || !memory || !kernel.duration_ns) {
-    const std::string reason = !compute  ? compute.reason()
-                               : !memory ? memory.reason()
-                                         : kernel.duration_ns.reason();
-    kernel.roof_ratio = measured<double>::absent(reason);
-    kernel.bound = measured<std::string>::absent(reason);
+  if (compute && memory) {
+    kernel.roof_ratio = std::max(*compute, *memory);
+  } else {
+    kernel.roof_ratio = measured<double>::absent(!compute ? compute.reason() : memory.reason());
+  }
+  const measured<nearness> reached = nearness_of(kernel);
+  if (!reached || !kernel.duration_ns) {
+    kernel.bound = measured<std::string>::absent(!reached ? reached.reason() : kernel.duration_ns.reason());
     return;
   }
-  kernel.roof_ratio = std::max(*compute, *memory);
-  std::string reached = fmt::format("{} of the FLOP/s ceiling, {} of the bandwidth ceiling",
-                                    percent(*compute), percent(*memory));
-  // The ceiling is that of matrix products in the model's type: a kernel that fills another pipe stays far
-  // below it.
-  double arithmetic = *compute;
-  if (const measured<double>& busiest = kernel.sm_throughput_ratio) {
-    arithmetic = std::max(arithmetic, *busiest);
-    reached += fmt::format(", {} of the SMs' peak throughput", percent(*busiest));
-  }
-  if (std::max(arithmetic, *memory) >= bound_ratio) {
-    kernel.bound = std::string(arithmetic > *memory ? "compute" : "memory");
-    kernel.evidence = reached;
+  if (std::max(reached->arithmetic, reached->memory) >= bound_ratio) {
+    kernel.bound = std::string(reached->arithmetic > reached->memory ? "compute" : "memory");
+    kernel.evidence = reached->words;
     return;
   }
   const bool is_short = *kernel.duration_ns < launch_bound_ns;
   kernel.bound = std::string(is_short ? "launch" : "latency");
-  kernel.evidence = fmt::format("{}; {} a launch", reached, core::format_duration(*kernel.duration_ns));
+  kernel.evidence =
+      fmt::format("{}; {} a launch", reached->words, core::format_duration(*kernel.duration_ns));
   if (const measured<double>& occupancy = kernel.metrics.at("occupancy_ratio"))
     kernel.evidence += fmt::format(", occupancy {}", percent(*occupancy));
   if (const measured<double>& waves = kernel.metrics.at("waves_ratio"))
@@ -79,6 +104,7 @@ counted_kernel figures_of(const std::vector<const core::kernel_counters*>& launc
   kernel.flops = mean_of(launches, [](const metric_values& metrics) { return flops_of(metrics).flops; });
   kernel.flops_parts = flops_of(launches.front()->metrics).parts;
   kernel.sm_throughput_ratio = mean_of(launches, sm_throughput_ratio_of);
+  kernel.memory_throughput_ratio = mean_of(launches, memory_throughput_ratio_of);
   for (const kernel_metric& metric : kernel_metrics())
     kernel.metrics[metric.key] =
         mean_of(launches, [&](const metric_values& metrics) { return value_of(metric, metrics); });

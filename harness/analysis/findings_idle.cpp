@@ -96,9 +96,9 @@ recommendation saving_part(const run_figures& figures, const stage_figures& stag
       stage.bare.name == core::whole_process_stage ? "the time in which the GPU is used" : "a traced step"};
 }
 
-std::vector<idle_cause> idle_causes(const idle_figures& idle) {
+std::vector<idle_part> idle_parts(const idle_figures& idle) {
   const bool is_bound = idle.launch_ns >= bound_by_launches_ratio * idle.total_ns();
-  std::vector<idle_cause> causes{
+  std::vector<idle_part> causes{
       {idle.launch_ns, "waiting for launches, so the CPU is the limit",
        is_bound ? "It is bound by launches: the device waits for the host."
                 : "Its device idles, most of it while it waits for launches.",
@@ -120,7 +120,7 @@ std::vector<idle_cause> idle_causes(const idle_figures& idle) {
        "them."},
   };
   std::stable_sort(causes.begin(), causes.end(),
-                   [](const idle_cause& a, const idle_cause& b) { return a.ns > b.ns; });
+                   [](const idle_part& a, const idle_part& b) { return a.ns > b.ns; });
   return causes;
 }
 
@@ -128,9 +128,9 @@ void judge_idle(const run_figures& figures, const stage_figures& stage, findings
   if (!stage.idle) return;
   if (stage.idle->idle_ratio >= large_idle_ratio) {
     const std::string evidence = evidence_of(stage);
-    const std::vector<idle_cause> causes = idle_causes(*stage.idle);
+    const std::vector<idle_part> causes = idle_parts(*stage.idle);
     result.takeaways.push_back({stage.bare.name, std::string(causes.front().words), evidence});
-    for (const idle_cause& cause : causes) {
+    for (const idle_part& cause : causes) {
       const bool is_largest = &cause == &causes.front();
       if (!is_largest && cause.ns < large_idle_ratio * stage.idle->total_ns()) continue;
       result.recommendations.push_back(saving_part(

@@ -56,7 +56,7 @@ void judge_ceilings(const stage_figures& stage, findings& result);
 void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result);
 
 /// What a device waited for, in the words of a clause and of a sentence, and what helps against it.
-struct idle_cause {
+struct idle_part {
   double ns;
   std::string_view clause;
   std::string_view words;
@@ -64,7 +64,7 @@ struct idle_cause {
 };
 
 /// The largest first.
-std::vector<idle_cause> idle_causes(const idle_figures& idle);
+std::vector<idle_part> idle_parts(const idle_figures& idle);
 
 /// How long the devices idle and for what; stalls, copies and kernels that cost more than they need.
 void judge_idle(const run_figures& figures, const stage_figures& stage, findings& result);

@@ -59,7 +59,7 @@ std::string largest_parts(const traced_stage& stage) {
 }
 
 std::string idle_words(const idle_figures& idle) {
-  const idle_cause cause = idle_causes(idle).front();
+  const idle_part cause = idle_parts(idle).front();
   return fmt::format("the GPU idles during {} of it{}", percent(idle.idle_ratio),
                      idle.idle_ns > 0 ? fmt::format(", most of that {}", cause.clause) : "");
 }

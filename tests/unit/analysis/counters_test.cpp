@@ -225,12 +225,34 @@ TEST(counters, call_a_kernel_that_fills_another_pipe_bound_by_compute) {
   EXPECT_EQ(*judged(60).bound, "memory") << "75 % of the bandwidth";
 }
 
+TEST(counters, of_a_program_that_measures_no_ceilings_are_judged_by_the_peaks_that_ncu_knows) {
+  core::kernel_counters counted = launch("k", 10000, 1e6, 3e7);
+  const auto judged = [&](double sm_percent, double memory_percent) {
+    counted.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = sm_percent;
+    counted.metrics["gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"] = memory_percent;
+    counter_facts facts;
+    facts.launches = {counted};
+    const ceilings none{measured<double>::absent("nobody measured"),
+                        measured<double>::absent("nobody measured")};
+    return analyze_counters(facts, "decode_all", stages, {traced_group("k", 1)}, "", none)->kernels[0];
+  };
+  EXPECT_EQ(*judged(20, 80).bound, "memory");
+  EXPECT_EQ(judged(20, 80).evidence, "20 % of the SMs' peak throughput, 80 % of memory's");
+  EXPECT_EQ(judged(20, 80).roof_ratio.reason(), "nobody measured") << "there is no roof to be below of";
+  EXPECT_EQ(*judged(70, 30).bound, "compute");
+  EXPECT_EQ(*judged(20, 30).bound, "latency");
+  counted.metrics.clear();
+  EXPECT_FALSE(analyze({counted}, {traced_group("k", 1)})->kernels[0].bound);
+}
+
 TEST(counters, know_the_place_of_a_launch) {
   EXPECT_EQ(place_of_launch({"decode_all", "decode_step", "attn", "attn.core"}, stages).op, "attn.core");
   EXPECT_EQ(place_of_launch({"decode_all", "attn", "decode_step"}, stages).op, "attn");
   EXPECT_EQ(place_of_launch({"outer", "decode_all"}, stages).stage, "decode_all");
   EXPECT_EQ(place_of_launch({"outer", "decode_all"}, stages).op, "");
   EXPECT_EQ(place_of_launch({"outer"}, stages).stage, "");
+  EXPECT_EQ(place_of_launch({"attention"}, {"process"}).stage, "process") << "it needs no range";
+  EXPECT_EQ(place_of_launch({"attention"}, {"process"}).op, "attention");
 }
 
 TEST(counters, and_the_timeline_name_the_same_operator_of_nested_ones) {

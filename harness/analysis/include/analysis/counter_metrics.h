@@ -16,6 +16,8 @@ measured<double> duration_ns_of(const metric_values& metrics);
 measured<double> dram_bytes_of(const metric_values& metrics);
 /// Of the busiest part of the multiprocessors, over its peak: ncu's speed of light of compute.
 measured<double> sm_throughput_ratio_of(const metric_values& metrics);
+/// Of the busiest part of caches and DRAM, over its peak.
+measured<double> memory_throughput_ratio_of(const metric_values& metrics);
 
 struct counted_flops {
   measured<double> flops;

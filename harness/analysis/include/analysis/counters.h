@@ -39,8 +39,9 @@ struct counted_kernel {
   measured<double> intensity_flops_per_byte;
   measured<double> flops_over_ceiling_ratio;
   measured<double> bytes_over_ceiling_ratio;
-  measured<double> roof_ratio;           ///< reached of what the roofline allows at this intensity
-  measured<double> sm_throughput_ratio;  ///< of the multiprocessors' busiest part, over its peak
+  measured<double> roof_ratio;               ///< reached of what the roofline allows at this intensity
+  measured<double> sm_throughput_ratio;      ///< of the multiprocessors' busiest part, over its peak
+  measured<double> memory_throughput_ratio;  ///< the same of caches and DRAM
   std::map<std::string, measured<double>> metrics{};  ///< those of kernel_metrics(), by their keys
   measured<std::string> bound;                        ///< "memory", "compute", "launch" or "latency"
   std::string evidence;                               ///< the figures that say so
