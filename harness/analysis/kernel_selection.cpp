@@ -34,9 +34,9 @@ const capture* capture_of(const std::vector<capture>& captures, const std::strin
 
 /// When a thread is inside of a stage. ncu looks at the ranges of the thread that launches; the whole process
 /// has no range, and is every thread's.
-class stage_times {
+class stage_spans {
  public:
-  stage_times(const std::vector<stage_window>& windows, const std::vector<std::string>& stages) {
+  stage_spans(const std::vector<stage_window>& windows, const std::vector<std::string>& stages) {
     for (const stage_window& window : windows) {  // by their start
       const bool is_process = stages[window.stage] == core::whole_process_stage;
       std::vector<span>& spans = m_spans[{window.process_id, is_process ? any_thread : window.thread_id}];
@@ -75,7 +75,7 @@ class stage_times {
 /// ncu counts as the host launches; streams run in another order. Kernels of one graph share the time of
 /// their launch; on the device they keep their order.
 launch_order order_as_launched(std::vector<const core::kernel_execution*> kernels,
-                               const stage_times& inside) {
+                               const stage_spans& inside) {
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto* a, const auto* b) {
     return std::tie(a->launched_ns, a->start_ns) < std::tie(b->launched_ns, b->start_ns);
   });
@@ -174,7 +174,7 @@ launch_order order_of_launches(const std::vector<capture>& captures, const std::
   std::vector<stage_window> windows;
   const capture* const source = capture_of(captures, stage, nvtx_domain, windows);
   if (source == nullptr) return {};
-  const stage_times inside(windows, {stage});
+  const stage_spans inside(windows, {stage});
   std::vector<const core::kernel_execution*> kernels;
   for (const core::kernel_execution& kernel : source->timeline.kernels) {
     if (inside.holds(kernel)) kernels.push_back(&kernel);
@@ -187,7 +187,7 @@ launch_order order_of_program(const std::vector<capture>& captures, const std::v
   for (const capture& source : captures) {
     const std::vector<stage_window> windows = find_windows(source.timeline, stages, nvtx_domain);
     if (windows.empty()) continue;
-    const stage_times inside(windows, stages);
+    const stage_spans inside(windows, stages);
     std::map<std::uint32_t, std::size_t> launches_of;
     for (const core::kernel_execution& kernel : source.timeline.kernels) {
       if (inside.holds(kernel)) launches_of[kernel.process_id] += 1;
