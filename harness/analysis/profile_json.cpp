@@ -141,6 +141,7 @@ json environment_json(const std::string& text) {
     throw core::bad_input("env.json", 0, "is not a JSON object",
                           "run the pair again: prepare writes env.json");
   }
+  require_reasons(text, "env.json");
   return environment;
 }
 

@@ -129,6 +129,10 @@ void check_figures(const nlohmann::json& document, const std::string& file) {
 
 }  // namespace
 
+void require_reasons(std::string_view text, const std::string& file) {
+  check_nulls(core::parse_json(text), "", file);
+}
+
 void validate_profile(std::string_view text, const std::string& file) {
   const core::json_document whole(text, file, remedy);
   const nlohmann::json& document = whole.value();

@@ -112,6 +112,13 @@ TEST(profile_json, refuses_an_environment_that_is_no_object) {
   EXPECT_THROW(profile_json(facts), core::bad_input);
 }
 
+TEST(profile_json, refuses_an_environment_with_a_null_that_nobody_explains) {
+  run_facts facts = example_run();
+  facts.env_json = R"({"git": {"dirty": null}})";
+  EXPECT_THAT([&] { profile_json(facts); }, ::testing::ThrowsMessage<core::bad_input>(
+                                                ::testing::HasSubstr("env.json: /git/dirty: is null")));
+}
+
 TEST(validate_profile, names_the_place_of_the_fault) {
   EXPECT_EQ(complaint_after([](json&) {}), "");
   EXPECT_EQ(complaint_after([](json& d) { d["schema_version"] = "9.0"; }),

@@ -20,5 +20,7 @@ std::string with_artifacts(const std::string& profile, const std::string& file,
 /// Throws core::bad_input with the JSON pointer of the first fault: not JSON, another schema version, a
 /// required field that is missing or of the wrong type, a null without a reason.
 void validate_profile(std::string_view text, const std::string& file);
+/// bad_input where a null has no reason beside it, in `not_measured`.
+void require_reasons(std::string_view text, const std::string& file);
 
 }  // namespace profgate::analysis
