@@ -214,21 +214,19 @@ std::vector<rank_figures> ranks_of(const std::map<std::uint32_t, wall_clock>& cl
     rank.process_id = process;
     rank.occurrences = clock.windows();
     rank.duration_ns = clock.wall_ns();
-    place_sums all;
+    traced_activity all;
+    std::int64_t kernel_ns = 0;
     for (const auto& [where, place] : sums.places) {
       if (where.first != process) continue;
       rank.devices.push_back(where.second);
-      all.kernel_ns += place.kernel_ns;
-      all.kernels += place.kernels;
-      all.launches += place.launches;
-      all.copies += place.copies;
-      all.copy_ns += place.copy_ns;
+      add_place(place, all);
+      kernel_ns += place.kernel_ns;
     }
     const auto known = [&](std::int64_t value) {
       return no_kernels_reason.empty() ? measured<std::int64_t>(value)
                                        : measured<std::int64_t>::absent(no_kernels_reason);
     };
-    rank.kernel_ns = known(all.kernel_ns);
+    rank.kernel_ns = known(kernel_ns);
     rank.kernels = known(all.kernels);
     rank.launches = known(all.launches);
     rank.copies = known(all.copies);

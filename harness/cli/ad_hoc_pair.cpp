@@ -44,6 +44,16 @@ std::string quoted_for_override(const std::string& text) {
   return quoted + "'";
 }
 
+bool has_dashes(const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), "--") != words.end();
+}
+
+/// What stands before and after the first `--`; without one the second is empty.
+two_commands part_at_dashes(const std::vector<std::string>& words) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  return {{words.begin(), dashes}, {dashes == words.end() ? dashes : dashes + 1, words.end()}};
+}
+
 }  // namespace
 
 std::string name_of_program(const std::vector<std::string>& command) {
@@ -60,11 +70,8 @@ std::string name_of_program(const std::vector<std::string>& command) {
 }
 
 two_commands split_commands(const std::vector<std::string>& words) {
-  const auto dashes = std::find(words.begin(), words.end(), "--");
-  const auto more = dashes == words.end() ? dashes : std::find(dashes + 1, words.end(), "--");
-  const two_commands commands{{words.begin(), dashes},
-                              {dashes == words.end() ? dashes : dashes + 1, words.end()}};
-  if (more != words.end()) {
+  const two_commands commands = part_at_dashes(words);
+  if (has_dashes(commands.candidate)) {
     throw core::bad_input("more than one '--' stands after the first: which of them parts the two commands?",
                           "give a command that holds one of its own to a shell, in one word: "
                           "profgate ab -- sh -c 'exec bench -- x' -- sh -c 'exec bench -- y'");
@@ -85,17 +92,16 @@ void split_server_command(pair_options& options) {
   if (!options.ready_text.empty())
     overrides.push_back("workload.server.ready_text=" + quoted_for_override(options.ready_text));
   if (words.empty()) return;  // a registered pair has its own client
-  const auto dashes = std::find(words.begin(), words.end(), "--");
-  const bool is_one = dashes != words.end() && std::find(dashes + 1, words.end(), "--") == words.end();
-  if (!is_one || dashes == words.begin() || dashes + 1 == words.end()) {
+  const auto [server, client_words] = part_at_dashes(words);
+  if (server.empty() || client_words.empty() || has_dashes(client_words)) {
     throw core::bad_input("a server is typed with its client, '-- <server> -- <client>', and no further --",
                           "put a command that has a -- of its own into a script, or into sh -c '…'");
   }
   std::string client;
-  for (auto word = dashes + 1; word != words.end(); ++word)
-    client += (client.empty() ? "" : ", ") + quoted_for_override(*word);
+  for (const std::string& word : client_words)
+    client += (client.empty() ? "" : ", ") + quoted_for_override(word);
   overrides.push_back("workload.client=[" + client + "]");
-  words.erase(dashes, words.end());
+  words = server;
 }
 
 pair_manifest ad_hoc_pair(const std::vector<std::string>& command) {

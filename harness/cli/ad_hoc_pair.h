@@ -26,8 +26,7 @@ struct two_commands {
 };
 
 /// `A words -- B words`, as they stand after the first `--` of `profgate ab`. bad_input where there is no
-/// other
-/// `--`, or more than one: whose they are nobody knows.
+/// other `--`, or more than one: whose they are nobody knows.
 two_commands split_commands(const std::vector<std::string>& words);
 
 }  // namespace profgate::cli

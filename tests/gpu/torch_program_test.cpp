@@ -27,15 +27,6 @@ class torch_program : public gpu_pair_fixture {
     return argv;
   }
 
-  command_result run_ad_hoc(const std::vector<std::string>& settings,
-                            const std::vector<std::string>& argv) const {
-    std::vector<std::string> words = {"run"};
-    words.insert(words.end(), settings.begin(), settings.end());
-    words.emplace_back("--");
-    words.insert(words.end(), argv.begin(), argv.end());
-    return profgate(words);
-  }
-
   nlohmann::json profile() const { return nlohmann::json::parse(text_of("profile.json")); }
 
   static nlohmann::json stage_in(const nlohmann::json& profile, const std::string& name) {
@@ -105,7 +96,7 @@ const std::vector<std::string> small_llama = {"--layers", "8", "--hidden", "1024
 
 TEST_F(torch_program, with_ranges_of_its_own_is_started_three_times_and_timed_as_it_times_itself) {
   const command_result result =
-      run_ad_hoc({"workload.stages=[prefill, decode]"}, script("llama_steps.py", small_llama));
+      run_program({"workload.stages=[prefill, decode]"}, script("llama_steps.py", small_llama));
   ASSERT_EQ(result.exit_code, 0) << result.output;
   expect_whole_bundle();
   expect_steps_as_the_script_timed_them();
@@ -126,7 +117,7 @@ TEST_F(torch_program, registered_as_a_pair_gives_the_same) {
 }
 
 TEST_F(torch_program, without_any_range_is_one_process) {
-  const command_result result = run_ad_hoc({}, script("generate.py"));
+  const command_result result = run_program({}, script("generate.py"));
   ASSERT_EQ(result.exit_code, 0) << result.output;
   expect_whole_bundle();
   expect_kernels_as_nsys_stats_has_them();
@@ -135,7 +126,7 @@ TEST_F(torch_program, without_any_range_is_one_process) {
 }
 
 TEST_F(torch_program, of_two_processes_has_both) {
-  const command_result result = run_ad_hoc({"workload.stages=[step]"}, script("two_processes.py"));
+  const command_result result = run_program({"workload.stages=[step]"}, script("two_processes.py"));
   ASSERT_EQ(result.exit_code, 0) << result.output;
   expect_whole_bundle();
   expect_kernels_as_nsys_stats_has_them();

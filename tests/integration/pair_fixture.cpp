@@ -132,6 +132,15 @@ command_result pair_fixture::run(const std::vector<std::string>& argv,
   return result;
 }
 
+command_result pair_fixture::run_program(const std::vector<std::string>& settings,
+                                         const std::vector<std::string>& argv) const {
+  std::vector<std::string> words = {"run"};
+  words.insert(words.end(), settings.begin(), settings.end());
+  words.emplace_back("--");
+  words.insert(words.end(), argv.begin(), argv.end());
+  return profgate(words);
+}
+
 command_result pair_fixture::run_pair(const fs::path& manifest,
                                       const std::vector<std::string>& overrides) const {
   std::vector<std::string> words = {"run", "--manifest", manifest.string()};

@@ -45,6 +45,9 @@ class pair_fixture : public ::testing::Test {
   /// Any command, in the project's folder.
   command_result run(const std::vector<std::string>& argv,
                      const std::function<std::optional<std::string>()>& stop_request = {}) const;
+  /// `profgate run <settings> -- <argv>`.
+  command_result run_program(const std::vector<std::string>& settings,
+                             const std::vector<std::string>& argv) const;
   command_result run_pair(const std::filesystem::path& manifest,
                           const std::vector<std::string>& overrides = {}) const;
 

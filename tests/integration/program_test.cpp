@@ -29,15 +29,6 @@ class program : public pair_fixture {
             "profile",      "--result", (m_project / "unread.json").string()};
   }
 
-  command_result run_program(const std::vector<std::string>& settings,
-                             const std::vector<std::string>& argv) const {
-    std::vector<std::string> words = {"run"};
-    words.insert(words.end(), settings.begin(), settings.end());
-    words.emplace_back("--");
-    words.insert(words.end(), argv.begin(), argv.end());
-    return profgate(words);
-  }
-
   const std::string m_recorded = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/pytorch-2.11/llama_steps.sqlite";
 };
 

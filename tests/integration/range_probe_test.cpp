@@ -21,11 +21,9 @@ class range_probe : public server_fixture, public ::testing::WithParamInterface<
 
   static bool is_nsys() { return GetParam() == "nsys"; }
 
-  command_result run_probe(words settings, const words& probe) const {
-    settings.insert(settings.begin(), "run");
-    settings.insert(settings.end(), {"--", PROFGATE_RANGE_PROBE});
-    settings.insert(settings.end(), probe.begin(), probe.end());
-    return profgate(settings);
+  command_result run_probe(const words& settings, words probe) const {
+    probe.insert(probe.begin(), PROFGATE_RANGE_PROBE);
+    return run_program(settings, probe);
   }
 
   /// Stage `step` of a run of the probe, which printed how often and how long it was in it.

@@ -113,6 +113,28 @@ std::string why_unseeded(const analysis::stage_figures* figures) {
   return "";
 }
 
+/// The stage's kernels to count, its windows still to be found; or why there is nothing to choose from.
+analysis::planned_stage select_of(const std::string& stage, const analysis::run_figures& figures,
+                                  const analysis::selection_limits& limits) {
+  analysis::planned_stage planned;
+  planned.selection.stage = stage;
+  const analysis::stage_figures* const traced = figures_of(stage, figures);
+  planned.seeding_reason = why_unseeded(traced);
+  if (planned.seeding_reason.empty())
+    planned.selection = analysis::select_kernels(stage, traced->traced->kernel_groups, limits);
+  return planned;
+}
+
+/// ncu.* for windows that share ncu.max_launches among `parts`.
+analysis::plan_limits limits_of(const config::resolved& config, std::size_t parts) {
+  analysis::plan_limits limits;
+  limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");
+  limits.windows = config.integer("ncu.windows");
+  limits.launches_per_window = std::max<std::int64_t>(
+      1, config.integer("ncu.max_launches") / (limits.windows * static_cast<std::int64_t>(parts)));
+  return limits;
+}
+
 /// A stage that comes a hundred times shall not push another's kernels out: each counts by its share of its
 /// own stage.
 std::int64_t per_billion(std::int64_t part_ns, std::int64_t whole_ns) {
@@ -127,12 +149,8 @@ void plan_whole_program(const config::resolved& config, const analysis::run_fact
   all.stage = "the whole program";
   std::string unseeded;
   for (const std::string& stage : runs::stages_gate_first(config)) {
-    analysis::planned_stage planned;
-    planned.selection.stage = stage;
-    const analysis::stage_figures* const traced = figures_of(stage, figures);
-    planned.seeding_reason = why_unseeded(traced);
+    analysis::planned_stage planned = select_of(stage, figures, plan.selection);
     if (planned.seeding_reason.empty()) {
-      planned.selection = analysis::select_kernels(stage, traced->traced->kernel_groups, plan.selection);
       for (core::kernel_group group : planned.selection.groups) {
         group.exclusive_ns = per_billion(group.cost_ns(), planned.selection.stage_ns);
         all.groups.push_back(std::move(group));
@@ -148,12 +166,7 @@ void plan_whole_program(const config::resolved& config, const analysis::run_fact
     const analysis::launch_order order =
         analysis::order_of_program(facts.captures, facts.bare.stages, facts.nvtx_domain);
     name_kernels(all, order, filter, plan.notes);
-    analysis::plan_limits limits;
-    limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");
-    limits.windows = config.integer("ncu.windows");
-    limits.launches_per_window =
-        std::max<std::int64_t>(1, config.integer("ncu.max_launches") / limits.windows);
-    windows = analysis::plan_windows(all, order, limits);
+    windows = analysis::plan_windows(all, order, limits_of(config, 1));
   }
   if (windows.empty()) {
     filter.kernel_names.clear();
@@ -181,11 +194,7 @@ counter_plan plan_counters(const config::resolved& config, const analysis::run_f
     return plan;
   }
   const std::vector<std::string> stages = runs::stages_gate_first(config);
-  analysis::plan_limits limits;
-  limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");
-  limits.windows = config.integer("ncu.windows");
-  limits.launches_per_window = std::max<std::int64_t>(
-      1, config.integer("ncu.max_launches") / (limits.windows * static_cast<std::int64_t>(stages.size())));
+  const analysis::plan_limits limits = limits_of(config, stages.size());
   for (const std::string& stage : stages) {
     profilers::ncu_filter filter;
     filter.nvtx_include = filters_of(stage, config);
@@ -194,12 +203,8 @@ counter_plan plan_counters(const config::resolved& config, const analysis::run_f
           fmt::format("{}: no counters, since ncu.nvtx_include names other stages only", stage));
       continue;
     }
-    analysis::planned_stage planned;
-    planned.selection.stage = stage;
-    const analysis::stage_figures* const traced = figures_of(stage, figures);
-    planned.seeding_reason = why_unseeded(traced);
+    analysis::planned_stage planned = select_of(stage, figures, plan.selection);
     if (planned.seeding_reason.empty()) {
-      planned.selection = analysis::select_kernels(stage, traced->traced->kernel_groups, plan.selection);
       const analysis::launch_order order =
           analysis::order_of_launches(facts.captures, stage, facts.nvtx_domain);
       name_kernels(planned.selection, order, filter, plan.notes);
