@@ -14,8 +14,6 @@ parser.add_argument("--hidden", type=int, default=2048)
 parser.add_argument("--prompt", type=int, default=512)
 parser.add_argument("--steps", type=int, default=32)
 parser.add_argument("--rounds", type=int, default=3)
-parser.add_argument("--extra-copy", action="store_true", help="one needless copy in each layer")
-parser.add_argument("--extra-sync", action="store_true", help="one needless synchronisation a step")
 arguments = parser.parse_args()
 
 torch.manual_seed(0)
@@ -25,9 +23,6 @@ config = LlamaConfig(
     num_key_value_heads=max(1, arguments.hidden // 256), max_position_embeddings=4096)
 with torch.device("cuda"):
     model = LlamaForCausalLM(config).to(torch.bfloat16).eval()
-if arguments.extra_copy:
-    for layer in model.model.layers:
-        layer.register_forward_hook(lambda module, inputs, output: output.clone() if torch.is_tensor(output) else output)
 
 prompt = torch.randint(0, config.vocab_size, (1, arguments.prompt), device="cuda")
 
@@ -57,7 +52,5 @@ with torch.inference_mode():
             if repetition:
                 times["decode"].append(seconds)
             token = output.logits[:, -1:].argmax(-1)
-            if arguments.extra_sync:
-                torch.cuda.synchronize()
 print(json.dumps({name: {"count": len(each), "mean_s": sum(each) / len(each),
                          "median_s": sorted(each)[len(each) // 2]} for name, each in times.items()}))
