@@ -45,10 +45,26 @@ void judge_roof(const run_figures& figures, const stage_figures& stage, findings
   result.recommendations.push_back(saving(figures, stage, 1.0 - *reached, text, evidence));
 }
 
-void judge_spread(const stage_figures& stage, findings& result) {
+/// Whether ranges that took very long tell why the spread is wide; a program that times itself warms up
+/// before.
+bool judge_cold_starts(const stage_figures& stage, findings& result) {
+  const std::size_t cold = cold_samples(*stage.bare.time_ns);
+  if (cold == 0) return false;
+  const std::string evidence =
+      fmt::format("{} of {} took more than ten times the median, the longest {}", cold,
+                  stage.bare.time_ns->samples.size(), core::format_duration(stage.bare.time_ns->max));
+  result.takeaways.push_back({stage.bare.name, "It warms up inside of its ranges.", evidence});
+  result.recommendations.push_back(about_measuring(
+      stage.bare.name, "Warm up before the first range, or give the range of the warm-up another name.",
+      evidence));
+  return true;
+}
+
+void judge_spread(const run_figures& figures, const stage_figures& stage, findings& result) {
   if (!stage.bare.time_ns || !stage.bare.time_ns->cv) return;
   const double cv_ratio = *stage.bare.time_ns->cv;
   if (cv_ratio <= unreliable_cv_ratio) return;
+  if (!figures.is_timed_by_itself && judge_cold_starts(stage, result)) return;
   const std::string evidence = fmt::format("standard deviation {} of the mean over {} repetitions",
                                            percent(cv_ratio), stage.bare.time_ns->samples.size());
   result.takeaways.push_back({stage.bare.name, "Its times are unreliable.", evidence});
@@ -57,7 +73,7 @@ void judge_spread(const stage_figures& stage, findings& result) {
       evidence));
 }
 
-void judge_overhead(const stage_figures& stage, findings& result) {
+void judge_overhead(const run_figures& figures, const stage_figures& stage, findings& result) {
   if (!stage.overhead_ratio || *stage.overhead_ratio <= high_overhead_ratio) return;
   const std::string evidence = fmt::format(
       "traced {} against a bare median of {}: {} more under {}",
@@ -66,12 +82,11 @@ void judge_overhead(const stage_figures& stage, findings& result) {
       core::format_duration(stage.bare.time_ns->median), percent(*stage.overhead_ratio), stage.traced->tool);
   result.takeaways.push_back(
       {stage.bare.name, "Tracing slows it so much that operator shares are distorted.", evidence});
+  const std::string fewer_ranges = figures.is_timed_by_itself ? "workload.decode_step_ranges=false, " : "";
   const std::string lighter_tool = stage.traced->tool == "embedded" ? "" : "timeline=embedded, ";
   result.recommendations.push_back(about_measuring(
       stage.bare.name,
-      fmt::format(
-          "Trace less: workload.decode_step_ranges=false, {}run.mode=light, or fewer and longer ranges.",
-          lighter_tool),
+      fmt::format("Trace less: {}{}run.mode=light, or fewer and longer ranges.", fewer_ranges, lighter_tool),
       evidence));
 }
 
@@ -112,9 +127,9 @@ findings find(const run_facts& facts, const run_figures& figures) {
   for (const stage_figures& stage : figures.stages) {
     judge_roof(figures, stage, result);
     judge_ceilings(stage, result);
-    judge_spread(stage, result);
+    judge_spread(figures, stage, result);
     judge_clocks(stage, result);
-    judge_overhead(stage, result);
+    judge_overhead(figures, stage, result);
     if (stage.traced) {
       judge_operators(figures, stage, result);
       judge_kernels(figures, stage, result);
@@ -148,19 +163,23 @@ measured<double> headroom(const stage_figures& stage) {
 
 recommendation saving(const run_figures& figures, const stage_figures& stage, double ratio_of_stage,
                       std::string text, std::string evidence) {
-  const measured<double> mean_ns = mean_ns_of(stage);
   const measured<double> room = headroom(stage);
   const double saved_ratio = room ? std::min(ratio_of_stage, *room) : ratio_of_stage;
+  if (!figures.is_timed_by_itself) {
+    // Of the median, which the reports call a step: the first ones of a program that warms up inside of its
+    // ranges may take a hundred times as long.
+    const measured<double> saved_ns = stage.step ? measured<double>(stage.step->median_ns * saved_ratio)
+                                                 : measured<double>::absent(stage.step.reason());
+    return {stage.bare.name, std::move(text), std::move(evidence), saved_ns, saved_ratio, "a step"};
+  }
+  const measured<double> mean_ns = mean_ns_of(stage);
   const measured<double> saved_ns = mean_ns ? measured<double>(*mean_ns * saved_ratio) : mean_ns;
-  if (figures.is_timed_by_itself)
-    return {stage.bare.name,
-            std::move(text),
-            std::move(evidence),
-            saved_ns,
-            quotient(saved_ns, figures.bare.total_mean_ns),
-            "the whole"};
-  return {stage.bare.name, std::move(text), std::move(evidence), saved_ns, quotient(saved_ns, mean_ns),
-          "a step"};
+  return {stage.bare.name,
+          std::move(text),
+          std::move(evidence),
+          saved_ns,
+          quotient(saved_ns, figures.bare.total_mean_ns),
+          "the whole"};
 }
 
 }  // namespace profgate::analysis

@@ -12,6 +12,7 @@ namespace {
 constexpr double large_idle_ratio = 0.10;
 constexpr double bound_by_launches_ratio = 0.40;
 constexpr double large_copy_ratio = 0.01;
+constexpr double large_late_ratio = 0.05;
 constexpr double many_kernels_a_step = 50;
 constexpr double tiny_kernel_ns = 10'000;  ///< about what it takes to launch one
 
@@ -67,6 +68,21 @@ void judge_pageable_copies(const run_figures& figures, const stage_figures& stag
       "Pin the host memory (pin_memory(), cudaHostAlloc) and copy with non_blocking=True: the driver stages "
       "pageable copies, and the host waits for them.",
       evidence));
+}
+
+/// A program that times itself waits for its device.
+void judge_late_kernels(const run_figures& figures, const stage_figures& stage, findings& result) {
+  if (figures.is_timed_by_itself || !stage.traced->kernel_ns) return;
+  const auto kernel_ns = static_cast<double>(*stage.traced->kernel_ns);
+  const auto late_ns = static_cast<double>(stage.traced->activity->late_ns);
+  if (late_ns < large_late_ratio * kernel_ns) return;
+  const std::string evidence =
+      fmt::format("{} of its kernels' time lies after the end of the range that launched them",
+                  percent(late_ns / kernel_ns));
+  result.takeaways.push_back(
+      {stage.bare.name, "Its work outlives its range: the time is the host's, not the device's.", evidence});
+  result.recommendations.push_back(about_measuring(
+      stage.bare.name, "Wait for the device before the range ends (torch.cuda.synchronize()).", evidence));
 }
 
 void judge_tiny_kernels(const stage_figures& stage, findings& result) {
@@ -142,6 +158,7 @@ void judge_idle(const run_figures& figures, const stage_figures& stage, findings
   }
   judge_synchronisations(figures, stage, result);
   judge_pageable_copies(figures, stage, result);
+  judge_late_kernels(figures, stage, result);
   judge_tiny_kernels(stage, result);
 }
 

@@ -178,6 +178,7 @@ traced_activity activity_of(const stage_sums& sums) {
   for (const auto& [where, place] : sums.places) add_place(place, activity);
   for (const auto& [device, one] : sums.activities) add_device(one, activity);
   activity.synchronisations = sums.synchronisations;
+  activity.late_ns = sums.late_ns;
   return activity;
 }
 

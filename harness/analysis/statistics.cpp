@@ -49,6 +49,13 @@ measured<distribution> describe_distribution(std::vector<double> samples,
                       percentile(samples, 0.99)};
 }
 
+std::size_t cold_samples(const sample_statistics& statistics) {
+  constexpr double cold_factor = 10;
+  return static_cast<std::size_t>(
+      std::count_if(statistics.samples.begin(), statistics.samples.end(),
+                    [&](double sample) { return sample > cold_factor * statistics.median; }));
+}
+
 std::vector<double> to_doubles(const std::vector<std::int64_t>& values) {
   return {values.begin(), values.end()};
 }

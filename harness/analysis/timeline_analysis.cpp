@@ -84,6 +84,8 @@ class capture_sums : public sweep_visitor {
     const graph_attribution::place place =
         m_graphs.kernels.empty() ? graph_attribution::place{} : m_graphs.kernels[index];
     stage_sums& stage = m_stages[launched.window->stage];
+    stage.late_ns +=
+        std::max<std::int64_t>(0, kernel.end_ns - std::max(kernel.start_ns, launched.window->end_ns));
     stage.add_kernel(kernel, launched.enclosing, exclusive_ns, m_graphs.operators[place.op],
                      place.begins_operator != 0);
     if (place.is_unmatched()) stage.unmatched_kernels += 1;

@@ -42,9 +42,13 @@ void compare_launches(const stage_structure& baseline, const stage_structure& ca
   }
   const std::string before = per_token(*baseline.launches, baseline.tokens);
   const std::string after = per_token(*candidate.launches, candidate.tokens);
-  if (before != after) {
-    result.changes.push_back({exact_kind::launches_per_token, {}, before, after, fails});
-  }
+  if (before == after) return;
+  const bool are_counted_by_token = baseline.tokens > 1 || candidate.tokens > 1;
+  result.changes.push_back({are_counted_by_token ? exact_kind::launches_per_token : exact_kind::launches,
+                            {},
+                            before,
+                            after,
+                            fails});
 }
 
 }  // namespace
@@ -76,6 +80,8 @@ std::string to_text(const exact_change& change) {
       return "new kernel: " + change.subject;
     case exact_kind::gone_kernel:
       return "gone kernel: " + change.subject;
+    case exact_kind::launches:
+      return fmt::format("launches: {} → {}", change.baseline, change.candidate);
     case exact_kind::launches_per_token:
       return fmt::format("launches a token: {} → {}", change.baseline, change.candidate);
     case exact_kind::graph_nodes:

@@ -116,21 +116,31 @@ TEST_F(torch_program, registered_as_a_pair_gives_the_same) {
   expect_kernels_as_nsys_stats_has_them();
 }
 
-TEST_F(torch_program, without_any_range_is_one_process) {
-  const command_result result = run_program({}, script("generate.py"));
-  ASSERT_EQ(result.exit_code, 0) << result.output;
-  expect_whole_bundle();
-  expect_kernels_as_nsys_stats_has_them();
-  expect_counters_of("process");
-  EXPECT_EQ(starts("generate took"), 6U) << "twice a start";
+TEST_F(torch_program, without_any_range_is_one_process_typed_or_registered) {
+  for (const bool is_registered : {false, true}) {
+    const command_result result = is_registered
+                                      ? run_pair(register_command(script("generate.py")),
+                                                 {"workload.device=cuda", "workload.stages=[process]"})
+                                      : run_program({}, script("generate.py"));
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    expect_whole_bundle();
+    expect_kernels_as_nsys_stats_has_them();
+    expect_counters_of("process");
+    EXPECT_EQ(starts("generate took"), 6U) << "twice a start";
+  }
 }
 
-TEST_F(torch_program, of_two_processes_has_both) {
-  const command_result result = run_program({"workload.stages=[step]"}, script("two_processes.py"));
-  ASSERT_EQ(result.exit_code, 0) << result.output;
-  expect_whole_bundle();
-  expect_kernels_as_nsys_stats_has_them();
-  EXPECT_EQ(stage_in(profile(), "step")["bare"]["samples_count"], 40);
+TEST_F(torch_program, of_two_processes_has_both_typed_or_registered) {
+  for (const bool is_registered : {false, true}) {
+    const command_result result = is_registered
+                                      ? run_pair(register_command(script("two_processes.py")),
+                                                 {"workload.device=cuda", "workload.stages=[step]"})
+                                      : run_program({"workload.stages=[step]"}, script("two_processes.py"));
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    expect_whole_bundle();
+    expect_kernels_as_nsys_stats_has_them();
+    EXPECT_EQ(stage_in(profile(), "step")["bare"]["samples_count"], 40);
+  }
 }
 
 }  // namespace

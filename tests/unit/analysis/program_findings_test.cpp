@@ -83,6 +83,33 @@ TEST(program, is_told_by_its_ranges_what_a_step_takes_and_its_share_of_the_run) 
   EXPECT_DOUBLE_EQ(figures.stages[0].idle->idle_ns, (800.0 - 240.0) * us);
 }
 
+TEST(program, that_warms_up_inside_its_ranges_is_told_so_and_what_it_saves_is_of_a_warm_step) {
+  run_facts facts = program(eager_steps());
+  facts.bare.stage_samples_ns = {{"denoise", {100 * ms, 800 * us, 800 * us, 810 * us}}};
+  const findings found = findings_of(facts);
+  EXPECT_THAT(found.summary, Contains("1 of 4 repetitions of denoise took more than ten times the median, as "
+                                      "those do that warm up."));
+  EXPECT_THAT(texts_of(found.recommendations),
+              AllOf(Contains(HasSubstr("Warm up before the first range")),
+                    ::testing::Not(Contains(HasSubstr("Quiet the machine")))));
+  EXPECT_LT(*found.recommendations.front().saves_at_most_ns, 805.0 * us);
+  facts.bare.stage_samples_ns = {{"denoise", {950 * us, 800 * us, 700 * us, 810 * us}}};
+  EXPECT_THAT(texts_of(findings_of(facts).recommendations), Contains(HasSubstr("Quiet the machine")));
+}
+
+TEST(program, whose_work_outlives_its_range_is_told_so) {
+  const auto last_kernel_ends_at = [](std::int64_t end_ns) {
+    timeline_builder builder;
+    builder.range("denoise", 0, ms);
+    builder.kernel("add", 0, 100 * us, end_ns);
+    return texts_of(findings_of(program(builder.build())).takeaways);
+  };
+  EXPECT_THAT(last_kernel_ends_at(1900 * us),
+              Contains("Its work outlives its range: the time is the host's, not the device's. 50 % of its "
+                       "kernels' time lies after the end of the range that launched them"));
+  EXPECT_THAT(last_kernel_ends_at(ms), ::testing::Not(Contains(HasSubstr("outlives"))));
+}
+
 TEST(program, that_synchronises_inside_a_step_is_told_so) {
   core::timeline timeline = eager_steps();
   timeline.calls.push_back({"cudaStreamSynchronize", 1, 1, 960 * us, 990 * us});

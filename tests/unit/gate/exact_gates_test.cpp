@@ -36,6 +36,11 @@ TEST(compare_exactly, names_every_change) {
   EXPECT_FALSE(result.fails());  // reported, but nobody asked for a failure
 }
 
+TEST(compare_exactly, counts_launches_of_an_occurrence_where_no_tokens_are_known) {
+  const auto result = compare_exactly(structure({"a"}, 3776, 1, 0), structure({"a"}, 4028, 1, 0), {});
+  EXPECT_THAT(texts(result), ElementsAre("launches: 3776 → 4028"));
+}
+
 TEST(compare_exactly, fails_where_the_rules_ask_for_it) {
   const stage_structure before = structure({"a"}, 32, 16, 100);
   EXPECT_TRUE(compare_exactly(before, structure({"b"}, 32, 16, 100), {true, false, false}).fails());

@@ -59,6 +59,7 @@ struct traced_activity {
   std::int64_t pageable_copies = 0;  ///< of them from or to host memory that is not pinned
   std::int64_t pageable_ns = 0;
   std::int64_t synchronisations = 0;  ///< calls inside the stage in which the host waits for the device
+  std::int64_t late_ns = 0;           ///< of its kernels' time, what ran after the range that launched them
 
   std::int64_t gap_ns() const {
     return gap_launch_ns + gap_pause_ns + gap_synchronisation_ns + gap_copy_ns + gap_other_ns;

@@ -16,7 +16,7 @@ namespace profgate::gate {
 struct stage_structure {
   std::optional<std::set<std::string>> kernels{};  ///< demangled names
   std::optional<std::int64_t> launches{};          ///< calls that launched kernels; a graph's is one
-  std::int64_t tokens = 0;                         ///< that the launches decoded
+  std::int64_t tokens = 0;                         ///< that the launches decoded; 1: none are known
   std::optional<std::int64_t> graph_nodes{};
 };
 
@@ -26,7 +26,7 @@ struct exact_rules {
   bool graph_nodes_fail = false;
 };
 
-enum class exact_kind { new_kernel, gone_kernel, launches_per_token, graph_nodes };
+enum class exact_kind { new_kernel, gone_kernel, launches, launches_per_token, graph_nodes };
 
 struct exact_change {
   exact_kind kind = exact_kind::new_kernel;
