@@ -5,6 +5,7 @@
 
 #include "analysis/graph_replays.h"
 #include "analysis/stage_operations.h"
+#include "graph_nodes.h"
 #include "range_sweep.h"
 #include "start_order.h"
 
@@ -134,7 +135,6 @@ class device_labeller {
       : m_timeline(timeline),
         m_labels(labels),
         m_threads(split_by_thread(timeline)),
-        m_graphs(attribute_replays(timeline, labels.graph_maps == nullptr ? no_maps() : *labels.graph_maps)),
         m_waits(waits_of(timeline)),
         m_kernel_order(timeline.kernels),
         m_copy_order(timeline.copies),
@@ -143,10 +143,13 @@ class device_labeller {
 
   labelled_traces label(const std::string& stage) const {
     labelled_traces result;
-    result.unmatched = m_graphs.unmatched;
-    result.mismatch = m_graphs.mismatch;
+    const graph_node_ranges nodes(m_timeline, m_threads, m_labels.domain, {stage});
+    const graph_attribution replays = attribute_replays(
+        m_timeline, nodes, m_labels.graph_maps == nullptr ? no_maps() : *m_labels.graph_maps);
+    result.unmatched = replays.unmatched;
+    result.mismatch = replays.mismatch;
     const std::vector<stage_window> windows = find_windows(m_timeline, {stage}, m_labels.domain);
-    const path_finder paths = find_paths(stage, windows, result.texts);
+    const path_finder paths = find_paths(stage, windows, replays, result.texts);
     category_cache categories(m_labels.categories, result.texts);
     overlap_cursor kernels(m_timeline.kernels, m_kernel_order);
     overlap_cursor copies(m_timeline.copies, m_copy_order);
@@ -184,20 +187,25 @@ class device_labeller {
 
   /// Another stage's range is one of the ranges around a launch, so each stage has paths of its own.
   path_finder find_paths(const std::string& stage, const std::vector<stage_window>& windows,
-                         core::text_pool& texts) const {
+                         const graph_attribution& replays, core::text_pool& texts) const {
     path_finder paths(m_timeline, texts);
     sweep(m_timeline, m_threads, windows, {stage}, m_labels.domain, paths);
-    for (std::size_t k = 0; k < m_graphs.kernels.size(); ++k) {
-      const std::string_view op = m_graphs.operators[m_graphs.kernels[k].op];
-      if (!op.empty()) paths.kernel_paths[k] = op;
-    }
+    std::vector<std::string_view> replayed;  // by the number of the path
+    for (const graph_attribution::path& path : replays.paths)
+      replayed.push_back(texts.keep(fmt::format("{}", fmt::join(path, "/"))));
+    const auto name = [&](const std::vector<graph_attribution::place>& places,
+                          std::vector<std::string_view>& named) {
+      for (std::size_t i = 0; i < places.size(); ++i)
+        if (places[i].path != 0) named[i] = replayed[places[i].path];
+    };
+    name(replays.kernels, paths.kernel_paths);
+    name(replays.copies, paths.copy_paths);
     return paths;
   }
 
   const core::timeline& m_timeline;
   const operation_labels& m_labels;
   std::map<thread_key, thread_work> m_threads;
-  graph_attribution m_graphs;
   std::vector<core::host_call> m_waits;  ///< calls that wait for the device
   start_order<core::kernel_execution> m_kernel_order;
   start_order<core::copy_execution> m_copy_order;

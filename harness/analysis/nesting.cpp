@@ -13,6 +13,10 @@ void sort_unless_sorted(std::vector<element>& elements, order before) {
   }
 }
 
+operation_id to_id(operation_id::kind what, std::size_t index) {
+  return {static_cast<std::uint32_t>(what) & 3U, static_cast<std::uint32_t>(index) & 0x3FFFFFFFU};
+}
+
 template <typename record>
 void count(const std::vector<record>& works, std::map<thread_key, std::size_t>& counts) {
   for (const record& work : works) ++counts[{work.process_id, work.thread_id}];
@@ -22,9 +26,15 @@ template <typename record>
 void collect(const std::vector<record>& works, operation_id::kind what,
              std::map<thread_key, thread_work>& threads) {
   for (std::size_t i = 0; i < std::min(works.size(), most_operations); ++i) {
-    threads[{works[i].process_id, works[i].thread_id}].operations.push_back(
-        {static_cast<std::uint32_t>(what) & 3U, static_cast<std::uint32_t>(i) & 0x3FFFFFFFU});
+    threads[{works[i].process_id, works[i].thread_id}].operations.push_back(to_id(what, i));
   }
+}
+
+void sort_by_launch(const core::timeline& timeline, std::vector<operation_id>& operations) {
+  sort_unless_sorted(operations, [&](operation_id a, operation_id b) {
+    return std::tuple(launched_ns(timeline, a), +a.what, +a.index) <
+           std::tuple(launched_ns(timeline, b), +b.what, +b.index);
+  });
 }
 
 }  // namespace
@@ -35,8 +45,10 @@ std::int64_t launched_ns(const core::timeline& timeline, operation_id one) {
       return timeline.kernels[one.index].launched_ns;
     case operation_id::copy:
       return timeline.copies[one.index].launched_ns;
-    default:
+    case operation_id::graph:
       return timeline.opaque_graphs[one.index].launched_ns;
+    default:
+      return timeline.graph_nodes[one.index].made_ns;
   }
 }
 
@@ -59,10 +71,7 @@ std::map<thread_key, thread_work> split_by_thread(const core::timeline& timeline
   }
   const std::vector<core::range_record>& ranges = timeline.ranges;
   for (auto& [thread, work] : threads) {
-    sort_unless_sorted(work.operations, [&](operation_id a, operation_id b) {
-      return std::tuple(launched_ns(timeline, a), +a.what, +a.index) <
-             std::tuple(launched_ns(timeline, b), +b.what, +b.index);
-    });
+    sort_by_launch(timeline, work.operations);
     for (auto& [domain, indices] : work.ranges) {
       sort_unless_sorted(indices, [&](std::uint32_t a, std::uint32_t b) {
         return std::tie(ranges[a].start_ns, *ranges[b].end_ns, a) <
@@ -70,6 +79,16 @@ std::map<thread_key, thread_work> split_by_thread(const core::timeline& timeline
       });
     }
   }
+  return threads;
+}
+
+std::map<thread_key, std::vector<operation_id>> nodes_by_thread(const core::timeline& timeline) {
+  std::map<thread_key, std::vector<operation_id>> threads;
+  for (std::size_t i = 0; i < std::min(timeline.graph_nodes.size(), most_operations); ++i) {
+    const core::graph_node& node = timeline.graph_nodes[i];
+    threads[{node.process_id, node.thread_id}].push_back(to_id(operation_id::graph_node, i));
+  }
+  for (auto& [thread, nodes] : threads) sort_by_launch(timeline, nodes);
   return threads;
 }
 

@@ -17,8 +17,8 @@ namespace profgate::analysis {
 
 /// One piece of device work: of a trace's hundreds of thousands only where it lies.
 struct operation_id {
-  enum kind : std::uint32_t { kernel, copy, graph };
-  std::uint32_t what : 2;    ///< kernel: in the timeline's kernels; copy: copies; graph: opaque_graphs
+  enum kind : std::uint32_t { kernel, copy, graph, graph_node };
+  std::uint32_t what : 2;    ///< kernel: in the timeline's kernels; copy: copies; graph: opaque_graphs; …
   std::uint32_t index : 30;  ///< more than a billion are not looked at
 };
 
@@ -35,6 +35,9 @@ struct thread_work {
 
 /// What a thread 0 launched was launched before the recording began.
 std::map<thread_key, thread_work> split_by_thread(const core::timeline& timeline);
+
+/// The nodes of graphs, which are no device work: by the thread that made them, in the order of time.
+std::map<thread_key, std::vector<operation_id>> nodes_by_thread(const core::timeline& timeline);
 
 /// Walks over one thread's ranges of one domain and over what the thread launched. `visitor` has
 ///   data enter(range, stack): what it wants to keep beside a range that opens, on top of `stack`

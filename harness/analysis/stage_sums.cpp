@@ -25,30 +25,29 @@ void stage_sums::add_range(const inner_range& inner) {
 
 void stage_sums::add_kernel(const core::kernel_execution& kernel,
                             const std::vector<const core::range_record*>& enclosing,
-                            std::int64_t exclusive_ns, std::string_view graph_operator,
-                            bool begins_operator) {
+                            std::int64_t exclusive_ns, const graph_attribution::path& replayed,
+                            std::uint32_t shared) {
   const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
-  std::string_view innermost = graph_operator;
-  if (!graph_operator.empty()) {
-    operator_sums& sum = operators[graph_operator];
-    sum.cuda_ns += duration_ns;
-    sum.cuda_self_ns += duration_ns;
-    sum.cuda_exclusive_ns += exclusive_ns;
-    if (begins_operator) sum.replayed_calls += 1;
-  } else {
-    operator_sums* inner = nullptr;
-    for (const core::range_record* range : enclosing) {
-      if (range->name == decode_step_range) continue;
-      inner = &operators[range->name];
-      inner->cuda_ns += duration_ns;
-      innermost = range->name;
-    }
-    if (inner != nullptr) {
-      inner->cuda_self_ns += duration_ns;
-      inner->cuda_exclusive_ns += exclusive_ns;
-    }
+  std::string_view innermost;
+  operator_sums* inner = nullptr;
+  const auto add_to = [&](std::string_view name) {
+    inner = &operators[name];
+    inner->cuda_ns += duration_ns;
+    innermost = name;
+  };
+  for (std::size_t level = 0; level < replayed.size(); ++level) {
+    add_to(replayed[level]);
+    if (level >= shared) inner->replayed_calls += 1;
   }
-  if (kernel.thread_id == 0 && graph_operator.empty()) unlaunched_kernels += 1;
+  if (replayed.empty()) {
+    for (const core::range_record* range : enclosing)
+      if (range->name != decode_step_range) add_to(range->name);
+  }
+  if (inner != nullptr) {
+    inner->cuda_self_ns += duration_ns;
+    inner->cuda_exclusive_ns += exclusive_ns;
+  }
+  if (kernel.thread_id == 0 && replayed.empty()) unlaunched_kernels += 1;
   kernels.add(kernel, innermost, exclusive_ns);
   place_sums& place = place_of(kernel.process_id, kernel.device);
   place.kernels += 1;

@@ -46,10 +46,11 @@ struct place_sums {
 class stage_sums {
  public:
   void add_range(const inner_range& inner);
-  /// The kernel's operator as the ranges around its launch tell it, or as the graph map does.
+  /// The kernel's operators as the ranges around its launch tell them, or those of the graph that it was
+  /// replayed from: of `replayed` the first `shared` go on since the node before it.
   void add_kernel(const core::kernel_execution& kernel,
                   const std::vector<const core::range_record*>& enclosing, std::int64_t exclusive_ns,
-                  std::string_view graph_operator, bool begins_operator);
+                  const graph_attribution::path& replayed, std::uint32_t shared);
   void add_copy(const core::copy_execution& copy);
 
   traced_steps steps;

@@ -9,6 +9,7 @@
 #include "analysis/exclusive_time.h"
 #include "analysis/graph_replays.h"
 #include "device_activity.h"
+#include "graph_nodes.h"
 #include "range_sweep.h"
 #include "region_tree.h"
 #include "stage_sums.h"
@@ -86,8 +87,7 @@ class capture_sums : public sweep_visitor {
     stage_sums& stage = m_stages[launched.window->stage];
     stage.late_ns +=
         std::max<std::int64_t>(0, kernel.end_ns - std::max(kernel.start_ns, launched.window->end_ns));
-    stage.add_kernel(kernel, launched.enclosing, exclusive_ns, m_graphs.operators[place.op],
-                     place.begins_operator != 0);
+    stage.add_kernel(kernel, launched.enclosing, exclusive_ns, m_graphs.paths[place.path], place.shared);
     if (place.is_unmatched()) stage.unmatched_kernels += 1;
   }
 
@@ -178,13 +178,14 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   for (std::size_t c = 0; c < captures.size(); ++c) {
     if (std::find(chosen.begin(), chosen.end(), c) == chosen.end()) continue;
     const capture& source = captures[c];
-    const graph_attribution graphs = attribute_replays(source.timeline, attribution.graph_maps);
+    const std::map<thread_key, thread_work> threads = split_by_thread(source.timeline);
+    const graph_node_ranges nodes(source.timeline, threads, nvtx_domain, stages);
+    const graph_attribution graphs = attribute_replays(source.timeline, nodes, attribution.graph_maps);
     find_replay_problems(source, graphs, result.problems);
     std::vector<bool> takes_stage;
     for (const std::optional<std::size_t>& choice : chosen) takes_stage.push_back(choice == c);
     const stage_stretches stretches = find_stretches(windows[c], stages.size());
     capture_sums visitor(source, windows[c], stretches, takes_stage, graphs, sums, outside);
-    const std::map<thread_key, thread_work> threads = split_by_thread(source.timeline);
     sweep(source.timeline, threads, windows[c], stages, nvtx_domain, visitor);
     visitor.finish();
     for (std::size_t s = 0; s < stages.size(); ++s) {

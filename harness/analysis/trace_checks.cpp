@@ -54,6 +54,12 @@ void find_capture_problems(const capture& source, const capture_figures& figures
 
 void find_replay_problems(const capture& source, const graph_attribution& graphs,
                           std::vector<std::string>& problems) {
+  if (graphs.unseen > 0) {
+    problems.push_back(fmt::format(
+        "{}: {} kernels were replayed from CUDA graphs whose capture was not recorded, so their operators "
+        "are unknown; record from the start of the program: nsys.gating_nvtx=false",
+        source.name, graphs.unseen));
+  }
   if (graphs.unmatched == 0) return;
   problems.push_back(
       fmt::format("{}: {} kernels of graph replays do not fit the workload's graph map, so their operators "

@@ -152,6 +152,21 @@ void read_opaque_graphs(const core::sqlite_database& database, const gpu_numbers
   sort_by_start(result.opaque_graphs);
 }
 
+void read_graph_nodes(const core::sqlite_database& database, core::timeline& result) {
+  const std::string table = "CUDA_GRAPH_NODE_EVENTS";
+  if (!database.has_table(table)) return;
+  result.graph_nodes.reserve(database.rows_at_most(table));
+  core::sqlite_statement rows = database.query(
+      fmt::format("SELECT start, globalTid, graphNodeId, {} FROM {} WHERE globalTid IS NOT NULL",
+                  database.column_or_null(table, "originalGraphNodeId"), table));
+  while (rows.next()) {
+    const std::int64_t thread = rows.integer(1);
+    result.graph_nodes.push_back({static_cast<std::uint64_t>(rows.integer(2)),
+                                  static_cast<std::uint64_t>(rows.integer(3)), process_of(thread),
+                                  thread_of(thread), rows.integer(0)});
+  }
+}
+
 }  // namespace
 
 void read_nsys_gpu_work(const core::sqlite_database& database, nsys_strings& strings,
@@ -162,6 +177,7 @@ void read_nsys_gpu_work(const core::sqlite_database& database, nsys_strings& str
   read_copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", true, gpus, result);
   sort_by_start(result.copies);
   read_opaque_graphs(database, gpus, result);
+  read_graph_nodes(database, result);
 }
 
 }  // namespace profgate::parsers

@@ -38,8 +38,8 @@ class nsys_strings {
 
 void read_nsys_ranges(const core::sqlite_database& database, nsys_strings& strings, core::timeline& result);
 
-/// Kernels, copies, memsets and opaque graphs, each sorted by start. Until read_nsys_calls has run they look
-/// as if launched by no thread when they start.
+/// Kernels, copies, memsets and opaque graphs, each sorted by start, and the nodes of graphs. Until
+/// read_nsys_calls has run they look as if launched by no thread when they start.
 void read_nsys_gpu_work(const core::sqlite_database& database, nsys_strings& strings, core::timeline& result);
 
 /// Tells the GPU's work who launched it, and keeps the calls that wait or copy.

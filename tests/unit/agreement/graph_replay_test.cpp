@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -56,6 +57,35 @@ TEST(graph_replay, has_the_operators_of_the_eager_run) {
   EXPECT_EQ(cuda_ns, *decode.kernel_ns);
   EXPECT_EQ(decode.activity->launches, 3);
   EXPECT_EQ(decode.activity->kernels, 54);
+}
+
+/// The recorded program captured its graph under no range: they are put around what its map says.
+TEST(graph_replay, has_the_operators_of_its_map_by_the_ranges_of_its_capture) {
+  const core::graph_map map = result_of("graph").graph_maps.at(0);
+  core::timeline timeline = parsers::read_nsys_sqlite(three_layers_dir / "graph.sqlite");
+  std::vector<core::graph_node> captured;
+  for (const core::graph_node& node : timeline.graph_nodes)
+    if (node.original != 0) captured.push_back(node);
+  std::sort(captured.begin(), captured.end(),
+            [](const auto& a, const auto& b) { return a.original < b.original; });
+  ASSERT_EQ(captured.size(), map.nodes.size());
+  for (std::size_t i = 0; i < captured.size(); ++i) {
+    const auto made =
+        std::find_if(timeline.graph_nodes.begin(), timeline.graph_nodes.end(),
+                     [&](const core::graph_node& node) { return node.node == captured[i].original; });
+    ASSERT_NE(made, timeline.graph_nodes.end());
+    const bool goes_on = i > 0 && map.nodes[i - 1].op == map.nodes[i].op;
+    if (goes_on) {
+      timeline.ranges.back().end_ns = made->made_ns;
+    } else {
+      timeline.ranges.push_back({"LLM", timeline.texts.keep(map.nodes[i].op), core::range_style::push_pop,
+                                 made->process_id, made->thread_id, made->made_ns, made->made_ns});
+    }
+  }
+  const analysis::timeline_figures named = analysis::analyze_timelines(
+      {{"graph", std::nullopt, std::move(timeline)}}, {"prefill", "decode_all"}, "LLM", "", {});
+  EXPECT_THAT(named.problems, IsEmpty());
+  EXPECT_EQ(work_of(*named.stages[1]), work_of(*analyze_run("graph", {map}).stages[1]));
 }
 
 TEST(graph_replay, that_does_not_fit_its_map_has_no_operators) {

@@ -88,6 +88,15 @@ struct opaque_graph {
   std::uint32_t call_ns = 0;
 };
 
+/// A node of a CUDA graph, when it was made: while a stream was captured, or as the copy of another.
+struct graph_node {
+  std::uint64_t node = 0;
+  std::uint64_t original = 0;  ///< what it is a copy of; 0: none, or the tool does not tell
+  std::uint32_t process_id = 0;
+  std::uint32_t thread_id = 0;  ///< that made it
+  std::int64_t made_ns = 0;
+};
+
 /// Everything one traced run of a workload left.
 struct timeline {
   std::string tool{};  ///< "nsys" or "embedded"
@@ -99,9 +108,10 @@ struct timeline {
   std::vector<copy_execution> copies{};
   std::vector<host_call> calls{};
   std::vector<opaque_graph> opaque_graphs{};
-  std::vector<std::string> doubts{};  ///< what the tool itself says it may have missed
-  text_pool texts{};                  ///< what the records' texts point into
-  kernel_shapes shapes{};             ///< what the kernels' shapes point into
+  std::vector<graph_node> graph_nodes{};  ///< that were made while the tool recorded; in no order
+  std::vector<std::string> doubts{};      ///< what the tool itself says it may have missed
+  text_pool texts{};                      ///< what the records' texts point into
+  kernel_shapes shapes{};                 ///< what the kernels' shapes point into
 };
 
 /// A kernel's sum over one stage (R12).
