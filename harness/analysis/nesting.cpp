@@ -39,19 +39,6 @@ void sort_by_launch(const core::timeline& timeline, std::vector<operation_id>& o
 
 }  // namespace
 
-std::int64_t launched_ns(const core::timeline& timeline, operation_id one) {
-  switch (one.what) {
-    case operation_id::kernel:
-      return timeline.kernels[one.index].launched_ns;
-    case operation_id::copy:
-      return timeline.copies[one.index].launched_ns;
-    case operation_id::graph:
-      return timeline.opaque_graphs[one.index].launched_ns;
-    default:
-      return timeline.graph_nodes[one.index].made_ns;
-  }
-}
-
 std::map<thread_key, thread_work> split_by_thread(const core::timeline& timeline) {
   // Counted first: vectors that grow hold half as much again for a moment.
   std::map<thread_key, std::size_t> counts;

@@ -23,7 +23,18 @@ struct operation_id {
 };
 
 /// When the host asked for it.
-std::int64_t launched_ns(const core::timeline& timeline, operation_id one);
+inline std::int64_t launched_ns(const core::timeline& timeline, operation_id one) {
+  switch (one.what) {
+    case operation_id::kernel:
+      return timeline.kernels[one.index].launched_ns;
+    case operation_id::copy:
+      return timeline.copies[one.index].launched_ns;
+    case operation_id::graph:
+      return timeline.opaque_graphs[one.index].launched_ns;
+    default:
+      return timeline.graph_nodes[one.index].made_ns;
+  }
+}
 
 using thread_key = std::pair<std::uint32_t, std::uint32_t>;  ///< process, thread
 

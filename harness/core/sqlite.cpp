@@ -111,17 +111,20 @@ bool sqlite_statement::is_null(int column) const {
   return sqlite3_column_type(m_statement.get(), column) == SQLITE_NULL;
 }
 
+void sqlite_statement::require_number(int column) const {
+  const int type = sqlite3_column_type(m_statement.get(), column);
+  if (type == SQLITE_INTEGER || type == SQLITE_NULL) return;
+  m_database.fail(fmt::format("corrupt: '{}' in the column {}, where whole numbers stand",
+                              shorten_middle(text(column), 40),
+                              sqlite3_column_name(m_statement.get(), column)));
+}
+
 std::int64_t sqlite_statement::integer(int column) const {
-  // SQLite takes any value in any column, and reads a text that is no number as 0.
-  // The column is looked up once for type and value: there are millions of cells.
-  sqlite3_value* const value = sqlite3_column_value(m_statement.get(), column);
-  const int type = sqlite3_value_type(value);
-  if (type != SQLITE_INTEGER && type != SQLITE_NULL) {
-    m_database.fail(fmt::format("corrupt: '{}' in the column {}, where whole numbers stand",
-                                shorten_middle(text(column), 40),
-                                sqlite3_column_name(m_statement.get(), column)));
-  }
-  return sqlite3_value_int64(value);
+  const std::int64_t value = sqlite3_column_int64(m_statement.get(), column);
+  // SQLite takes any value in any column, and reads a text that is no number as 0. There are millions of
+  // cells, and asking for the type of each took a tenth of an analysis.
+  if (value == 0) require_number(column);
+  return value;
 }
 
 std::optional<std::int64_t> sqlite_statement::optional_integer(int column) const {

@@ -25,7 +25,7 @@ class sqlite_statement {
   bool next();
 
   bool is_null(int column) const;
-  std::int64_t integer(int column) const;  ///< 0 for NULL; anything but a whole number is a bad_input
+  std::int64_t integer(int column) const;  ///< 0 for NULL; what is no number is a bad_input
   std::optional<std::int64_t> optional_integer(int column) const;
   double real(int column) const;  ///< 0 for NULL
   /// Valid UTF-8; empty for NULL.
@@ -37,6 +37,7 @@ class sqlite_statement {
  private:
   friend class sqlite_database;
   sqlite_statement(const sqlite_database& database, const std::string& sql);
+  void require_number(int column) const;
 
   struct finalizer {
     void operator()(sqlite3_stmt* statement) const;
