@@ -17,16 +17,50 @@ operation_id to_id(operation_id::kind what, std::size_t index) {
   return {static_cast<std::uint32_t>(what) & 3U, static_cast<std::uint32_t>(index) & 0x3FFFFFFFU};
 }
 
+/// A map's entry of a thread: most records come from the thread that the last one came from.
+template <typename entry>
+class by_thread {
+ public:
+  explicit by_thread(std::map<thread_key, entry>& all) : m_all(all) {}
+
+  entry& operator[](thread_key thread) {
+    if (m_last == nullptr || thread != m_last->first) m_last = &*m_all.try_emplace(thread).first;
+    return m_last->second;
+  }
+
+ private:
+  std::map<thread_key, entry>& m_all;
+  std::pair<const thread_key, entry>* m_last = nullptr;
+};
+
 template <typename record>
 void count(const std::vector<record>& works, std::map<thread_key, std::size_t>& counts) {
-  for (const record& work : works) ++counts[{work.process_id, work.thread_id}];
+  by_thread of(counts);
+  for (const record& work : works) ++of[{work.process_id, work.thread_id}];
 }
 
 template <typename record>
 void collect(const std::vector<record>& works, operation_id::kind what,
              std::map<thread_key, thread_work>& threads) {
+  by_thread of(threads);
   for (std::size_t i = 0; i < std::min(works.size(), most_operations); ++i) {
-    threads[{works[i].process_id, works[i].thread_id}].operations.push_back(to_id(what, i));
+    of[{works[i].process_id, works[i].thread_id}].operations.push_back(to_id(what, i));
+  }
+}
+
+/// The closed ones. Most lie in the thread and domain of the one before; a domain's name is kept once.
+void collect_ranges(const core::timeline& timeline, std::map<thread_key, thread_work>& threads) {
+  const core::range_record* last = nullptr;
+  std::vector<std::uint32_t>* indices = nullptr;
+  for (std::size_t i = 0; i < timeline.ranges.size(); ++i) {
+    const core::range_record& range = timeline.ranges[i];
+    if (!range.end_ns) continue;
+    const bool goes_on = last != nullptr && last->process_id == range.process_id &&
+                         last->thread_id == range.thread_id && last->domain.data() == range.domain.data() &&
+                         last->domain.size() == range.domain.size();
+    if (!goes_on) indices = &threads[{range.process_id, range.thread_id}].ranges[range.domain];
+    indices->push_back(static_cast<std::uint32_t>(i));
+    last = &range;
   }
 }
 
@@ -50,12 +84,7 @@ std::map<thread_key, thread_work> split_by_thread(const core::timeline& timeline
   collect(timeline.kernels, operation_id::kernel, threads);
   collect(timeline.copies, operation_id::copy, threads);
   collect(timeline.opaque_graphs, operation_id::graph, threads);
-  for (std::size_t i = 0; i < timeline.ranges.size(); ++i) {
-    const core::range_record& range = timeline.ranges[i];
-    if (!range.end_ns) continue;
-    threads[{range.process_id, range.thread_id}].ranges[range.domain].push_back(
-        static_cast<std::uint32_t>(i));
-  }
+  collect_ranges(timeline, threads);
   const std::vector<core::range_record>& ranges = timeline.ranges;
   for (auto& [thread, work] : threads) {
     sort_by_launch(timeline, work.operations);

@@ -119,14 +119,6 @@ void sqlite_statement::require_number(int column) const {
                               sqlite3_column_name(m_statement.get(), column)));
 }
 
-std::int64_t sqlite_statement::integer(int column) const {
-  const std::int64_t value = sqlite3_column_int64(m_statement.get(), column);
-  // SQLite takes any value in any column, and reads a text that is no number as 0. There are millions of
-  // cells, and asking for the type of each took a tenth of an analysis.
-  if (value == 0) require_number(column);
-  return value;
-}
-
 std::optional<std::int64_t> sqlite_statement::optional_integer(int column) const {
   return is_null(column) ? std::nullopt : std::optional<std::int64_t>(integer(column));
 }

@@ -8,6 +8,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
+extern "C" long long sqlite3_column_int64(sqlite3_stmt* statement, int column);
 
 namespace profgate::core {
 
@@ -25,7 +26,13 @@ class sqlite_statement {
   bool next();
 
   bool is_null(int column) const;
-  std::int64_t integer(int column) const;  ///< 0 for NULL; what is no number is a bad_input
+  /// 0 for NULL; what is no number is a bad_input. In the header and asking for the type of zeros alone, as
+  /// SQLite reads a text that is no number: there are millions of cells.
+  std::int64_t integer(int column) const {
+    const std::int64_t value = sqlite3_column_int64(m_statement.get(), column);
+    if (value == 0) require_number(column);
+    return value;
+  }
   std::optional<std::int64_t> optional_integer(int column) const;
   double real(int column) const;  ///< 0 for NULL
   /// Valid UTF-8; empty for NULL.
