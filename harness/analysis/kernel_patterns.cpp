@@ -48,26 +48,28 @@ std::string trim(std::string_view text) {
 bool fits(std::string_view name, std::string_view pattern) {
   // Greedy with one step back: the last '*' may swallow one letter more. No recursion, so no name can make
   // it take exponential time.
-  std::size_t n = 0;
-  std::size_t p = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t swallowed = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
+  const char* n = name.data();
+  const char* p = pattern.data();
+  const char* const name_end = n + name.size();
+  const char* const pattern_end = p + pattern.size();
+  const char* star = nullptr;
+  const char* swallowed = nullptr;
+  while (n != name_end) {
+    if (p != pattern_end && *p == '*') {
       star = p++;
       swallowed = n;
-    } else if (p < pattern.size() && lower(pattern[p]) == lower(name[n])) {
+    } else if (p != pattern_end && lower(*p) == lower(*n)) {
       ++p;
       ++n;
-    } else if (star != std::string_view::npos) {
+    } else if (star != nullptr) {
       p = star + 1;
       n = ++swallowed;
     } else {
       return false;
     }
   }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
+  while (p != pattern_end && *p == '*') ++p;
+  return p == pattern_end;
 }
 
 bool kernel_filter::takes(std::string_view kernel_name) const {
