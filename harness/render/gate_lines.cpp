@@ -230,7 +230,8 @@ std::vector<std::string> gate_lines(const gate::judgement& whole) {
   for (const std::string& warning : whole.warnings) lines.push_back("  warning: " + warning);
   for (const std::string& notice : whole.notices) lines.push_back("  " + notice);
   append(package_lines(whole));
-  if (!whole.look_deeper.empty()) lines.push_back("  look deeper: " + whole.look_deeper);
+  const bool is_said = verdict.find(whole.look_deeper) != std::string::npos;  // also where there is none
+  if (!is_said) lines.push_back("  look deeper: " + whole.look_deeper);
   if (is_skip) lines.push_back(verdict);
   for (std::string& line : lines) line = harmless(line);
   return lines;
