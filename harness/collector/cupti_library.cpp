@@ -117,6 +117,8 @@ bool cupti_library::take_functions(void* handle, char* problem, std::size_t capa
   need("cuptiGetCallbackName", get_callback_name);
   take(handle, "cuptiActivityEnableRuntimeApi", enable_runtime_api);
   take(handle, "cuptiActivityEnableDriverApi", enable_driver_api);
+  take(handle, "cuptiEnableCallback", enable_callback);
+  take(handle, "cuptiGetGraphNodeId", get_graph_node_id);
   Dl_info info{};
   if (get_version != nullptr && dladdr(reinterpret_cast<void*>(get_version), &info) != 0) {
     std::snprintf(path, sizeof path, "%s", info.dli_fname);

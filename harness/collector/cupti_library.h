@@ -26,6 +26,10 @@ struct cupti_library {
   CUptiResult (*enable_runtime_api)(CUpti_CallbackId id, std::uint8_t enable) = nullptr;
   CUptiResult (*enable_driver_api)(CUpti_CallbackId id, std::uint8_t enable) = nullptr;
 
+  /// Of graphs; without them nobody tells where a graph's nodes were made.
+  decltype(&::cuptiEnableCallback) enable_callback = nullptr;
+  decltype(&::cuptiGetGraphNodeId) get_graph_node_id = nullptr;
+
   char path[512] = {};
 
   /// False, with the reason in `problem`, if there is none or it lacks a function.

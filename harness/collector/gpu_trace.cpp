@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "cupti_library.h"
 #include "recording_file.h"
+#include "thread_ranges.h"
 
 namespace profgate::collector {
 namespace {
@@ -66,9 +67,37 @@ void flush_at_exit() {
   if (is_recording()) flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED, 30);
 }
 
-/// CUPTI wants a subscriber's function; none of its events is switched on.
-void CUPTIAPI ignore_event(void* /*user*/, CUpti_CallbackDomain /*domain*/, CUpti_CallbackId /*id*/,
-                           const void* /*data*/) {}
+std::uint64_t id_of_node(CUgraphNode node) {
+  std::uint64_t id = 0;
+  return node != nullptr && cupti.get_graph_node_id(node, &id) == CUPTI_SUCCESS ? id : 0;
+}
+
+/// On the thread that captures or instantiates a graph.
+void CUPTIAPI on_event(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  const bool is_clone = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+  if (domain != CUPTI_CB_DOMAIN_RESOURCE || (!is_clone && id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED))
+    return;
+  const auto* const graph =
+      static_cast<const CUpti_GraphData*>(static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor);
+  const std::uint64_t node = id_of_node(graph->node);
+  thread_ranges* const thread = thread_ranges::current();
+  if (node == 0 || thread == nullptr || !is_recording()) return;
+  if (!is_clone) thread->record_open_ranges();
+  const std::uint64_t original = is_clone ? id_of_node(graph->originalNode) : 0;
+  if (!the_recording.append(graph_node_record{now_ns(), node, original, thread->thread_id(), 0})) {
+    the_recording.count_dropped_activities(1);
+  }
+}
+
+/// Nodes are made in a few microseconds each, and never while anybody measures a replay. A CUPTI that does
+/// not tell of them leaves replayed kernels without operators, and nothing else.
+void enable_graph_nodes(CUpti_SubscriberHandle subscriber) {
+  if (cupti.enable_callback == nullptr || cupti.get_graph_node_id == nullptr) return;
+  for (const CUpti_CallbackId id :
+       {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
+    cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
+  }
+}
 
 /// The name of the first step that fails, with its error; nothing where all succeed.
 const char* enable_all(CUptiResult* error) {
@@ -77,8 +106,9 @@ const char* enable_all(CUptiResult* error) {
     return result != CUPTI_SUCCESS;
   };
   CUpti_SubscriberHandle subscriber = nullptr;
-  // Not for its events: it fails where another tool has CUPTI, which enabling alone may not tell.
-  if (fails(cupti.subscribe(&subscriber, &ignore_event, nullptr))) return "cuptiSubscribe";
+  // Also fails where another tool has CUPTI, which enabling alone may not tell.
+  if (fails(cupti.subscribe(&subscriber, &on_event, nullptr))) return "cuptiSubscribe";
+  enable_graph_nodes(subscriber);
   // gettid(), as NVTX ranges carry it.
   if (fails(cupti.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM))) return "cuptiSetThreadIdType";
   // One clock for ranges, calls and kernels. Without this CUPTI takes the wall clock, which may be set.

@@ -17,6 +17,15 @@ void publish(integer& place, integer value) {
   __atomic_store_n(&place, value, __ATOMIC_RELEASE);
 }
 
+bool has_room(const chunk_header* open, std::uint32_t bytes) {
+  return open != nullptr && open->used_bytes + bytes <= chunk_bytes;
+}
+
+void write_into(chunk_header& open, const void* record, std::uint32_t bytes) {
+  std::memcpy(reinterpret_cast<char*>(&open) + open.used_bytes, record, bytes);
+  publish(open.used_bytes, open.used_bytes + bytes);
+}
+
 }  // namespace
 
 constinit recording_file the_recording;
@@ -143,17 +152,30 @@ void recording_file::mark_gated() {
   header()->gated = 1;
 }
 
+/// Under the lock. False: no room.
+bool recording_file::open_chunk(chunk_kind kind) {
+  char* const chunk = m_is_forked ? nullptr : claim_chunk(kind);
+  if (chunk != nullptr)
+    m_open_chunks[static_cast<std::size_t>(kind)] = reinterpret_cast<chunk_header*>(chunk);
+  return chunk != nullptr;
+}
+
 /// The lock is for a new chunk only: a chunk that is open belongs to the thread that fills it.
 bool recording_file::append_bytes(chunk_kind kind, const void* record, std::uint32_t bytes) {
   chunk_header*& open = m_open_chunks[static_cast<std::size_t>(kind)];
-  if (open == nullptr || open->used_bytes + bytes > chunk_bytes) {
+  if (!has_room(open, bytes)) {
     const lock_guard lock(m_lock);
-    char* const chunk = m_is_forked ? nullptr : claim_chunk(kind);
-    if (chunk == nullptr) return false;
-    open = reinterpret_cast<chunk_header*>(chunk);
+    if (!open_chunk(kind)) return false;
   }
-  std::memcpy(reinterpret_cast<char*>(open) + open->used_bytes, record, bytes);
-  publish(open->used_bytes, open->used_bytes + bytes);
+  write_into(*open, record, bytes);
+  return true;
+}
+
+bool recording_file::append(const graph_node_record& record) {
+  const lock_guard lock(m_lock);
+  chunk_header*& open = m_open_chunks[static_cast<std::size_t>(chunk_kind::graph_nodes)];
+  if (m_is_forked || (!has_room(open, sizeof record) && !open_chunk(chunk_kind::graph_nodes))) return false;
+  write_into(*open, &record, sizeof record);
   return true;
 }
 

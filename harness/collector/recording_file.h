@@ -42,6 +42,8 @@ class recording_file {
   }
   bool append(const copy_record& record) { return append_bytes(chunk_kind::copies, &record, sizeof record); }
   bool append(const call_record& record) { return append_bytes(chunk_kind::calls, &record, sizeof record); }
+  /// From any thread: whoever captures a graph.
+  bool append(const graph_node_record& record);
   void count_dropped_activities(std::uint64_t count);
   void describe_gpu(gpu_state state, std::uint32_t cupti_version, const char* note);
   void mark_flushed(std::uint64_t flushed_ns);
@@ -68,6 +70,7 @@ class recording_file {
   char* claim_chunk(chunk_kind kind);
   const char* write_string(std::uint32_t id, const char* text, std::size_t length);
   bool append_bytes(chunk_kind kind, const void* record, std::uint32_t bytes);
+  bool open_chunk(chunk_kind kind);
   file_header* header() const;
 
   pthread_mutex_t m_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -78,7 +81,8 @@ class recording_file {
   std::uint64_t m_is_gated = 0;
   spare_span* m_spares = nullptr;
   string_table m_strings;
-  chunk_header* m_open_chunks[6] = {};  ///< by chunk_kind, those that are filled from front to back
+  chunk_header* m_open_chunks[chunk_kind_count] =
+      {};  ///< by chunk_kind, those that are filled from front to back
 };
 
 /// One for the whole process, however many shared objects bring their own NVTX.

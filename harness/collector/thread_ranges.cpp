@@ -81,6 +81,13 @@ bool thread_ranges::make_room_on_stack() {
 range_record* thread_ranges::begin_record(std::uint32_t domain_id, std::uint32_t name_id, record_style style,
                                           bool* is_capture_range) {
   if (!the_capture_range.lets_through(domain_id, name_id, is_capture_range)) return nullptr;
+  range_record* const record = take_record(domain_id, name_id, style, m_open_count);
+  if (record != nullptr) record->is_capture_range = *is_capture_range ? 1 : 0;
+  return record;
+}
+
+range_record* thread_ranges::take_record(std::uint32_t domain_id, std::uint32_t name_id, record_style style,
+                                         std::uint32_t nesting) {
   if (m_free.next == m_free.end) [[unlikely]] {
     m_free = the_recording.claim_records();
   }
@@ -93,9 +100,18 @@ range_record* thread_ranges::begin_record(std::uint32_t domain_id, std::uint32_t
   record->domain_id = domain_id;
   record->thread_id = m_thread_id;
   record->style = static_cast<std::uint8_t>(style);
-  record->is_capture_range = *is_capture_range ? 1 : 0;
-  record->nesting = static_cast<std::uint16_t>(m_open_count < UINT16_MAX ? m_open_count : UINT16_MAX);
+  record->nesting = static_cast<std::uint16_t>(nesting < UINT16_MAX ? nesting : UINT16_MAX);
   return record;
+}
+
+void thread_ranges::record_open_ranges() {
+  for (std::uint32_t i = 0; i < m_open_count; ++i) {
+    open_range& open = m_open[i];
+    if (open.record != nullptr) continue;
+    open.record = take_record(open.domain_id, open.name_id, record_style::push_pop, i);
+    if (open.record == nullptr) return;
+    publish_time(open.record->start_ns, now_ns());
+  }
 }
 
 int thread_ranges::push(std::uint32_t domain_id, std::uint32_t name_id) {
@@ -115,6 +131,7 @@ int thread_ranges::push(std::uint32_t domain_id, std::uint32_t name_id) {
   open_range& opened = m_open[m_open_count++];
   opened.record = record;
   opened.domain_id = domain_id;
+  opened.name_id = name_id;
   opened.level_in_domain = level & max_level;
   opened.is_capture_range = is_capture_range ? 1 : 0;
   if (record != nullptr) publish_time(record->start_ns, now_ns());

@@ -24,10 +24,16 @@ class thread_ranges {
   /// Any thread may end a range.
   static void end(std::uint64_t range_id);
 
+  /// Records the push/pop ranges that are open and that a gate kept out, from now on: a graph's node is made
+  /// inside of them, and its replays have no other name.
+  void record_open_ranges();
+  std::uint32_t thread_id() const { return m_thread_id; }
+
  private:
   struct open_range {
     range_record* record;  ///< nothing: outside of a capture range, or no room
     std::uint32_t domain_id;
+    std::uint32_t name_id;
     std::uint32_t level_in_domain : 31;
     std::uint32_t is_capture_range : 1;
   };
@@ -36,6 +42,8 @@ class thread_ranges {
   bool make_room_on_stack();
   range_record* begin_record(std::uint32_t domain_id, std::uint32_t name_id, record_style style,
                              bool* is_capture_range);
+  range_record* take_record(std::uint32_t domain_id, std::uint32_t name_id, record_style style,
+                            std::uint32_t nesting);
 
   record_span m_free;
   open_range* m_open;

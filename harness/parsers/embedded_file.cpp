@@ -88,6 +88,8 @@ class embedded_reader {
         return read_records(m_file.copies, "copies", head.used_bytes, index);
       case chunk_kind::calls:
         return read_records(m_file.calls, "calls", head.used_bytes, index);
+      case chunk_kind::graph_nodes:
+        return read_records(m_file.graph_nodes, "graph nodes", head.used_bytes, index);
       case chunk_kind::unused:
         break;
     }

@@ -54,6 +54,7 @@ class activity_adder {
     add_calls();
     for (const collector::kernel_record& record : m_file.kernels) add_kernel(record);
     for (const collector::copy_record& record : m_file.copies) add_copy(record);
+    for (const collector::graph_node_record& record : m_file.graph_nodes) add_graph_node(record);
     sort_by_start(m_timeline.calls);
     sort_by_start(m_timeline.kernels);
     sort_by_start(m_timeline.copies);
@@ -153,6 +154,15 @@ class activity_adder {
     copy.bytes = static_cast<std::int64_t>(record.bytes);
     copy.kind = kind_of(record.direction);
     m_timeline.copies.push_back(copy);
+  }
+
+  void add_graph_node(const collector::graph_node_record& record) {
+    constexpr auto latest_ns = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (record.made_ns == 0 || record.made_ns > latest_ns)
+      m_file.fail(fmt::format("corrupt: a graph's node was made at {} ns", record.made_ns));
+    m_timeline.graph_nodes.push_back({record.node, record.original,
+                                      static_cast<std::uint32_t>(m_file.header.process_id), record.thread_id,
+                                      static_cast<std::int64_t>(record.made_ns)});
   }
 
   core::copy_kind kind_of(std::uint32_t direction) const {

@@ -92,8 +92,8 @@ void read_nsys_calls(const core::sqlite_database& database, nsys_strings& string
       database.query(fmt::format("SELECT start, end, globalTid, correlationId, {} FROM {}",
                                  database.column_or_null(table, "nameId"), table));
   while (rows.next()) {
-    const std::int64_t start_ns = rows.integer(0);
-    const std::int64_t end_ns = rows.integer(1);
+    const std::int64_t start_ns = rows.whole_number(0);
+    const std::int64_t end_ns = rows.whole_number(1);
     check_times(database, "a call", start_ns, end_ns);
     const std::uint32_t process_id = process_of(rows.integer(2));
     const std::uint32_t thread_id = thread_of(rows.integer(2));

@@ -61,8 +61,8 @@ constexpr const char* common_columns = "start, end, deviceId, globalPid, correla
 template <typename record>
 void read_common(const core::sqlite_database& database, const core::sqlite_statement& rows, const char* what,
                  const gpu_numbers& gpus, record& work) {
-  work.start_ns = rows.integer(0);
-  work.end_ns = rows.integer(1);
+  work.start_ns = rows.whole_number(0);
+  work.end_ns = rows.whole_number(1);
   check_times(database, what, work.start_ns, work.end_ns);
   work.process_id = process_of(rows.integer(3));
   work.device = gpus.number(work.process_id, static_cast<int>(narrow(rows.integer(2))));

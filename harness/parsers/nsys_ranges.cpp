@@ -68,7 +68,7 @@ void read_nsys_ranges(const core::sqlite_database& database, nsys_strings& strin
   std::string_view last_domain;  // neighbours share theirs
   while (rows.next()) {
     core::range_record range;
-    range.start_ns = rows.integer(0);
+    range.start_ns = rows.whole_number(0);
     range.end_ns = rows.optional_integer(1);
     check_times(database, "a range", range.start_ns, range.end_ns.value_or(range.start_ns));
     range.style =

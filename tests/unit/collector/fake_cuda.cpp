@@ -52,6 +52,11 @@ bool run_cuda_word(const std::vector<std::string>& parts) {
     for (int i = 0; i < std::atoi(parts[2].c_str()); ++i) launch(parts[1], 0, false);
   } else if (verb == "graph") {
     launch(parts[1], static_cast<std::uint32_t>(std::atoi(parts[2].c_str())), false);
+  } else if (verb == "node" || verb == "clone") {
+    const auto number = [&](std::size_t i) {
+      return i < parts.size() ? std::strtoull(parts[i].c_str(), nullptr, 10) : 0;
+    };
+    fake_function<void(std::uint64_t, std::uint64_t)>("fake_graph_node")(number(1), number(2));
   } else if (verb == "queue") {
     launch(parts[1], 0, true);
   } else if (verb == "run") {

@@ -10,6 +10,7 @@ namespace profgate::test {
 ///   cuda                     what cuInit() does first: CUDA_INJECTION64_PATH is loaded and called
 ///   kernel:<name>:<count>    that many launches of a kernel; the name is mangled
 ///   graph:<name>:<nodes>     one graph launch of that many kernels
+///   node:<id>  clone:<id>:<original>   a node of a graph is made
 ///   queue:<name>  run        a launch now, its kernel at the next `run`
 ///   copy:<bytes>  memset:<bytes>
 ///

@@ -48,6 +48,8 @@ struct fake_state {
   bool is_system_thread_id = false;
   bool is_held = std::getenv("FAKE_CUPTI_HOLD") != nullptr;
   std::vector<CUpti_ActivityKernel9> queued;
+  CUpti_CallbackFunc on_event = nullptr;
+  std::set<CUpti_CallbackId> resource_events;
 };
 
 fake_state& fake() {
@@ -198,6 +200,19 @@ FAKE_EXPORT void fake_copy(std::uint64_t bytes, int is_memset) {
   append(record);
 }
 
+/// A node is made, or copied from `original`; nodes are numbers here.
+FAKE_EXPORT void fake_graph_node(std::uint64_t node, std::uint64_t original) {
+  const CUpti_CallbackId id =
+      original == 0 ? CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED : CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+  if (fake().resource_events.count(id) == 0) return;
+  CUpti_GraphData graph{};
+  graph.node = reinterpret_cast<CUgraphNode>(node);
+  graph.originalNode = reinterpret_cast<CUgraphNode>(original);
+  CUpti_ResourceData resource{};
+  resource.resourceDescriptor = &graph;
+  fake().on_event(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &resource);
+}
+
 // CUPTI's functions.
 
 FAKE_EXPORT CUptiResult cuptiGetVersion(std::uint32_t* version) {
@@ -212,9 +227,22 @@ FAKE_EXPORT CUptiResult cuptiGetResultString(CUptiResult result, const char** te
   return CUPTI_SUCCESS;
 }
 
-FAKE_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* /*subscriber*/,
-                                       CUpti_CallbackFunc /*callback*/, void* /*user*/) {
+FAKE_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* /*subscriber*/, CUpti_CallbackFunc callback,
+                                       void* /*user*/) {
+  fake().on_event = callback;
   return result_of("cuptiSubscribe");
+}
+
+FAKE_EXPORT CUptiResult cuptiEnableCallback(std::uint32_t /*enable*/, CUpti_SubscriberHandle /*subscriber*/,
+                                            CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  const CUptiResult result = result_of("cuptiEnableCallback");
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && result == CUPTI_SUCCESS) fake().resource_events.insert(id);
+  return result;
+}
+
+FAKE_EXPORT CUptiResult cuptiGetGraphNodeId(CUgraphNode node, std::uint64_t* id) {
+  *id = reinterpret_cast<std::uint64_t>(node);
+  return result_of("cuptiGetGraphNodeId");
 }
 
 FAKE_EXPORT CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {

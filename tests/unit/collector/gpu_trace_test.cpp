@@ -106,6 +106,44 @@ TEST_F(gpu_trace, keeps_what_was_launched_inside_the_gate) {
   EXPECT_EQ(recorded.dropped_records, 0U);
 }
 
+TEST_F(gpu_trace, tells_who_made_the_nodes_of_a_graph_under_which_ranges) {
+  ASSERT_TRUE(trace({"cuda", "push:LLM:attn", "node:101", "pop:LLM", "clone:1:101", "push:LLM:decode_all",
+                     "graph:_Z1bv:1", "pop:LLM"})
+                  .is_good());
+  const core::timeline recorded = timeline();
+  ASSERT_EQ(recorded.graph_nodes.size(), 2U);
+  const core::range_record& attn = recorded.ranges.at(0);
+  EXPECT_EQ(recorded.graph_nodes[0].node, 101U);
+  EXPECT_EQ(recorded.graph_nodes[0].original, 0U);
+  EXPECT_EQ(recorded.graph_nodes[0].thread_id, attn.thread_id);
+  EXPECT_EQ(recorded.graph_nodes[0].process_id, attn.process_id);
+  EXPECT_GE(recorded.graph_nodes[0].made_ns, attn.start_ns) << "one clock";
+  EXPECT_LE(recorded.graph_nodes[0].made_ns, *attn.end_ns);
+  EXPECT_EQ(recorded.graph_nodes[1].node, recorded.kernels.at(0).graph_node);
+  EXPECT_EQ(recorded.graph_nodes[1].original, 101U);
+}
+
+TEST_F(gpu_trace, keeps_the_ranges_around_a_node_also_outside_the_gate) {
+  m_environment["PROFGATE_COLLECTOR_GATE"] = "decode_all@LLM";
+  ASSERT_TRUE(trace({"cuda", "push:LLM:warm_up", "push:LLM:unused", "pop:LLM", "push:LLM:attn", "node:101",
+                     "node:102", "pop:LLM", "pop:LLM", "push:LLM:decode_all", "pop:LLM"})
+                  .is_good());
+  const core::timeline recorded = timeline();
+  EXPECT_EQ(names_of(recorded.ranges), (std::vector<std::string>{"warm_up", "attn", "decode_all"}));
+  ASSERT_EQ(recorded.graph_nodes.size(), 2U);
+  for (const core::graph_node& node : recorded.graph_nodes) {
+    EXPECT_GE(node.made_ns, recorded.ranges[1].start_ns);
+    EXPECT_LE(node.made_ns, *recorded.ranges[1].end_ns);
+  }
+}
+
+TEST_F(gpu_trace, does_without_nodes_where_cupti_does_not_tell_them) {
+  m_environment["FAKE_CUPTI_FAIL"] = "cuptiEnableCallback:2";
+  ASSERT_TRUE(trace({"cuda", "push:LLM:a", "node:101", "kernel:_Z1av:1", "pop:LLM"}).is_good());
+  EXPECT_EQ(timeline().kernels.size(), 1U);
+  EXPECT_TRUE(timeline().graph_nodes.empty());
+}
+
 TEST_F(gpu_trace, what_lies_outside_the_gate_takes_no_room) {
   m_environment["PROFGATE_COLLECTOR_GATE"] = "decode_all@LLM";
   m_environment["PROFGATE_COLLECTOR_MAX_BYTES"] = "500000";

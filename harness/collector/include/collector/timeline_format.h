@@ -50,7 +50,9 @@ enum class chunk_kind : std::uint32_t {
   kernels = 3,
   copies = 4,
   calls = 5,
+  graph_nodes = 6,
 };
+constexpr std::size_t chunk_kind_count = 7;
 
 struct chunk_header {
   std::uint32_t kind;        ///< a chunk_kind
@@ -115,6 +117,16 @@ struct call_record {
   std::uint32_t reserved;
 };
 
+/// A node of a CUDA graph when it was made: while a stream was captured, or as the copy of another. The
+/// ranges that were open on its thread are in the file, also where a gate would have kept them out.
+struct graph_node_record {
+  std::uint64_t made_ns;
+  std::uint64_t node;
+  std::uint64_t original;  ///< 0: it is no copy
+  std::uint32_t thread_id;
+  std::uint32_t reserved;
+};
+
 /// Followed by `length` bytes of UTF-8, padded to a multiple of 8.
 struct string_entry {
   std::uint32_t id;  ///< from 1 on
@@ -123,6 +135,7 @@ struct string_entry {
 
 static_assert(sizeof(chunk_header) == 32 && sizeof(range_record) == 32 && sizeof(string_entry) == 8);
 static_assert(sizeof(kernel_record) == 72 && sizeof(copy_record) == 48 && sizeof(call_record) == 32);
+static_assert(sizeof(graph_node_record) == 32);
 static_assert(sizeof(file_header) <= header_bytes);
 
 constexpr std::uint32_t records_per_chunk = (chunk_bytes - sizeof(chunk_header)) / sizeof(range_record);

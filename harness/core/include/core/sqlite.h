@@ -26,12 +26,17 @@ class sqlite_statement {
   bool next();
 
   bool is_null(int column) const;
-  /// 0 for NULL; what is no number is a bad_input. In the header and asking for the type of zeros alone, as
-  /// SQLite reads a text that is no number: there are millions of cells.
+  /// 0 for NULL; what is no number is a bad_input, a fraction is cut off. In the header and asking for the type
+  /// of zeros alone, as SQLite reads a text that is no number: there are millions of cells.
   std::int64_t integer(int column) const {
     const std::int64_t value = sqlite3_column_int64(m_statement.get(), column);
     if (value == 0) require_number(column);
     return value;
+  }
+  /// The same, and a fraction is a bad_input: for what sums are made of.
+  std::int64_t whole_number(int column) const {
+    require_number(column);
+    return integer(column);
   }
   std::optional<std::int64_t> optional_integer(int column) const;
   double real(int column) const;  ///< 0 for NULL
