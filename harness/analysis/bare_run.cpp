@@ -151,9 +151,20 @@ utilisation stage_utilisation(const bare_facts& facts, const bare_figures& figur
 }
 
 std::optional<std::int64_t> token_count(const bare_facts& facts, const char* kind) {
-  if (!facts.bench) return std::nullopt;
-  const auto found = facts.bench->tokens.find(kind);
-  return found == facts.bench->tokens.end() ? std::nullopt : std::optional(found->second);
+  const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
+  const auto found = tokens.find(kind);
+  return found == tokens.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Of a program whose steps are stages.
+void set_step_figures(const std::vector<std::int64_t>& steps_ns, double batch, bare_figures& result) {
+  std::vector<double> step_rates;
+  for (const std::int64_t step_ns : steps_ns) {
+    if (step_ns > 0) step_rates.push_back(batch * core::ns_per_s / static_cast<double>(step_ns));
+  }
+  result.tokens_per_s = describe(std::move(step_rates), "no decode step was seen");
+  result.tpot_method = "every decode step was timed";
+  result.tpot_ns = describe_distribution(to_doubles(steps_ns), "no decode step was seen");
 }
 
 void set_token_figures(const bare_facts& facts, bare_figures& result) {
@@ -176,6 +187,11 @@ void set_token_figures(const bare_facts& facts, bare_figures& result) {
     }
   }
   result.tokens_per_s = describe(std::move(rates), no_tokens);
+  const auto seen_steps = facts.stage_samples_ns.find("decode_step");
+  if (!decode && !facts.seen_tokens.empty() && seen_steps != facts.stage_samples_ns.end()) {
+    set_step_figures(seen_steps->second, batch, result);
+    return;
+  }
   const bool has_steps = facts.bench && !facts.bench->decode_step_ns.empty();
   result.tpot_method =
       has_steps ? "every decode step was timed" : "decode time over decoded tokens, one value a repetition";
@@ -202,6 +218,10 @@ void set_energy(const bare_facts& facts, bare_figures& result) {
 }
 
 }  // namespace
+
+const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts) {
+  return facts.bench ? facts.bench->tokens : facts.seen_tokens;
+}
 
 std::string ceilings_absent_reason(const bare_facts& facts) {
   if (!facts.bench) return facts.bench_absent_reason;

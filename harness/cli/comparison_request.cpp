@@ -93,7 +93,9 @@ ab::surroundings surroundings_of(const pair_manifest& manifest, const config::re
   where.pair = manifest.pair;
   where.model = manifest.model;
   where.folder = stage2_dir_of(manifest, config) / "ab" / manifest.pair;
-  where.collector_library = find_installation().collector_library;
+  const installation parts = find_installation();
+  where.collector_library = parts.collector_library;
+  where.pytorch_adapter = parts.pytorch_adapter;
   where.profgate_version = PROFGATE_VERSION;
   where.say = [&display](const std::string& line) { display.note(line); };
   where.now_running = [&display](const std::string& what) { display.show(what); };
@@ -116,7 +118,11 @@ ab::request request_of_commands(const pair_manifest& baseline, const pair_manife
   // Who types stages wants them judged.
   const auto judging_stages = [](const config::resolved& settings) {
     if (!settings.list("gate.stages").empty()) return settings;
-    return settings.with("gate.stages", settings.list("workload.stages"), "workload.stages");
+    std::vector<std::string> stages = settings.list("workload.stages");
+    // A decoder's adapter never opens that of other models.
+    if (settings.text("workload.adapter") != workload::no_adapter && stages.size() > 1)
+      std::erase(stages, "forward");
+    return settings.with("gate.stages", stages, "workload.stages");
   };
   return {std::move(where), arm_of(baseline, judging_stages(options.baseline_settings), named(baseline)),
           arm_of(candidate, judging_stages(options.candidate_settings), named(candidate)),

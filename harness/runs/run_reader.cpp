@@ -10,10 +10,12 @@
 #include "artifacts/files.h"
 #include "bundle.h"
 #include "core/error.h"
+#include "core/expression.h"
 #include "core/json.h"
 #include "core/kernel_names.h"
 #include "core/units.h"
 #include "nsys_summaries.h"
+#include "parsers/adapter_report.h"
 #include "parsers/workload_result.h"
 #include "profilers/backends.h"
 #include "runs/run_folder_check.h"
@@ -41,7 +43,15 @@ std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config)
   return peaks;
 }
 
-std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
+/// As a result names them; empty where no adapter saw a prefill.
+std::map<std::string, std::int64_t> seen_tokens_in(const fs::path& folder) {
+  const auto seen = parsers::tokens_of(parsers::read_adapter_reports(folder));
+  if (!seen) return {};
+  return {{"batch", seen->batch}, {"prompt", seen->prompt}, {"decode", seen->decoded}};
+}
+
+std::vector<analysis::named_value> inputs_of(const config::resolved& config,
+                                             const std::map<std::string, std::int64_t>& seen) {
   std::vector<analysis::named_value> inputs;
   for (const std::string key : {"weights", "checkpoint"}) {
     const std::string path = "model." + key;
@@ -49,7 +59,12 @@ std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
   }
   for (const std::string key : {"prompt_tokens", "decode_tokens", "batch"}) {
     const std::string path = "workload." + key;
-    if (!config.is_null(path)) inputs.push_back({key, std::to_string(config.integer(path))});
+    const auto read_off = seen.find(key.substr(0, key.find('_')));
+    if (read_off != seen.end()) {
+      inputs.push_back({key, fmt::format("{}, read off the model's inputs", read_off->second)});
+    } else if (!config.is_null(path)) {
+      inputs.push_back({key, std::to_string(config.integer(path))});
+    }
   }
   return inputs;
 }
@@ -163,6 +178,12 @@ const analysis::bare_facts& run_reader::bare() {
   bare.stage_samples_ns = std::move(samples.stages_ns);
   bare.stage_sources = std::move(samples.stage_sources);
   bare.figures = std::move(samples.figures);
+  bare.seen_tokens = seen_tokens_in(path() / "stage1");
+  if (config().text("workload.adapter") != "none" && !bare.stage_samples_ns.empty()) {
+    // A decoder has other stages than an encoder: the adapter's are those that it saw.
+    std::erase_if(bare.stages,
+                  [&](const std::string& stage) { return !bare.stage_samples_ns.contains(stage); });
+  }
   bare.bench_absent_reason =
       bare.process_wall_ns.empty()    ? reason_of("stage1")
       : bare.stage_samples_ns.empty() ? "the program writes no result JSON; only the whole process was timed"
@@ -274,7 +295,7 @@ analysis::run_facts run_reader::facts() {
   facts.counters = counters(facts.captures);
   for (const char* step : reported_steps) facts.steps.push_back(step_facts_of(step));
   facts.artifacts = artifacts();
-  facts.inputs = inputs_of(config());
+  facts.inputs = inputs_of(config(), facts.bare.seen_tokens);
   facts.env_json = read_document(path() / "env.json", "run the pair again");
   return facts;
 }
@@ -326,9 +347,26 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
   return rules;
 }
 
+namespace {
+
+bool has_range_of(const std::vector<analysis::stage_rule>& rules, const core::timeline& timeline) {
+  return std::any_of(rules.begin(), rules.end(), [&](const analysis::stage_rule& rule) {
+    if (core::has_expression_characters(rule.range)) return true;  // to be found out by whoever names them
+    return std::any_of(timeline.ranges.begin(), timeline.ranges.end(), [&](const core::range_record& range) {
+      return range.name == rule.range && (!rule.domain || range.domain == *rule.domain);
+    });
+  });
+}
+
+}  // namespace
+
 core::timeline read_stages(const std::vector<fs::path>& files, const config::resolved& config) {
   core::timeline timeline = profilers::read_timelines(files);
-  analysis::name_stages(timeline, stage_rules_of(config), config.text("workload.nvtx_domain"));
+  std::vector<analysis::stage_rule> rules = stage_rules_of(config);
+  // The bare run of a program that opened no stage is timed as a whole, so its trace is looked at as a whole.
+  if (config.text("workload.adapter") != "none" && !has_range_of(rules, timeline))
+    rules.push_back({core::whole_process_stage, core::whole_process_stage, std::nullopt, "workload.adapter"});
+  analysis::name_stages(timeline, rules, config.text("workload.nvtx_domain"));
   return timeline;
 }
 

@@ -32,6 +32,7 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   step_command bare;
   bare.command.argv = workload_argv(context, "bench", result_file);
   bare.command.working_directory = context.manifest.working_directory;
+  bare.command.set_environment = adapter_environment_of(context, workload::adapter_mode::bare, folder);
   bare.what = "the bare workload";
   bare.runs_workload = true;
   bare.log_file = log_file;
@@ -61,6 +62,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   const std::int64_t repetitions = context.config.integer("stage1.repetitions");
   profilers::capture_request request;
   request.workload = workload_argv(context, "bench", {});
+  request.set_environment = adapter_environment_of(context, workload::adapter_mode::bare, folder);
   request.output_folder = folder;
   request.log_file = log_file;
   request.collector_library = context.parts.collector_library;
@@ -116,6 +118,7 @@ void run_stage1(step_context& context) {
     if (context.config.text("workload.device") != "cuda") throw;
     skip_unless_required(require_gpu_word, cannot.what(), cannot.remedy());
   }
+  note_adapter(context, folder);
   artifacts::write_file_atomically(
       folder / "metrics.json",
       analysis::stage1_metrics_json(runs::run_reader(context.run_dir, context.config).bare()));
