@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/json.h"
+#include "core/units.h"
 #include "whole_file.h"
 
 namespace profgate::parsers {
@@ -27,6 +28,10 @@ adapter_report read_adapter_report(const fs::path& file) {
     if (const auto batch = item.find("batch")) calls.batch = batch->count();
     if (const auto tokens = item.find("tokens")) calls.tokens = tokens->count();
   }
+  for (const auto& [stage, samples] : root.require("samples_ns").members()) {
+    for (const core::json_cursor& sample : samples.items())
+      report.samples_ns[stage].push_back(sample.integer(0, core::longest_plausible_ns));
+  }
   return report;
 }
 
@@ -47,6 +52,16 @@ std::vector<adapter_report> read_adapter_reports(const fs::path& folder) {
   std::vector<adapter_report> reports;
   for (const fs::path& file : adapter_report_files(folder)) reports.push_back(read_adapter_report(file));
   return reports;
+}
+
+std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
+    const std::vector<adapter_report>& reports) {
+  std::map<std::string, std::vector<std::int64_t>> all;
+  for (const adapter_report& report : reports) {
+    for (const auto& [stage, samples_ns] : report.samples_ns)
+      all[stage].insert(all[stage].end(), samples_ns.begin(), samples_ns.end());
+  }
+  return all;
 }
 
 std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports) {

@@ -120,13 +120,14 @@ TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
   const std::string inside = "(embed " + layer("layers.0") + " head)";
   const std::string embedded = "(" + layer("layers.0") + " head)";
   const std::string main_thread =
-      "prefill" + inside + " decode_step" + inside + " prefill" + inside +  // by position
+      "prefill" + inside + " decode_step" + inside + " prefill" + inside + " prefill" +
+      inside +  // by position
       " prefill" + inside + " prefill" + inside + " decode_step" + inside + " prefill" +
       embedded +  // by keyword
       " forward(patches layers(" + layer("layers.0") + " " + layer("layers.1") + "))" +
       " forward(failing(failing.inner(failing.inner.qkv failing.inner.out)))" +  // which threw
       " forward(Softmax) forward(late Softmax) forward(late Softmax)" +  // one in no tree, one added later
-      " Softmax forward(qkv out)";                                               // torch.jit.trace
+      " Softmax forward(qkv out)";                                       // torch.jit.trace
   const std::vector<std::string> threads = recorded();
   ASSERT_THAT(threads, SizeIs(3));
   EXPECT_EQ(threads[0].substr(0, main_thread.size()), main_thread);
@@ -138,7 +139,14 @@ TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
   EXPECT_THAT(told_stages(told),
               AllOf(Contains("prefill 1x4: 1"), Contains("decode_step 1x1: 1"), Contains("prefill 1x1: 1"),
                     Contains("prefill 2x1: 2"), Contains("decode_step 2x1: 1"), Contains("prefill 3x7: 1"),
-                    Contains("prefill 1x3: 2")));
+                    Contains("prefill 1x3: 3")));
+}
+
+TEST_F(pytorch_adapter, leaves_compiled_regions_alone) {
+  m_environment["PROFGATE_ADAPTER"] = PROFGATE_PYTORCH_ADAPTER;
+  const command_result result = run({python, program("dynamo.py")});
+  EXPECT_EQ(result.output, "as without the adapter\n");
+  EXPECT_EQ(result.exit_code, 0);
 }
 
 TEST_F(pytorch_adapter, leaves_only_the_roots_class_wrapped_in_bare_runs) {
@@ -171,15 +179,15 @@ TEST_F(pytorch_adapter, leaves_the_users_own_sitecustomize_and_programs_without_
 }
 
 TEST_F(pytorch_adapter, leaves_a_report_of_a_process_that_is_killed) {
-  const std::string script =
-      "import sys, os; sys.path.insert(0, '" PROFGATE_PYTORCH_PROGRAMS
-      "'); import importlib.util; assert importlib.util.find_spec('torch').loader.exec_module; "  // as
-                                                                                                  // transformers
-                                                                                                  // does
-      "from models import *; Decoder()(ids(2, 3)); os.kill(os.getpid(), 9)";
+  const std::string script = "import sys, os; sys.path.insert(0, '" PROFGATE_PYTORCH_PROGRAMS
+                             "'); import importlib.util; assert "
+                             "importlib.util.find_spec('torch').loader.exec_module; "  // as
+                                                                                       // transformers
+                                                                                       // does
+                             "from models import *; Decoder()(ids(2, 3)); os.kill(os.getpid(), 9)";
   const command_result result = run_adapted("bare", {python, "-c", script});
   EXPECT_EQ(result.exit_code, -1) << result.output;
-  EXPECT_EQ(report().torch_version.empty(), false);
+  EXPECT_THAT(told_stages(report()), ElementsAre("prefill 2x3: 1"));
 }
 
 TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_tokens) {
@@ -206,6 +214,19 @@ TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_token
   EXPECT_THAT(text_of("operators.md"), HasSubstr("layers.0.attn.qkv"));
   EXPECT_THAT(status_of("stage1").notes, IsEmpty());
   EXPECT_THAT(text_of("report.md"), Not(HasSubstr("forward"))) << "it is no stage of a decoder";
+}
+
+TEST_F(pytorch_adapter, times_stages_on_the_gpu_where_one_is_in_use) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("device_clock.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(status_of("stage1").notes, IsEmpty());
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  const std::vector<int> once = {2'500'000};
+  const std::vector<int> twice = {2'500'000, 2'500'000};
+  EXPECT_EQ(profile["stages"][0]["bare"]["samples_ns"], once) << "the captured one did nothing";
+  EXPECT_EQ(profile["stages"][1]["bare"]["samples_ns"], twice);
+  EXPECT_EQ(profile["stages"][1]["step"]["source"], "events on the GPU");
 }
 
 TEST_F(pytorch_adapter, that_was_not_loaded_is_told_and_the_process_is_measured_as_a_whole) {

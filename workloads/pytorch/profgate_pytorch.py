@@ -15,6 +15,7 @@ import traceback
 import weakref
 
 import profgate_pytorch_stages as stages
+from profgate_pytorch_clock import DeviceClock
 
 REPORT_INTERVAL_S = 5  # a process that is killed leaves a report no older than this
 # In bare runs roots are looked for until a decoder is called. A program without one is taken to have shown them all by so
@@ -83,6 +84,8 @@ def is_layer_alone(module):
 
 class PerThread(threading.local):
     root = None  # whose call is under way
+    stage = None  # that it is
+    began = None  # for the clock
 
 
 class Adapter:
@@ -103,6 +106,7 @@ class Adapter:
         """Of a child process nothing has been seen yet."""
         self.stage_calls = {}  # (stage, batch, tokens): how often
         self.root_classes = {}
+        self.clock = None if self.is_traced else DeviceClock(self.torch)  # a trace tells what the GPU does
         self.reported_s = 0
 
     # The calls of modules.
@@ -124,9 +128,18 @@ class Adapter:
             return None
 
     def end(self, begun):
-        if begun is self.here.root:
-            self.here.root = None
+        here = self.here
+        if begun is here.root:
+            here.root = None
+            if here.began is not None:
+                self._stop_clock(here)
         self.ranges.pop()
+
+    def _stop_clock(self, here):
+        try:
+            self.clock.stop(here.stage, here.began)
+        except Exception:
+            self.stop()
 
     def _begin_root(self, module, args, kwargs):
         root = self.roots.get(id(module))
@@ -139,8 +152,10 @@ class Adapter:
         self._count(module, stage, batch, tokens)
         if not self.is_settled:
             self._settle(stage)
+        here = self.here
         self._open(stage)
-        self.here.root = root
+        here.root, here.stage = root, stage
+        here.began = self.clock.start() if self.clock else None
         return root
 
     def _open(self, name):
@@ -198,7 +213,15 @@ class Adapter:
 
     # The report.
 
-    def write_report(self):
+    def finish(self):
+        try:
+            if self.clock:
+                self.clock.finish()
+        except Exception:
+            self.stop()
+        self.write_report(self.clock.samples_ns if self.clock else {})
+
+    def write_report(self, samples_ns=None):
         self.reported_s = time.monotonic()
         file = self.report.replace("%p", str(os.getpid()))
         with self.lock:
@@ -211,6 +234,7 @@ class Adapter:
                 "roots": [f"{kind.__module__}.{kind.__qualname__}" for kind in self.root_classes],
                 "stages": [{"name": stage, "batch": batch, "tokens": tokens, "calls": calls}
                            for (stage, batch, tokens), calls in self.stage_calls.items()],
+                "samples_ns": samples_ns or {},  # on the GPU; of a finished program only
                 "errors": self.errors,
             }
         try:
@@ -276,7 +300,8 @@ def install(torch):
                           os.environ["PROFGATE_PYTORCH_REPORT"])
         adapter.wrap(torch.nn.Module)
         adapter.write_report()
+        adapter.reported_s = 0  # the first call of a model is told at once
         os.register_at_fork(after_in_child=adapter.forget)
-        atexit.register(adapter.write_report)
+        atexit.register(adapter.finish)
     except Exception as fault:
         print(f"profgate: the program runs without the PyTorch adapter: {fault!r}", file=sys.stderr)

@@ -12,7 +12,7 @@ POSITIONS = ("start", "start_pos", "position", "pos", "offset", "past_length", "
 
 def of_call(torch, module, args, kwargs, was_called_before):
     """(stage, batch, new tokens a sequence); the counts are None where the model is no decoder."""
-    if torch.jit.is_tracing():  # sizes are tensors there, and asking for them is recorded
+    if torch._C._get_tracing_state() is not None:  # sizes are tensors there, and asking for them is recorded
         return FORWARD, None, None
     batch, tokens = count_tokens(torch, args, kwargs)
     if tokens is None or says_it_is_no_decoder(module, kwargs):
@@ -23,9 +23,9 @@ def of_call(torch, module, args, kwargs, was_called_before):
 
 
 def count_tokens(torch, args, kwargs):
-    ids = next((kwargs[name] for name in TOKEN_IDS if kwargs.get(name) is not None), None)
+    ids = first_given(TOKEN_IDS, kwargs)
     if ids is None:
-        embedded = next((kwargs[name] for name in EMBEDDINGS if kwargs.get(name) is not None), None)
+        embedded = first_given(EMBEDDINGS, kwargs)
         if isinstance(embedded, torch.Tensor) and embedded.dim() == 3:  # [batch, tokens, hidden]
             return embedded.shape[0], embedded.shape[1]
         ids = next((value for value in args if isinstance(value, torch.Tensor)), None)
@@ -36,11 +36,19 @@ def count_tokens(torch, args, kwargs):
     return (ids.shape[0], ids.shape[1]) if ids.dim() == 2 else (None, None)
 
 
+def first_given(names, kwargs):
+    if kwargs:
+        for name in names:
+            if kwargs.get(name) is not None:
+                return kwargs[name]
+    return None
+
+
 def says_it_is_no_decoder(module, kwargs):
     """transformers' models know whether they can generate; an encoder takes token ids as well."""
-    can_generate = getattr(module, "can_generate", None)
-    has_cache = any(kwargs.get(name) is not None for name in CACHES)
-    return callable(can_generate) and not has_cache and not can_generate()
+    if not callable(getattr(type(module), "can_generate", None)):  # of the class: a module looks long for what it lacks
+        return False
+    return all(kwargs.get(name) is None for name in CACHES) and not module.can_generate()
 
 
 def continues_a_sequence(args, kwargs, was_called_before):

@@ -6,6 +6,7 @@
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
 #include "measuring_turn.h"
+#include "parsers/adapter_report.h"
 #include "parsers/program_figures.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
@@ -87,7 +88,10 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       return workload::as_tool_run(outcome);
     });
     workload::require_good_end(outcome, log_file);
-    if (i < warmup) continue;
+    if (i < warmup) {
+      for (const fs::path& report : parsers::adapter_report_files(folder)) fs::remove(report);
+      continue;
+    }
     // A server's own life says nothing: it is started, and stopped when its client is done.
     samples.wall_ns.push_back(is_server(context.config) ? client.wall_ns : outcome.wall_ns);
     figures.add({outcome, client}, folder, samples);
@@ -96,6 +100,14 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       std::vector<std::int64_t>& all = samples.stages_ns[stage];
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());
     }
+  }
+  for (const auto& [stage, durations_ns] :
+       parsers::device_samples_ns(parsers::read_adapter_reports(folder))) {
+    const bool is_told = samples.stage_sources.contains(stage);
+    // What the host spent in a call is not what the GPU did for it.
+    if (is_told || !samples.stages_ns.contains(stage)) continue;
+    samples.stages_ns[stage] = durations_ns;
+    samples.stage_sources[stage] = parsers::device_samples_source;
   }
   if (is_server(context.config))
     samples.stage_sources.try_emplace(core::whole_process_stage, "the whole client");

@@ -11,6 +11,7 @@ decoder = Decoder(layers=1)
 decoder(ids(4), 0)
 decoder(ids(1), 4)
 decoder(ids(1), 0)
+decoder(ids(3), 4)  # a prompt's second part
 
 # As generate() calls, and with embeddings in the place of ids.
 for cache in (None, (), ((1,),)):

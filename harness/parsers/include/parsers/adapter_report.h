@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct adapter_report {
   std::string torch_version{};
   std::vector<std::string> roots{};  ///< classes of the modules that the program called
   std::vector<stage_calls> stages{};
+  /// By stage, how long each call took the GPU; of unprofiled processes that used one.
+  std::map<std::string, std::vector<std::int64_t>> samples_ns{};
   std::vector<std::string> errors{};  ///< why it stopped, where it did
 };
 
@@ -29,6 +32,11 @@ std::vector<std::filesystem::path> adapter_report_files(const std::filesystem::p
 
 /// One a process. bad_input where a file is none.
 std::vector<adapter_report> read_adapter_reports(const std::filesystem::path& folder);
+
+/// Those of all processes, by stage.
+std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
+    const std::vector<adapter_report>& reports);
+inline constexpr const char* device_samples_source = "events on the GPU";
 
 /// What a generation of the program was fed and made: the most frequent prefill, and the decode steps that
 /// follow one on average.
