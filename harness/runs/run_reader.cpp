@@ -87,6 +87,10 @@ process_samples read_process_samples(const fs::path& file) {
   if (const auto sources = document.root().find("stage_sources")) {
     for (const auto& [stage, source] : sources->members()) samples.stage_sources[stage] = source.text();
   }
+  if (const auto times = document.root().find("first_token_ns"))
+    samples.first_token_ns = durations_of(*times);
+  if (const auto times = document.root().find("further_token_ns"))
+    samples.further_token_ns = durations_of(*times);
   if (const auto figures = document.root().find("figures")) {
     for (const core::json_cursor& figure : figures->items()) {
       analysis::program_figure& told = samples.figures.emplace_back();
@@ -179,6 +183,8 @@ const analysis::bare_facts& run_reader::bare() {
   bare.stage_sources = std::move(samples.stage_sources);
   bare.figures = std::move(samples.figures);
   bare.seen_tokens = seen_tokens_in(path() / "stage1");
+  bare.first_token_ns = std::move(samples.first_token_ns);
+  bare.further_token_ns = std::move(samples.further_token_ns);
   if (config().text("workload.adapter") != "none" && !bare.stage_samples_ns.empty()) {
     // A decoder has other stages than an encoder: the adapter's are those that it saw.
     std::erase_if(bare.stages,
@@ -315,6 +321,8 @@ void write_process_samples(const std::filesystem::path& file, const process_samp
   nlohmann::ordered_json json = {{"schema_version", 1}, {"wall_ns", samples.wall_ns}};
   if (!samples.stages_ns.empty()) json["stages_ns"] = samples.stages_ns;
   if (!samples.stage_sources.empty()) json["stage_sources"] = samples.stage_sources;
+  if (!samples.first_token_ns.empty()) json["first_token_ns"] = samples.first_token_ns;
+  if (!samples.further_token_ns.empty()) json["further_token_ns"] = samples.further_token_ns;
   for (const analysis::program_figure& figure : samples.figures) {
     json["figures"].push_back(
         {{"name", figure.name}, {"unit", figure.unit}, {"source", figure.source}, {"values", figure.values}});
@@ -382,6 +390,25 @@ std::map<std::string, std::vector<std::int64_t>> range_samples_ns(core::timeline
       samples_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
   }
   return samples_ns;
+}
+
+void add_token_times(const core::timeline& timeline, process_samples& samples) {
+  constexpr std::string_view prefill = "prefill";
+  constexpr std::string_view step = "decode_step";
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<core::range_record>> by_thread;
+  for (const core::range_record& range : timeline.ranges) {
+    if (range.domain == "LLM" && range.end_ns && (range.name == prefill || range.name == step))
+      by_thread[{range.process_id, range.thread_id}].push_back(range);
+  }
+  for (auto& [thread, stages] : by_thread) {
+    std::sort(stages.begin(), stages.end(),
+              [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+    for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
+      if (stages[i + 1].name != step) continue;  // the last step of a text
+      (stages[i].name == prefill ? samples.first_token_ns : samples.further_token_ns)
+          .push_back(stages[i + 1].start_ns - stages[i].start_ns);
+    }
+  }
 }
 
 analysis::category_rules category_rules_of(const config::resolved& config) {

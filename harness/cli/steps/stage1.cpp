@@ -5,6 +5,7 @@
 #include "analysis/bare_run.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
+#include "gate/rank_statistics.h"
 #include "measuring_turn.h"
 #include "parsers/adapter_report.h"
 #include "parsers/program_figures.h"
@@ -56,6 +57,26 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   }
 }
 
+double median_ns_of(const std::vector<std::int64_t>& durations_ns) {
+  return gate::median_of(std::vector<double>(durations_ns.begin(), durations_ns.end()));
+}
+
+/// What the host spent in a call is not what the GPU did for it; and where it runs ahead of the GPU, the GPU
+/// is what a token waits for.
+void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>& device_ns,
+                         runs::process_samples& samples) {
+  for (const auto& [stage, durations_ns] : device_ns) {
+    const bool is_told = samples.stage_sources.contains(stage);
+    if (is_told || !samples.stages_ns.contains(stage)) continue;
+    samples.stages_ns[stage] = durations_ns;
+    samples.stage_sources[stage] = parsers::device_samples_source;
+    if (stage == "forward") continue;  // makes no token
+    std::vector<std::int64_t>& tokens_ns =
+        stage == "prefill" ? samples.first_token_ns : samples.further_token_ns;
+    if (!tokens_ns.empty() && median_ns_of(durations_ns) > median_ns_of(tokens_ns)) tokens_ns = durations_ns;
+  }
+}
+
 /// A program that knows nothing of profgate: its process is timed, and its NVTX ranges where it has some.
 void measure_from_outside(step_context& context, const fs::path& folder) {
   const fs::path log_file = folder / "log.txt";
@@ -95,20 +116,15 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     // A server's own life says nothing: it is started, and stopped when its client is done.
     samples.wall_ns.push_back(is_server(context.config) ? client.wall_ns : outcome.wall_ns);
     figures.add({outcome, client}, folder, samples);
+    if (context.config.text("workload.adapter") != workload::no_adapter)
+      runs::add_token_times(timeline, samples);
     for (const auto& [stage, durations_ns] : runs::range_samples_ns(std::move(timeline), context.config)) {
       if (samples.stage_sources.contains(stage)) continue;  // the program tells it
       std::vector<std::int64_t>& all = samples.stages_ns[stage];
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());
     }
   }
-  for (const auto& [stage, durations_ns] :
-       parsers::device_samples_ns(parsers::read_adapter_reports(folder))) {
-    const bool is_told = samples.stage_sources.contains(stage);
-    // What the host spent in a call is not what the GPU did for it.
-    if (is_told || !samples.stages_ns.contains(stage)) continue;
-    samples.stages_ns[stage] = durations_ns;
-    samples.stage_sources[stage] = parsers::device_samples_source;
-  }
+  take_device_samples(parsers::device_samples_ns(parsers::read_adapter_reports(folder)), samples);
   if (is_server(context.config))
     samples.stage_sources.try_emplace(core::whole_process_stage, "the whole client");
   runs::write_process_samples(folder / "process_samples.json", samples);

@@ -10,7 +10,7 @@ class Event:
         assert enable_timing
 
     def record(self):
-        state["now_ms"] += 2.5
+        state["now_ms"] += 250
         self.at_ms = state["now_ms"]
 
     def query(self):
