@@ -150,8 +150,8 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
       runs::range_samples_ns(profilers::observe_ranges(request, run_program), arm.build.config);
   workload::require_good_end(outcome, log_file, timeout_key);
   samples_ns[core::whole_process_stage] = {outcome.wall_ns};
-  for (const auto& [stage, durations_ns] :
-       parsers::device_samples_ns(parsers::read_adapter_reports(request.output_folder))) {
+  for (const auto& [stage, durations_ns] : parsers::device_samples_ns(
+           parsers::read_adapter_reports(parsers::adapter_report_files(request.output_folder)))) {
     if (samples_ns.contains(stage)) samples_ns[stage] = durations_ns;
   }
   for (const std::string& stage : m_settings.stages) {

@@ -48,9 +48,10 @@ std::vector<fs::path> adapter_report_files(const fs::path& folder) {
   return files;
 }
 
-std::vector<adapter_report> read_adapter_reports(const fs::path& folder) {
+std::vector<adapter_report> read_adapter_reports(const std::vector<fs::path>& files) {
   std::vector<adapter_report> reports;
-  for (const fs::path& file : adapter_report_files(folder)) reports.push_back(read_adapter_report(file));
+  reports.reserve(files.size());
+  for (const fs::path& file : files) reports.push_back(read_adapter_report(file));
   return reports;
 }
 

@@ -44,8 +44,9 @@ std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config)
 }
 
 /// As a result names them; empty where no adapter saw a prefill.
-std::map<std::string, std::int64_t> seen_tokens_in(const fs::path& folder) {
-  const auto seen = parsers::tokens_of(parsers::read_adapter_reports(folder));
+std::map<std::string, std::int64_t> seen_tokens_in(const fs::path& run_dir) {
+  const plain_files reports(files_like(run_dir, "stage1/pytorch.*.json"));
+  const auto seen = parsers::tokens_of(parsers::read_adapter_reports(reports.paths()));
   if (!seen) return {};
   return {{"batch", seen->batch}, {"prompt", seen->prompt}, {"decode", seen->decoded}};
 }
@@ -182,7 +183,7 @@ const analysis::bare_facts& run_reader::bare() {
   bare.stage_samples_ns = std::move(samples.stages_ns);
   bare.stage_sources = std::move(samples.stage_sources);
   bare.figures = std::move(samples.figures);
-  bare.seen_tokens = seen_tokens_in(path() / "stage1");
+  bare.seen_tokens = seen_tokens_in(path());
   bare.first_token_ns = std::move(samples.first_token_ns);
   bare.further_token_ns = std::move(samples.further_token_ns);
   if (config().text("workload.adapter") != "none" && !bare.stage_samples_ns.empty()) {

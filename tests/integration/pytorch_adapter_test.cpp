@@ -90,7 +90,8 @@ class pytorch_adapter : public pair_fixture {
   }
 
   parsers::adapter_report report() const {
-    const std::vector<parsers::adapter_report> reports = parsers::read_adapter_reports(m_project);
+    const std::vector<parsers::adapter_report> reports =
+        parsers::read_adapter_reports(parsers::adapter_report_files(m_project));
     EXPECT_THAT(reports, SizeIs(1));
     return reports.empty() ? parsers::adapter_report{} : reports.front();
   }
@@ -140,6 +141,15 @@ TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
               AllOf(Contains("prefill 1x4: 1"), Contains("decode_step 1x1: 1"), Contains("prefill 1x1: 1"),
                     Contains("prefill 2x1: 2"), Contains("decode_step 2x1: 1"), Contains("prefill 3x7: 1"),
                     Contains("prefill 1x3: 3")));
+}
+
+TEST_F(pytorch_adapter, takes_the_replay_of_a_cuda_graph_for_the_stage_that_was_captured) {
+  const std::string inside = "(embed " + layer("layers.0") + " head)";
+  ASSERT_EQ(run_adapted("traced", {python, program("cuda_graph.py")}).output, "");
+  EXPECT_THAT(recorded(), ElementsAre("prefill" + inside + " capture" + inside +
+                                      " decode_step decode_step prefill" + inside));
+  EXPECT_THAT(report().errors, IsEmpty());
+  EXPECT_THAT(told_stages(report()), ElementsAre("prefill 1x4: 2", "decode_step 1x1: 2"));
 }
 
 TEST_F(pytorch_adapter, leaves_compiled_regions_alone) {

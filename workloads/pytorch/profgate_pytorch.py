@@ -21,6 +21,7 @@ REPORT_INTERVAL_S = 5  # a process that is killed leaves a report no older than 
 # In bare runs roots are looked for until a decoder is called. A program without one is taken to have shown them all by so
 # many calls: a pipeline may call its encoder once a chunk before anything else.
 LAST_ROOT_SEARCH = 64
+CAPTURE = "capture"  # the range of a root's call that goes into a CUDA graph: no stage
 
 
 class Ranges:
@@ -86,6 +87,7 @@ class PerThread(threading.local):
     root = None  # whose call is under way
     stage = None  # that it is
     began = None  # for the clock
+    graph = None  # that is captured
 
 
 class Adapter:
@@ -95,15 +97,16 @@ class Adapter:
         self.report = report
         self.ranges = Ranges(library)
         self.here = PerThread()
-        self.lock = threading.Lock()
         self.roots = {}  # by id
         self.errors = []
         self.own_calls = {}  # what was put in the place of a class's __call__: the class's own, or None where inherited
         self.is_settled = self.is_traced  # nothing more is to be wrapped
+        self.is_stopped = False
         self.forget()
 
     def forget(self):
         """Of a child process nothing has been seen yet."""
+        self.lock = threading.Lock()
         self.stage_calls = {}  # (stage, batch, tokens): how often
         self.root_classes = {}
         self.clock = None if self.is_traced else DeviceClock(self.torch)  # a trace tells what the GPU does
@@ -116,8 +119,8 @@ class Adapter:
         try:
             root = self.here.root
             if root is None:
-                return self._begin_root(module, args, kwargs)
-            if not self.is_traced:
+                return None if self.is_stopped else self._begin_root(module, args, kwargs)
+            if not self.is_traced or self.is_stopped:
                 return None
             handle = root.range_of(module)
             if handle is not None:
@@ -149,13 +152,21 @@ class Adapter:
             root = self.roots[id(module)] = Root(module, self.ranges)
         stage, batch, tokens = stages.of_call(self.torch, module, args, kwargs, root.calls > 0)
         root.calls += 1
-        self._count(module, stage, batch, tokens)
+        self.root_classes[type(module)] = self.root_classes.get(type(module), 0) + 1
         if not self.is_settled:
             self._settle(stage)
+        graph = self.here.graph
+        if graph is not None and self.torch.cuda.is_current_stream_capturing():
+            graph.profgate_stage = (stage, batch, tokens)
+            return self._begin_stage(root, CAPTURE)
+        self._count(stage, batch, tokens)
+        return self._begin_stage(root, stage)
+
+    def _begin_stage(self, root, stage):
         here = self.here
+        began = self.clock.start() if self.clock else None
         self._open(stage)
-        here.root, here.stage = root, stage
-        here.began = self.clock.start() if self.clock else None
+        here.root, here.stage, here.began = root, stage, began
         return root
 
     def _open(self, name):
@@ -163,21 +174,44 @@ class Adapter:
         self.ranges.push(handle)
         return handle
 
-    def _count(self, module, stage, batch, tokens):
-        kind = type(module)
+    def _count(self, stage, batch, tokens):
         with self.lock:
             key = (stage, batch, tokens)
             self.stage_calls[key] = self.stage_calls.get(key, 0) + 1
-            self.root_classes[kind] = self.root_classes.get(kind, 0) + 1
         # Before the range is opened, so that it costs no stage any time.
         if time.monotonic() - self.reported_s > REPORT_INTERVAL_S:
             self.write_report()
+
+    # CUDA graphs. Nothing runs while one is captured; a replay is the stage that was captured, and no module's call.
+
+    def begin_capture(self, graph, args, kwargs):
+        self.here.graph = graph
+
+    def end_capture(self, graph, args, kwargs):
+        self.here.graph = None
+
+    def begin_replay(self, graph, args, kwargs):
+        try:
+            stage = getattr(graph, "profgate_stage", None)
+            if stage is None or self.here.root is not None or self.is_stopped:
+                return None
+            self._count(*stage)
+            return self._begin_stage(graph, stage[0])
+        except Exception:
+            self.stop()
+            return None
+
+    def follow_graphs(self):
+        kind = self.torch.cuda.CUDAGraph
+        for name, begin in (("capture_begin", self.begin_capture), ("capture_end", self.end_capture),
+                            ("replay", self.begin_replay)):
+            setattr(kind, name, wrapped_call(self, getattr(kind, name), self.torch, begin))
 
     # What is wrapped.
 
     def wrap(self, kind):
         self.own_calls[kind] = kind.__dict__.get("__call__")
-        kind.__call__ = wrapped_call(self, kind.__call__, self.torch)
+        kind.__call__ = wrapped_call(self, kind.__call__, self.torch, self.begin)
 
     def unwrap(self, kind):
         own = self.own_calls.pop(kind)
@@ -203,6 +237,7 @@ class Adapter:
 
     def stop(self):
         """After a fault: the program goes on without us."""
+        self.is_stopped = True
         try:
             self.errors.append(traceback.format_exc(limit=-3))
             for kind in list(self.own_calls):
@@ -245,8 +280,8 @@ class Adapter:
             pass  # a full disk is told by others
 
 
-def wrapped_call(adapter, original, torch):
-    """What takes the place of a class's __call__.
+def wrapped_call(adapter, original, torch, begin):
+    """What takes the place of a class's __call__, and tells `begin` of it.
 
     torch.compile must see the program as it is without us: as many graphs, and no break in any. Inside of a compiled
     region Dynamo traces through this function and takes the first line for a constant, so nothing of ours gets into a
@@ -255,7 +290,7 @@ def wrapped_call(adapter, original, torch):
     in for what an older torch lacks, since Dynamo sees no frame of theirs."""
     is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)  # bool() is False
     set_eval_frame = getattr(dynamo_frames(torch), "set_eval_frame", bool)  # bool(None) is False
-    begin, end = adapter.begin, adapter.end
+    end = adapter.end
 
     def call(self, *args, **kwargs):
         if is_compiling():
@@ -299,6 +334,8 @@ def install(torch):
         adapter = Adapter(torch, os.environ["PROFGATE_PYTORCH_MODE"], os.environ["PROFGATE_PYTORCH_LIBRARY"],
                           os.environ["PROFGATE_PYTORCH_REPORT"])
         adapter.wrap(torch.nn.Module)
+        if hasattr(torch.cuda, "CUDAGraph"):
+            adapter.follow_graphs()
         adapter.write_report()
         adapter.reported_s = 0  # the first call of a model is told at once
         os.register_at_fork(after_in_child=adapter.forget)

@@ -147,7 +147,8 @@ std::map<std::string, std::string> adapter_environment_of(const step_context& co
 
 void note_adapter(step_context& context, const fs::path& folder) {
   if (context.config.text("workload.adapter") == workload::no_adapter) return;
-  const std::vector<parsers::adapter_report> reports = parsers::read_adapter_reports(folder);
+  const std::vector<parsers::adapter_report> reports =
+      parsers::read_adapter_reports(parsers::adapter_report_files(folder));
   if (reports.empty()) context.status.notes.push_back(workload::silent_adapter_words());
   for (const parsers::adapter_report& report : reports) {
     for (const std::string& error : report.errors)

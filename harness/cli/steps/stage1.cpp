@@ -124,7 +124,9 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());
     }
   }
-  take_device_samples(parsers::device_samples_ns(parsers::read_adapter_reports(folder)), samples);
+  take_device_samples(
+      parsers::device_samples_ns(parsers::read_adapter_reports(parsers::adapter_report_files(folder))),
+      samples);
   if (is_server(context.config))
     samples.stage_sources.try_emplace(core::whole_process_stage, "the whole client");
   runs::write_process_samples(folder / "process_samples.json", samples);

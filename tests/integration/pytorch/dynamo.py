@@ -66,7 +66,7 @@ def play(frames, compiler):
     def original(module, x):
         return adapter.original(module, x)
 
-    call = wrapped_call(adapter, original, torch)
+    call = wrapped_call(adapter, original, torch, adapter.begin)
     assert call.__name__ == "original" and frames.skipped == [call.__code__]
     for callback in (None, "compile this"):
         frames.callback, adapter.calls = callback, []

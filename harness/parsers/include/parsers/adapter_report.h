@@ -31,7 +31,7 @@ inline constexpr const char* adapter_report_name = "pytorch.%p.json";
 std::vector<std::filesystem::path> adapter_report_files(const std::filesystem::path& folder);
 
 /// One a process. bad_input where a file is none.
-std::vector<adapter_report> read_adapter_reports(const std::filesystem::path& folder);
+std::vector<adapter_report> read_adapter_reports(const std::vector<std::filesystem::path>& files);
 
 /// Those of all processes, by stage.
 std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
