@@ -186,10 +186,12 @@ const analysis::bare_facts& run_reader::bare() {
   bare.seen_tokens = seen_tokens_in(path());
   bare.first_token_ns = std::move(samples.first_token_ns);
   bare.further_token_ns = std::move(samples.further_token_ns);
-  if (config().text("workload.adapter") != "none" && !bare.stage_samples_ns.empty()) {
+  if (config().text("workload.adapter") != "none" && !bare.process_wall_ns.empty()) {
     // A decoder has other stages than an encoder: the adapter's are those that it saw.
-    std::erase_if(bare.stages,
-                  [&](const std::string& stage) { return !bare.stage_samples_ns.contains(stage); });
+    std::erase_if(bare.stages, [&](const std::string& stage) {
+      return stage != core::whole_process_stage && !bare.stage_samples_ns.contains(stage);
+    });
+    if (bare.stages.empty()) bare.stages = {core::whole_process_stage};
   }
   bare.bench_absent_reason =
       bare.process_wall_ns.empty()    ? reason_of("stage1")

@@ -227,6 +227,24 @@ TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_token
   EXPECT_THAT(text_of("report.md"), Not(HasSubstr("forward"))) << "it is no stage of a decoder";
 }
 
+TEST_F(pytorch_adapter, calls_what_is_no_decoder_forward_and_what_has_no_model_a_process) {
+  const command_result encoder =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("encoder.py")});
+  ASSERT_EQ(encoder.exit_code, 0) << encoder.output;
+  auto profile = nlohmann::json::parse(text_of("profile.json"));
+  ASSERT_THAT(profile["stages"], SizeIs(1));
+  EXPECT_EQ(profile["stages"][0]["name"], "forward");
+  EXPECT_EQ(profile["stages"][0]["bare"]["samples_count"], 2);
+
+  const command_result layer_alone = run_program(
+      {"--adapter", "pytorch"}, {python, "-c", "import torch; torch.nn.Linear(2, 2)(torch.zeros(1, 2))"});
+  ASSERT_EQ(layer_alone.exit_code, 0) << layer_alone.output;
+  profile = nlohmann::json::parse(text_of("profile.json"));
+  ASSERT_THAT(profile["stages"], SizeIs(1));
+  EXPECT_EQ(profile["stages"][0]["name"], "process");
+  EXPECT_EQ(profile["stages"][0]["operators"][0]["op_name"], "Linear");
+}
+
 TEST_F(pytorch_adapter, times_stages_on_the_gpu_where_one_is_in_use) {
   const command_result result =
       run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("device_clock.py")});
