@@ -1,8 +1,8 @@
 """Opens NVTX ranges around the calls of a PyTorch program's modules, without a word from the program.
 
-The outermost module call of a thread is the root's: a stage, `prefill`, `decode_step` or `forward`. Where a profiler looks
-on (PROFGATE_PYTORCH_MODE=traced) each module below it has a range of its own, named by its path. Nothing here may
-break the program: a fault ends the adapter and stands in its report.
+The outermost module call of a thread is the root's: a stage, `prefill`, `decode_step` or `forward`. Where a profiler
+looks on (PROFGATE_PYTORCH_MODE=traced) each module below it has a range of its own, named by its path. Nothing here
+may break the program: a fault ends the adapter and stands in its report.
 """
 import atexit
 import ctypes
@@ -18,8 +18,8 @@ import profgate_pytorch_stages as stages
 from profgate_pytorch_clock import DeviceClock
 
 REPORT_INTERVAL_S = 5  # a process that is killed leaves a report no older than this
-# In bare runs roots are looked for until a decoder is called. A program without one is taken to have shown them all by so
-# many calls: a pipeline may call its encoder once a chunk before anything else.
+# In bare runs roots are looked for until a decoder is called. A program without one is taken to have shown them all by
+# so many calls: a pipeline may call its encoder once a chunk before anything else.
 LAST_ROOT_SEARCH = 64
 CAPTURE = "capture"  # the range of a root's call that goes into a CUDA graph: no stage
 
@@ -211,7 +211,10 @@ class Adapter:
 
     def wrap(self, kind):
         self.own_calls[kind] = kind.__dict__.get("__call__")
-        kind.__call__ = wrapped_call(self, kind.__call__, self.torch, self.begin)
+        original = kind.__call__
+        kind.__call__ = wrapped_call(self, original, self.torch, self.begin)
+        if kind is self.torch.nn.Module:
+            tell_dynamo(original, kind.__call__)
 
     def unwrap(self, kind):
         own = self.own_calls.pop(kind)
@@ -220,11 +223,7 @@ class Adapter:
             del kind.__call__
         else:
             kind.__call__ = own
-        # Dynamo compares with what it found when it was imported, to see that nobody has changed it.
-        for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
-            dynamo = sys.modules.get(name)
-            if getattr(dynamo, "unpatched_nn_module_call", None) is ours:
-                dynamo.unpatched_nn_module_call = kind.__call__
+        tell_dynamo(ours, kind.__call__)
 
     def _settle(self, stage):
         """Leaves only the roots' classes wrapped, once they are known: a call of any other costs nothing then."""
@@ -286,8 +285,8 @@ def wrapped_call(adapter, original, torch, begin):
     torch.compile must see the program as it is without us: as many graphs, and no break in any. Inside of a compiled
     region Dynamo traces through this function and takes the first line for a constant, so nothing of ours gets into a
     graph. Where a compiled call comes by on its way to a model's forward, the frame of this function is skipped, as
-    those of torch's own are, and Dynamo looks away (set_eval_frame) while functions of ours run. Built-in functions stand
-    in for what an older torch lacks, since Dynamo sees no frame of theirs."""
+    those of torch's own are, and Dynamo looks away (set_eval_frame) while functions of ours run. Built-in functions
+    stand in for what an older torch lacks, since Dynamo sees no frame of theirs."""
     is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)  # bool() is False
     set_eval_frame = getattr(dynamo_frames(torch), "set_eval_frame", bool)  # bool(None) is False
     end = adapter.end
@@ -297,7 +296,7 @@ def wrapped_call(adapter, original, torch, begin):
             return original(self, *args, **kwargs)
         compiler = set_eval_frame(None)
         begun = begin(self, args, kwargs)
-        if compiler:
+        if compiler is not None:  # False is a state, too
             set_eval_frame(compiler)
         if begun is None:
             return original(self, *args, **kwargs)
@@ -306,13 +305,22 @@ def wrapped_call(adapter, original, torch, begin):
         finally:
             compiler = set_eval_frame(None)
             end(begun)
-            if compiler:
+            if compiler is not None:
                 set_eval_frame(compiler)
 
     # torch.compile tells the frames around a model's forward from the model by these names.
     call.__name__, call.__qualname__, call.__doc__ = original.__name__, original.__qualname__, original.__doc__
     skip_frames_of(call, dynamo_frames(torch))
     return call
+
+
+def tell_dynamo(before, now):
+    """It compares a module's __call__ with the one that it found when it was imported, and goes a longer way, to the
+    same graphs, where somebody has changed it since."""
+    for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
+        dynamo = sys.modules.get(name)
+        if getattr(dynamo, "unpatched_nn_module_call", None) is before:
+            dynamo.unpatched_nn_module_call = now
 
 
 def dynamo_frames(torch):

@@ -1,6 +1,6 @@
-"""Times stages on the GPU. A call of a model returns when its kernels are launched, long before they are done, and waiting
-for them would change the program: two events a stage are recorded among them instead, and read once the GPU has passed
-them."""
+"""Times stages on the GPU. A call of a model returns when its kernels are launched, long before they are done, and
+waiting for them would change the program: two events a stage are recorded among them instead, and read once the GPU
+has passed them."""
 import collections
 
 

@@ -68,7 +68,7 @@ def play(frames, compiler):
 
     call = wrapped_call(adapter, original, torch, adapter.begin)
     assert call.__name__ == "original" and frames.skipped == [call.__code__]
-    for callback in (None, "compile this"):
+    for callback in (None, False, "compile this"):
         frames.callback, adapter.calls = callback, []
         assert call("module", 1) == 2
         assert adapter.calls == [("begin", None), ("forward", callback), ("end", None)], adapter.calls
