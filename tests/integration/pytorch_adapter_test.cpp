@@ -124,8 +124,10 @@ TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
       "prefill" + inside + " decode_step" + inside + " prefill" + inside + " prefill" +
       inside +  // by position
       " prefill" + inside + " prefill" + inside + " decode_step" + inside + " prefill" +
-      embedded +  // by keyword
-      " forward(patches layers(" + layer("layers.0") + " " + layer("layers.1") + "))" +
+      embedded +                                       // by keyword
+      " prefill" + inside + " decode_step" + inside +  // by transformers' cache
+      " forward(patches layers(" + layer("layers.0") + " " + layer("layers.1") + "))" + " forward" +
+      inside +                                                                   // of token ids, too
       " forward(failing(failing.inner(failing.inner.qkv failing.inner.out)))" +  // which threw
       " forward(Softmax) forward(late Softmax) forward(late Softmax)" +  // one in no tree, one added later
       " Softmax forward(qkv out)";                                       // torch.jit.trace
@@ -138,7 +140,7 @@ TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
   EXPECT_THAT(told.errors, IsEmpty());
   EXPECT_THAT(told.roots, Contains("models.Decoder"));
   EXPECT_THAT(told_stages(told),
-              AllOf(Contains("prefill 1x4: 1"), Contains("decode_step 1x1: 1"), Contains("prefill 1x1: 1"),
+              AllOf(Contains("prefill 1x4: 1"), Contains("decode_step 1x1: 2"), Contains("prefill 1x1: 2"),
                     Contains("prefill 2x1: 2"), Contains("decode_step 2x1: 1"), Contains("prefill 3x7: 1"),
                     Contains("prefill 1x3: 3")));
 }

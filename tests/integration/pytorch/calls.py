@@ -18,8 +18,25 @@ for cache in (None, (), ((1,),)):
     decoder(input_ids=ids(2, 1), past_key_values=cache)
 decoder(inputs_embeds=torch.zeros(3, 7, 8), past_key_values=None)
 
-# No decoder.
+
+
+class DynamicCache:  # as transformers' own is called
+    def __init__(self, length):
+        self.get_seq_length = lambda: length
+
+
+for length in (0, 5):
+    decoder(input_ids=ids(1, 1), past_key_values=DynamicCache(length))
+
+
+class TextEncoder(Decoder):
+    def can_generate(self):
+        return False
+
+
+# No decoders.
 Encoder()(torch.zeros(1, 3, 8, 8))
+TextEncoder(layers=1)(input_ids=ids(1, 3))
 
 
 class Failing(nn.Module):
