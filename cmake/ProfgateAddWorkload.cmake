@@ -6,6 +6,7 @@ cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL profgate_remove_stale_
 # profgate_add_workload(NAME <model>
 #                       (ENGINE llm MODEL llm/<choice> | COMMAND <program> [<argument>...])
 #                       CONFIGS <config>...
+#                       [ADAPTER pytorch]
 #                       [OVERRIDES <key>=<value>...] [TIMEOUT <seconds>]
 #                       [CONF_DIR <folder>] [WORKING_DIRECTORY <folder>])
 #
@@ -17,6 +18,7 @@ cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL profgate_remove_stale_
 #                      relative to the current source folder, or a program on PATH. The words may hold {config} {mode}
 #                      {result}; without them the program runs as written.
 #   CONFIGS            for each a description conf/workload/<config>.yaml, which says `device: cpu` or `device: cuda`
+#   ADAPTER            what opens ranges in COMMAND's program, which stays as it is: workload.adapter
 #   OVERRIDES          settings of these pairs only, e.g. run.mode=light
 #   TIMEOUT            of each test, default 1800 seconds
 #   CONF_DIR           the project's own conf folder, default ${PROJECT_SOURCE_DIR}/conf; profgate's comes after it
@@ -28,7 +30,7 @@ cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL profgate_remove_stale_
 # `ctest -j` either. What a step needs to know is in <build>/profgate/pairs/P.json, or in <build>/<configuration>/… where
 # the generator has several.
 function(profgate_add_workload)
-  set(single NAME ENGINE MODEL TIMEOUT CONF_DIR WORKING_DIRECTORY)
+  set(single NAME ENGINE MODEL ADAPTER TIMEOUT CONF_DIR WORKING_DIRECTORY)
   set(multiple COMMAND CONFIGS OVERRIDES)
   set(words "${ARGV}")
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "${single}" "${multiple}")
@@ -40,6 +42,9 @@ function(profgate_add_workload)
   set(conf_dirs "${arg_CONF_DIR}" "${profgate_conf_dir}")
   list(REMOVE_DUPLICATES conf_dirs)
   profgate_check_workload()
+  if(DEFINED arg_ADAPTER)
+    list(PREPEND arg_OVERRIDES "workload.adapter=${arg_ADAPTER}")
+  endif()
   if(NOT DEFINED arg_TIMEOUT)
     set(arg_TIMEOUT 1800)
   endif()

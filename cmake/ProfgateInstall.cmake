@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 # Where each program and module lies, below the build folder and below the install prefix alike: profgate finds the rest
 # of itself relative to its own file, before and after an installation, and after the tree has been moved.
 set(PROFGATE_PROGRAMS "profgate|bin" "profgate-llm|libexec/profgate" "profgate-probe|libexec/profgate"
-                      "profgate_collector|lib/profgate")
+                      "profgate_collector|lib/profgate" "profgate_pytorch_ranges|lib/profgate")
 
 # profgate_arrange_programs()
 #
@@ -28,12 +28,13 @@ function(profgate_arrange_programs)
     foreach(data conf templates)
       file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${data}" "${folder}/share/profgate/${data}" SYMBOLIC)
     endforeach()
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/workloads/pytorch" "${folder}/share/profgate/pytorch" SYMBOLIC)
   endforeach()
 endfunction()
 
 # profgate_install()
 #
-# The install rules: a relocatable tree with the programs, conf/, templates/ and the CMake package.
+# The install rules: a relocatable tree with the programs, conf/, templates/, the PyTorch adapter and the CMake package.
 function(profgate_install)
   foreach(program_and_folder IN LISTS PROFGATE_PROGRAMS)
     string(REGEX MATCH "^(.*)\\|(.*)$" matched "${program_and_folder}")
@@ -42,6 +43,8 @@ function(profgate_install)
   foreach(data conf templates)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${data}" DESTINATION share/profgate OPTIONAL)
   endforeach()
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/workloads/pytorch" DESTINATION share/profgate
+    FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
   get_property(bundled_libraries GLOBAL PROPERTY PROFGATE_BUNDLED_LIBRARIES)
   install(FILES ${bundled_libraries} DESTINATION lib/profgate)
   install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/LICENSE"

@@ -44,7 +44,8 @@ bool decides_what_is_measured(const std::string& key) {
 /// Settings that came after the first baselines were kept count where somebody sets them: else every baseline
 /// would be one of other settings.
 bool is_younger_than_baselines(const std::string& key) {
-  return key == "workload.figures" || key == "workload.client" || key.starts_with("workload.server.");
+  return key == "workload.adapter" || key == "workload.figures" || key == "workload.client" ||
+         key.starts_with("workload.server.");
 }
 
 }  // namespace

@@ -13,9 +13,11 @@
 #include "core/interrupt.h"
 #include "gate/rank_statistics.h"
 #include "gpu_watch.h"
+#include "parsers/adapter_report.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
 #include "runs/run_reader.h"
+#include "workload/adapter.h"
 #include "workload/contract.h"
 
 namespace profgate::ab {
@@ -131,6 +133,9 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   request.workload = command.argv;
   request.output_folder = m_folder / "ranges";
   request.log_file = log_file;
+  const std::string adapter = arm.build.config.text("workload.adapter");
+  request.set_environment = workload::adapter_environment(
+      adapter, m_where.pytorch_adapter, workload::adapter_mode::bare, request.output_folder);
   request.collector_library = m_where.collector_library;
   process::outcome outcome;
   const auto run_program = [&](const profilers::tool_command& tool) {
@@ -145,8 +150,17 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
       runs::range_samples_ns(profilers::observe_ranges(request, run_program), arm.build.config);
   workload::require_good_end(outcome, log_file, timeout_key);
   samples_ns[core::whole_process_stage] = {outcome.wall_ns};
+  for (const auto& [stage, durations_ns] : parsers::device_samples_ns(
+           parsers::read_adapter_reports(parsers::adapter_report_files(request.output_folder)))) {
+    if (samples_ns.contains(stage)) samples_ns[stage] = durations_ns;
+  }
   for (const std::string& stage : m_settings.stages) {
     const auto found = samples_ns.find(stage);
+    if (found == samples_ns.end() && adapter != workload::no_adapter &&
+        parsers::adapter_report_files(request.output_folder).empty()) {
+      throw core::bad_input(workload::silent_adapter_words(),
+                            "let the program's Python see PYTHONPATH, or leave --adapter away");
+    }
     if (found == samples_ns.end()) {
       throw core::bad_input(fmt::format("the program closed no NVTX range of stage '{}'", stage),
                             "name ranges that it has: workload.stages, or gate.stages for some of them");
@@ -191,6 +205,9 @@ finished_run workload_runs::run_traced(const prepared_arm& arm, const std::strin
   request.workload =
       workload::fill_placeholders(arm.build.command, arm.config_file, "profile", folder / "result.json");
   request.output_folder = folder;
+  request.set_environment =
+      workload::adapter_environment(arm.build.config.text("workload.adapter"), m_where.pytorch_adapter,
+                                    workload::adapter_mode::traced, folder);
   request.log_file = m_folder / "logs" / (stem + ".log");
   // Which ranges of a program's are stages, in which domain, only the analysis knows.
   request.is_gated = arm.build.command_has_placeholders;

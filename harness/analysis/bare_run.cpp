@@ -151,13 +151,28 @@ utilisation stage_utilisation(const bare_facts& facts, const bare_figures& figur
 }
 
 std::optional<std::int64_t> token_count(const bare_facts& facts, const char* kind) {
-  if (!facts.bench) return std::nullopt;
-  const auto found = facts.bench->tokens.find(kind);
-  return found == facts.bench->tokens.end() ? std::nullopt : std::optional(found->second);
+  const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
+  const auto found = tokens.find(kind);
+  return found == tokens.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Of a program whose tokens were seen to come.
+void set_step_figures(const bare_facts& facts, double batch, bare_figures& result) {
+  const bool has_times = !facts.further_token_ns.empty();
+  const std::vector<double> steps_ns =
+      to_doubles(has_times ? facts.further_token_ns : facts.stage_samples_ns.at("decode_step"));
+  std::vector<double> step_rates;
+  for (const double step_ns : steps_ns) {
+    if (step_ns > 0) step_rates.push_back(batch * core::ns_per_s / step_ns);
+  }
+  result.tokens_per_s = describe(std::move(step_rates), "no decode step was seen");
+  result.tpot_method = has_times ? "from each decode step to the next" : "every decode step was timed";
+  result.tpot_ns = describe_distribution(steps_ns, "no decode step was seen");
 }
 
 void set_token_figures(const bare_facts& facts, bare_figures& result) {
-  result.ttft_ns = stage_time(facts, "prefill");
+  result.ttft_ns = facts.first_token_ns.empty() ? stage_time(facts, "prefill")
+                                                : describe(to_doubles(facts.first_token_ns), "");
   result.ttft_percentiles_ns = result.ttft_ns ? describe_distribution(result.ttft_ns->samples, "")
                                               : measured<distribution>::absent(result.ttft_ns.reason());
   const measured<sample_statistics> decode = stage_time(facts, "decode_all");
@@ -176,6 +191,10 @@ void set_token_figures(const bare_facts& facts, bare_figures& result) {
     }
   }
   result.tokens_per_s = describe(std::move(rates), no_tokens);
+  if (!decode && !facts.seen_tokens.empty() && facts.stage_samples_ns.contains("decode_step")) {
+    set_step_figures(facts, batch, result);
+    return;
+  }
   const bool has_steps = facts.bench && !facts.bench->decode_step_ns.empty();
   result.tpot_method =
       has_steps ? "every decode step was timed" : "decode time over decoded tokens, one value a repetition";
@@ -202,6 +221,10 @@ void set_energy(const bare_facts& facts, bare_figures& result) {
 }
 
 }  // namespace
+
+const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts) {
+  return facts.bench ? facts.bench->tokens : facts.seen_tokens;
+}
 
 std::string ceilings_absent_reason(const bare_facts& facts) {
   if (!facts.bench) return facts.bench_absent_reason;

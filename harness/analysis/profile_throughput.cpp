@@ -33,10 +33,11 @@ json throughput_json(const run_facts& facts, const bare_figures& figures) {
   json_object object;
   object.put("total_mean_ns", figures.total_mean_ns);
   const auto tokens = [&](const char* kind) {
-    const bool known = facts.bare.bench && facts.bare.bench->tokens.count(kind) > 0;
-    return known ? measured<std::int64_t>(facts.bare.bench->tokens.at(kind))
-                 : measured<std::int64_t>::absent(facts.bare.bench ? "the workload does not report it"
-                                                                   : facts.bare.bench_absent_reason);
+    const std::map<std::string, std::int64_t>& counts = token_counts(facts.bare);
+    return counts.count(kind) > 0
+               ? measured<std::int64_t>(counts.at(kind))
+               : measured<std::int64_t>::absent(facts.bare.bench ? "the workload does not report it"
+                                                                 : facts.bare.bench_absent_reason);
   };
   object.put("prompt_tokens_count", tokens("prompt"));
   object.put("decode_tokens_count", tokens("decode"));

@@ -29,8 +29,9 @@ json mean_and_std_ms(const measured<sample_statistics>& statistics) {
 json token_statistics(const bare_facts& facts, const bare_figures& figures) {
   json_object object;
   if (figures.tokens_per_s) {
-    const std::int64_t batch = facts.bench->tokens.count("batch") > 0 ? facts.bench->tokens.at("batch") : 1;
-    object.put("mean", facts.bench->tokens.at("decode") * batch);
+    const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
+    const std::int64_t batch = tokens.count("batch") > 0 ? tokens.at("batch") : 1;
+    object.put("mean", tokens.at("decode") * batch);
     object.put("std", 0);
     object.put("n", figures.tokens_per_s->samples.size());
   } else {

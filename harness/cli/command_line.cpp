@@ -22,8 +22,11 @@ void add_pair_words(CLI::App* command, const std::shared_ptr<pair_options>& opti
                       "Build folder of the project that registers the pair");
   CLI::Option* manifest =
       command->add_option("--manifest", options->manifest, "The pair's manifest file instead of its name");
-  command->callback([options, pair, manifest, finish] {
+  CLI::Option* adapter = command->add_option("--adapter", options->adapter,
+                                             "What opens ranges in the program: workload.adapter");
+  command->callback([options, pair, manifest, adapter, finish] {
     options->command = words_after_dashes();
+    if (adapter->count() > 0) options->overrides.push_back("workload.adapter=" + options->adapter);
     // With a manifest or a command the first word is an override already.
     if ((manifest->count() > 0 || !options->command.empty()) && pair->count() > 0) {
       options->overrides.insert(options->overrides.begin(), options->pair);

@@ -31,7 +31,8 @@ struct pair_options {
   // The command is a server's, a further `--` and its client's.
   std::optional<int> ready_port;
   std::string ready_text;
-  std::string save;  ///< of `run`: the configuration that the command is to become; empty: none
+  std::string adapter;  ///< has become an override already
+  std::string save;     ///< of `run`: the configuration that the command is to become; empty: none
   std::optional<std::filesystem::path> manifest;
   std::optional<std::filesystem::path> build_dir;
   std::vector<std::string> overrides;

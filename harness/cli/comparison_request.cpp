@@ -93,7 +93,9 @@ ab::surroundings surroundings_of(const pair_manifest& manifest, const config::re
   where.pair = manifest.pair;
   where.model = manifest.model;
   where.folder = stage2_dir_of(manifest, config) / "ab" / manifest.pair;
-  where.collector_library = find_installation().collector_library;
+  const installation parts = find_installation();
+  where.collector_library = parts.collector_library;
+  where.pytorch_adapter = parts.pytorch_adapter;
   where.profgate_version = PROFGATE_VERSION;
   where.say = [&display](const std::string& line) { display.note(line); };
   where.now_running = [&display](const std::string& what) { display.show(what); };
@@ -113,14 +115,20 @@ ab::request request_of_commands(const pair_manifest& baseline, const pair_manife
     constexpr std::size_t longest_bytes = 120;
     return core::shorten_middle(shown(arm), longest_bytes);
   };
+  const std::string adapter = options.candidate_settings.text("workload.adapter");
+  const std::string adapter_words = adapter == workload::no_adapter ? "" : "--adapter " + adapter + " ";
   // Who types stages wants them judged.
   const auto judging_stages = [](const config::resolved& settings) {
     if (!settings.list("gate.stages").empty()) return settings;
-    return settings.with("gate.stages", settings.list("workload.stages"), "workload.stages");
+    std::vector<std::string> stages = settings.list("workload.stages");
+    // A decoder's adapter never opens that of other models.
+    if (settings.text("workload.adapter") != workload::no_adapter && stages.size() > 1)
+      std::erase(stages, "forward");
+    return settings.with("gate.stages", stages, "workload.stages");
   };
   return {std::move(where), arm_of(baseline, judging_stages(options.baseline_settings), named(baseline)),
           arm_of(candidate, judging_stages(options.candidate_settings), named(candidate)),
-          fmt::format("profgate run -- {}", shown(candidate))};
+          fmt::format("profgate run {}-- {}", adapter_words, shown(candidate))};
 }
 
 ab::request comparison_request(const pair_manifest& pair, const comparison_options& options,

@@ -17,8 +17,11 @@ fs::path running_program() {
 installation find_installation() {
   const fs::path program = running_program();
   const fs::path prefix = program.parent_path().parent_path();
-  const installation parts{prefix / "share/profgate/templates", prefix / "share/profgate/conf",
-                           prefix / "lib/profgate/libprofgate_collector.so"};
+  const installation parts{
+      prefix / "share/profgate/templates",
+      prefix / "share/profgate/conf",
+      prefix / "lib/profgate/libprofgate_collector.so",
+      {prefix / "share/profgate/pytorch", prefix / "lib/profgate/libprofgate_pytorch_ranges.so"}};
   if (fs::exists(parts.templates_dir)) return parts;
   throw core::bad_input(
       fmt::format("{} stands alone: there is no {}", program.string(), parts.templates_dir.string()),

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "workload/adapter.h"
+
 namespace profgate::cli {
 
 /// Where the parts of profgate lie, found from the running program. A build folder has the shape of the
@@ -10,6 +12,7 @@ struct installation {
   std::filesystem::path templates_dir;
   std::filesystem::path conf_dir;  ///< profgate's own settings
   std::filesystem::path collector_library;
+  workload::adapter_files pytorch_adapter;
 };
 
 /// Throws bad_input where the program was copied away from its data.

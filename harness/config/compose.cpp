@@ -216,6 +216,13 @@ class composer {
 
 resolved compose(const request& wanted) {
   resolved composed = composer(wanted).build();
+  // An adapter brings the stages that it opens: a runner of its name, below all that was said otherwise.
+  const std::string adapter = composed.text("workload.adapter");
+  if (wanted.runner == "program" && adapter != "none") {
+    request own = wanted;
+    own.runner = adapter;
+    composed = composer(own).build();
+  }
   check_combinations(composed);
   if (wanted.engine == "llm") check_llm(composed);
   return composed;

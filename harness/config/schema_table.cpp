@@ -90,6 +90,10 @@ std::vector<schema_row> workload_rows() {
       integer("workload.threads", "0", 0, 4096, "host threads; 0: all cores"),
       text("workload.seed_tag", "null", "tag of the synthetic prompt; null: the model's name", nullable),
       flag("workload.cuda_graphs", "true", "replay decode steps from CUDA graphs"),
+      choice(
+          "workload.adapter", "none", {"none", "pytorch"},
+          "what opens ranges in the program without an edit of it; pytorch: stages prefill, decode_step and "
+          "forward, and a range for each module by its path, where a Python of the program imports torch"),
       text("workload.nvtx_domain", "LLM", "NVTX domain of the workload's ranges; any: they may be in any"),
       records("workload.stages", "[prefill, decode_all]", {"name", "range", "domain"},
               "NVTX ranges that are stages, in order; {name, range, domain}: the ranges that the expression "

@@ -266,6 +266,7 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
   own.nsys.sample = use.settings.text("nsys.sample");
   own.nsys.cpu_context_switches = use.settings.text("nsys.cpuctxsw");
   own.nsys.traces_forks = use.settings.boolean("nsys.trace_forks");
+  if (!use.settings.is_null("nsys.pytorch")) own.nsys.pytorch = use.settings.text("nsys.pytorch");
   own.nsys.cuda_graph_trace = use.settings.text("nsys.cuda_graph_trace");
   own.nsys.between_profiler_calls = use.settings.boolean("workload.calls_profiler_api");
   if (!use.settings.is_null("nsys.delay_s")) own.nsys.delay_s = use.settings.integer("nsys.delay_s");
@@ -273,7 +274,11 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
   own.collector_max_bytes = static_cast<std::uint64_t>(use.settings.integer("collector.max_bytes"));
   const nsys_installation nsys = inspect_nsys(use.executable, use.here.environment, use.here.ask);
   own.nsys.trace = fmt::format("{}", fmt::join(traceable(use.settings.list("nsys.trace"), nsys), ","));
-  return capture_with_nsys(own, nsys, use.run);
+  capture_result result = capture_with_nsys(own, nsys, use.run);
+  if (!own.nsys.pytorch.empty() && !nsys.knows_pytorch)
+    result.notes.push_back(
+        fmt::format("nsys {} has no option --pytorch: nsys.pytorch was left out", nsys.version));
+  return result;
 }
 
 }  // namespace profgate::profilers

@@ -119,6 +119,11 @@ std::vector<core::setting> nsys_settings() {
       integer("nsys.duration_s", "null", 1, 86400, "record for so many seconds; null: to the end", nullable),
       choice("nsys.cuda_graph_trace", "node", {"node", "graph"},
              "node: every kernel of a CUDA graph is seen"),
+      text("nsys.pytorch", "null",
+           "nsys's own ranges of PyTorch's functions, by its option --pytorch (autograd-nvtx, "
+           "functions-trace, …) "
+           "where it has one; they are in the default domain: operators of stages of any domain; null: none",
+           nullable),
       flag("nsys.trace_forks", "false",
            "see children that fork and go on without exec, too; nsys warns that this may crash or hang them"),
   };

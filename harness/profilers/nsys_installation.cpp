@@ -158,6 +158,7 @@ nsys_installation inspect_nsys(const fs::path& executable, const tool_environmen
       parse_report_names(ask(run, {executable.string(), "stats", "--help-reports"}).captured_stdout);
   const tool_run help = ask(run, {executable.string(), "profile", "--help"});
   nsys.knows_cuda_graph_trace = help.captured_stdout.find("--cuda-graph-trace") != std::string::npos;
+  nsys.knows_pytorch = help.captured_stdout.find("--pytorch") != std::string::npos;
 
   if (const auto extra = environment.variable("PROFGATE_NSYS_LIBRARY_PATH")) {
     nsys.inherited_library_path = environment.variable("LD_LIBRARY_PATH").value_or("");

@@ -36,6 +36,7 @@ const std::vector<bundle_row>& bundle() {
         {"stage1/result.json", "What the workload said of itself", ""},
         {"stage1/benchmark.json", "Google Benchmark's own output", ""},
         {"stage1/process_samples.json", "Duration of each bare process", ""},
+        {"stage1/pytorch.*.json", "What the PyTorch adapter saw in a process", ""},
         {"stage1/client_log.txt", "What the server's client said", ""},
     };
     const auto add = [&](const profilers::profiler& tool, std::string_view step) {

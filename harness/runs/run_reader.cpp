@@ -10,10 +10,12 @@
 #include "artifacts/files.h"
 #include "bundle.h"
 #include "core/error.h"
+#include "core/expression.h"
 #include "core/json.h"
 #include "core/kernel_names.h"
 #include "core/units.h"
 #include "nsys_summaries.h"
+#include "parsers/adapter_report.h"
 #include "parsers/workload_result.h"
 #include "profilers/backends.h"
 #include "runs/run_folder_check.h"
@@ -41,7 +43,16 @@ std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config)
   return peaks;
 }
 
-std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
+/// As a result names them; empty where no adapter saw a prefill.
+std::map<std::string, std::int64_t> seen_tokens_in(const fs::path& run_dir) {
+  const plain_files reports(files_like(run_dir, "stage1/pytorch.*.json"));
+  const auto seen = parsers::tokens_of(parsers::read_adapter_reports(reports.paths()));
+  if (!seen) return {};
+  return {{"batch", seen->batch}, {"prompt", seen->prompt}, {"decode", seen->decoded}};
+}
+
+std::vector<analysis::named_value> inputs_of(const config::resolved& config,
+                                             const std::map<std::string, std::int64_t>& seen) {
   std::vector<analysis::named_value> inputs;
   for (const std::string key : {"weights", "checkpoint"}) {
     const std::string path = "model." + key;
@@ -49,7 +60,12 @@ std::vector<analysis::named_value> inputs_of(const config::resolved& config) {
   }
   for (const std::string key : {"prompt_tokens", "decode_tokens", "batch"}) {
     const std::string path = "workload." + key;
-    if (!config.is_null(path)) inputs.push_back({key, std::to_string(config.integer(path))});
+    const auto read_off = seen.find(key.substr(0, key.find('_')));
+    if (read_off != seen.end()) {
+      inputs.push_back({key, fmt::format("{}, read off the model's inputs", read_off->second)});
+    } else if (!config.is_null(path)) {
+      inputs.push_back({key, std::to_string(config.integer(path))});
+    }
   }
   return inputs;
 }
@@ -72,6 +88,10 @@ process_samples read_process_samples(const fs::path& file) {
   if (const auto sources = document.root().find("stage_sources")) {
     for (const auto& [stage, source] : sources->members()) samples.stage_sources[stage] = source.text();
   }
+  if (const auto times = document.root().find("first_token_ns"))
+    samples.first_token_ns = durations_of(*times);
+  if (const auto times = document.root().find("further_token_ns"))
+    samples.further_token_ns = durations_of(*times);
   if (const auto figures = document.root().find("figures")) {
     for (const core::json_cursor& figure : figures->items()) {
       analysis::program_figure& told = samples.figures.emplace_back();
@@ -163,6 +183,16 @@ const analysis::bare_facts& run_reader::bare() {
   bare.stage_samples_ns = std::move(samples.stages_ns);
   bare.stage_sources = std::move(samples.stage_sources);
   bare.figures = std::move(samples.figures);
+  bare.seen_tokens = seen_tokens_in(path());
+  bare.first_token_ns = std::move(samples.first_token_ns);
+  bare.further_token_ns = std::move(samples.further_token_ns);
+  if (config().text("workload.adapter") != "none" && !bare.process_wall_ns.empty()) {
+    // A decoder has other stages than an encoder: the adapter's are those that it saw.
+    std::erase_if(bare.stages, [&](const std::string& stage) {
+      return stage != core::whole_process_stage && !bare.stage_samples_ns.contains(stage);
+    });
+    if (bare.stages.empty()) bare.stages = {core::whole_process_stage};
+  }
   bare.bench_absent_reason =
       bare.process_wall_ns.empty()    ? reason_of("stage1")
       : bare.stage_samples_ns.empty() ? "the program writes no result JSON; only the whole process was timed"
@@ -274,7 +304,7 @@ analysis::run_facts run_reader::facts() {
   facts.counters = counters(facts.captures);
   for (const char* step : reported_steps) facts.steps.push_back(step_facts_of(step));
   facts.artifacts = artifacts();
-  facts.inputs = inputs_of(config());
+  facts.inputs = inputs_of(config(), facts.bare.seen_tokens);
   facts.env_json = read_document(path() / "env.json", "run the pair again");
   return facts;
 }
@@ -294,6 +324,8 @@ void write_process_samples(const std::filesystem::path& file, const process_samp
   nlohmann::ordered_json json = {{"schema_version", 1}, {"wall_ns", samples.wall_ns}};
   if (!samples.stages_ns.empty()) json["stages_ns"] = samples.stages_ns;
   if (!samples.stage_sources.empty()) json["stage_sources"] = samples.stage_sources;
+  if (!samples.first_token_ns.empty()) json["first_token_ns"] = samples.first_token_ns;
+  if (!samples.further_token_ns.empty()) json["further_token_ns"] = samples.further_token_ns;
   for (const analysis::program_figure& figure : samples.figures) {
     json["figures"].push_back(
         {{"name", figure.name}, {"unit", figure.unit}, {"source", figure.source}, {"values", figure.values}});
@@ -326,9 +358,26 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
   return rules;
 }
 
+namespace {
+
+bool has_range_of(const std::vector<analysis::stage_rule>& rules, const core::timeline& timeline) {
+  return std::any_of(rules.begin(), rules.end(), [&](const analysis::stage_rule& rule) {
+    if (core::has_expression_characters(rule.range)) return true;  // to be found out by whoever names them
+    return std::any_of(timeline.ranges.begin(), timeline.ranges.end(), [&](const core::range_record& range) {
+      return range.name == rule.range && (!rule.domain || range.domain == *rule.domain);
+    });
+  });
+}
+
+}  // namespace
+
 core::timeline read_stages(const std::vector<fs::path>& files, const config::resolved& config) {
   core::timeline timeline = profilers::read_timelines(files);
-  analysis::name_stages(timeline, stage_rules_of(config), config.text("workload.nvtx_domain"));
+  std::vector<analysis::stage_rule> rules = stage_rules_of(config);
+  // The bare run of a program that opened no stage is timed as a whole, so its trace is looked at as a whole.
+  if (config.text("workload.adapter") != "none" && !has_range_of(rules, timeline))
+    rules.push_back({core::whole_process_stage, core::whole_process_stage, std::nullopt, "workload.adapter"});
+  analysis::name_stages(timeline, rules, config.text("workload.nvtx_domain"));
   return timeline;
 }
 
@@ -344,6 +393,25 @@ std::map<std::string, std::vector<std::int64_t>> range_samples_ns(core::timeline
       samples_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
   }
   return samples_ns;
+}
+
+void add_token_times(const core::timeline& timeline, process_samples& samples) {
+  constexpr std::string_view prefill = "prefill";
+  constexpr std::string_view step = "decode_step";
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<core::range_record>> by_thread;
+  for (const core::range_record& range : timeline.ranges) {
+    if (range.domain == "LLM" && range.end_ns && (range.name == prefill || range.name == step))
+      by_thread[{range.process_id, range.thread_id}].push_back(range);
+  }
+  for (auto& [thread, stages] : by_thread) {
+    std::sort(stages.begin(), stages.end(),
+              [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+    for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
+      if (stages[i + 1].name != step) continue;  // the last step of a text
+      (stages[i].name == prefill ? samples.first_token_ns : samples.further_token_ns)
+          .push_back(stages[i + 1].start_ns - stages[i].start_ns);
+    }
+  }
 }
 
 analysis::category_rules category_rules_of(const config::resolved& config) {

@@ -38,7 +38,7 @@ endfunction()
 
 profgate_configure_mini_project("${FOLDER}" [[
 profgate_add_workload(NAME llama-3.1-8b ENGINE llm MODEL llm/llama-tiny CONFIGS decode-b1 OVERRIDES run.mode=light)
-profgate_add_workload(NAME mine COMMAND false "two words" "quote\" and \\ and\ttab" "" "a;b" CONFIGS smoke TIMEOUT 60)
+profgate_add_workload(NAME mine COMMAND false "two words" "quote\" and \\ and\ttab" "" "a;b" CONFIGS smoke TIMEOUT 60 ADAPTER pytorch)
 ]] result output)
 expect("configure of ${FOLDER}: ${output}" "${result}" 0)
 execute_process(COMMAND "${CTEST}" --test-dir "${FOLDER}/build" --show-only=json-v1
@@ -104,6 +104,8 @@ if(NOT output MATCHES "100% tests passed.* out of 7")
 endif()
 
 file(READ "${FOLDER}/build/profgate/pairs/mine.smoke.json" manifest)
+string(JSON override GET "${manifest}" overrides 0)
+expect("what ADAPTER becomes" "${override}" "workload.adapter=pytorch")
 string(JSON words GET "${manifest}" command)
 foreach(expected "false" "two words" "quote\" and \\ and\ttab" "" "a;b")
   string(JSON actual GET "${words}" 0)

@@ -99,6 +99,7 @@ void count_kernels(step_context& context) {
 
   profilers::counters_request request;
   request.workload = workload_argv(context, "profile", folder / "result.json", write_config(context, memory));
+  request.set_environment = adapter_environment_of(context, workload::adapter_mode::traced, folder);
   request.output_folder = folder;
   request.log_file = folder / "log.txt";
   request.deadline_ms = context.config.integer("run.step_timeout_s") * 1000;
@@ -109,6 +110,7 @@ void count_kernels(step_context& context) {
   const profilers::counters_result result =
       chosen.backend.capture(request, {here, chosen.executable, context.config, run_tool});
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
+  note_adapter(context, folder);
 
   facts.counters = runs::counted(result.launches, context.config, chosen.backend.conditions(context.config),
                                  facts.captures);

@@ -11,6 +11,7 @@
 
 #include "artifacts/disk.h"
 #include "core/units.h"
+#include "parsers/adapter_report.h"
 #include "process/runner.h"
 #include "workload/contract.h"
 #include "workload/server.h"
@@ -135,6 +136,27 @@ std::vector<std::string> workload_argv(const step_context& context, const std::s
           ? workload::fill_placeholders(context.manifest.command, config_file, mode, result)
           : context.manifest.command;
   return is_server(context.config) ? workload::with_pid_file(words, pid_file_of(context)) : words;
+}
+
+std::map<std::string, std::string> adapter_environment_of(const step_context& context,
+                                                          workload::adapter_mode mode,
+                                                          const fs::path& folder) {
+  return workload::adapter_environment(context.config.text("workload.adapter"), context.parts.pytorch_adapter,
+                                       mode, folder);
+}
+
+void note_adapter(step_context& context, const fs::path& folder) {
+  if (context.config.text("workload.adapter") == workload::no_adapter) return;
+  const std::vector<parsers::adapter_report> reports =
+      parsers::read_adapter_reports(parsers::adapter_report_files(folder));
+  if (reports.empty()) context.status.notes.push_back(workload::silent_adapter_words());
+  for (const parsers::adapter_report& report : reports) {
+    for (const std::string& error : report.errors)
+      context.status.notes.push_back(fmt::format(
+          "the PyTorch adapter stopped in a process with torch {}, and the program went on without "
+          "it: {}",
+          report.torch_version, error));
+  }
 }
 
 namespace {

@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "process/runner.h"
 #include "profilers/tool_command.h"
 #include "steps/step.h"
+#include "workload/adapter.h"
 
 /// How steps and commands start programs, their own and those that the profilers ask for.
 namespace profgate::cli {
@@ -38,6 +40,14 @@ bool is_server(const config::resolved& config);
 std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,
                                        const std::filesystem::path& result,
                                        const std::filesystem::path& config = {});
+
+/// The environment by which the workload gets its adapter, if it has one; its reports go to `folder`.
+std::map<std::string, std::string> adapter_environment_of(const step_context& context,
+                                                          workload::adapter_mode mode,
+                                                          const std::filesystem::path& folder);
+/// Notes where no process of the workload got its adapter, or where the adapter stopped. What has run is
+/// measured as a whole then.
+void note_adapter(step_context& context, const std::filesystem::path& folder);
 
 /// For a step: logged, shown, bounded, noted in its status.
 profilers::command_runner step_tool_runner(step_context& context);

@@ -5,7 +5,9 @@
 #include "analysis/bare_run.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
+#include "gate/rank_statistics.h"
 #include "measuring_turn.h"
+#include "parsers/adapter_report.h"
 #include "parsers/program_figures.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
@@ -32,6 +34,7 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   step_command bare;
   bare.command.argv = workload_argv(context, "bench", result_file);
   bare.command.working_directory = context.manifest.working_directory;
+  bare.command.set_environment = adapter_environment_of(context, workload::adapter_mode::bare, folder);
   bare.what = "the bare workload";
   bare.runs_workload = true;
   bare.log_file = log_file;
@@ -54,6 +57,26 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   }
 }
 
+double median_ns_of(const std::vector<std::int64_t>& durations_ns) {
+  return gate::median_of(std::vector<double>(durations_ns.begin(), durations_ns.end()));
+}
+
+/// What the host spent in a call is not what the GPU did for it; and where it runs ahead of the GPU, the GPU
+/// is what a token waits for.
+void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>& device_ns,
+                         runs::process_samples& samples) {
+  for (const auto& [stage, durations_ns] : device_ns) {
+    const bool is_told = samples.stage_sources.contains(stage);
+    if (is_told || !samples.stages_ns.contains(stage)) continue;
+    samples.stages_ns[stage] = durations_ns;
+    samples.stage_sources[stage] = parsers::device_samples_source;
+    if (stage == "forward") continue;  // makes no token
+    std::vector<std::int64_t>& tokens_ns =
+        stage == "prefill" ? samples.first_token_ns : samples.further_token_ns;
+    if (!tokens_ns.empty() && median_ns_of(durations_ns) > median_ns_of(tokens_ns)) tokens_ns = durations_ns;
+  }
+}
+
 /// A program that knows nothing of profgate: its process is timed, and its NVTX ranges where it has some.
 void measure_from_outside(step_context& context, const fs::path& folder) {
   const fs::path log_file = folder / "log.txt";
@@ -61,6 +84,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   const std::int64_t repetitions = context.config.integer("stage1.repetitions");
   profilers::capture_request request;
   request.workload = workload_argv(context, "bench", {});
+  request.set_environment = adapter_environment_of(context, workload::adapter_mode::bare, folder);
   request.output_folder = folder;
   request.log_file = log_file;
   request.collector_library = context.parts.collector_library;
@@ -85,16 +109,24 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       return workload::as_tool_run(outcome);
     });
     workload::require_good_end(outcome, log_file);
-    if (i < warmup) continue;
+    if (i < warmup) {
+      for (const fs::path& report : parsers::adapter_report_files(folder)) fs::remove(report);
+      continue;
+    }
     // A server's own life says nothing: it is started, and stopped when its client is done.
     samples.wall_ns.push_back(is_server(context.config) ? client.wall_ns : outcome.wall_ns);
     figures.add({outcome, client}, folder, samples);
+    if (context.config.text("workload.adapter") != workload::no_adapter)
+      runs::add_token_times(timeline, samples);
     for (const auto& [stage, durations_ns] : runs::range_samples_ns(std::move(timeline), context.config)) {
       if (samples.stage_sources.contains(stage)) continue;  // the program tells it
       std::vector<std::int64_t>& all = samples.stages_ns[stage];
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());
     }
   }
+  take_device_samples(
+      parsers::device_samples_ns(parsers::read_adapter_reports(parsers::adapter_report_files(folder))),
+      samples);
   if (is_server(context.config))
     samples.stage_sources.try_emplace(core::whole_process_stage, "the whole client");
   runs::write_process_samples(folder / "process_samples.json", samples);
@@ -116,6 +148,7 @@ void run_stage1(step_context& context) {
     if (context.config.text("workload.device") != "cuda") throw;
     skip_unless_required(require_gpu_word, cannot.what(), cannot.remedy());
   }
+  note_adapter(context, folder);
   artifacts::write_file_atomically(
       folder / "metrics.json",
       analysis::stage1_metrics_json(runs::run_reader(context.run_dir, context.config).bare()));

@@ -17,16 +17,19 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Those that the trace must hold: a whole process has none, a stage whose times the program tells itself
-/// need not have one, and which of an expression's there are nobody knows.
+/// need not have one, and which of an expression's or an adapter's there are nobody knows.
 std::vector<profilers::range_name> ranges_of(const config::resolved& config) {
   const std::vector<analysis::stage_rule> rules = runs::stage_rules_of(config);
   const std::vector<std::string> told = config.list("workload.figures");
+  const bool opens_stages = config.text("workload.adapter") != workload::no_adapter &&
+                            !config.boolean("nsys.gating_nvtx");  // a gate must be named
   std::vector<profilers::range_name> ranges;
   for (const std::string& stage : runs::stages_gate_first(config)) {
     const auto rule = std::find_if(rules.begin(), rules.end(),
                                    [&](const analysis::stage_rule& each) { return each.name == stage; });
     const bool is_told = std::find(told.begin(), told.end(), stage) != told.end();
-    if (is_told || stage == core::whole_process_stage || core::has_expression_characters(rule->range))
+    if (is_told || stage == core::whole_process_stage || core::has_expression_characters(rule->range) ||
+        (opens_stages && workload::is_adapter_stage(rule->range)))
       continue;
     ranges.push_back({rule->range, rule->domain.value_or(profilers::any_domain)});
   }
@@ -38,6 +41,7 @@ profilers::capture_request request_of(step_context& context) {
   const fs::path folder = context.run_dir / "nsys";
   profilers::capture_request request;
   request.workload = workload_argv(context, "profile", folder / "result.json");
+  request.set_environment = adapter_environment_of(context, workload::adapter_mode::traced, folder);
   request.output_folder = folder;
   request.log_file = folder / "log.txt";
   request.deadline_ms = config.integer("run.step_timeout_s") * 1000;
@@ -98,8 +102,10 @@ void run_timeline(step_context& context) {
   const profilers::machine here = this_machine(context.parts.collector_library);
   const chosen_backend chosen = choose_backend(context, here.environment);
   const measuring_turn turn(context.display);
+  const profilers::capture_request request = request_of(context);
   const profilers::capture_result result =
-      chosen.backend.capture(request_of(context), {here, chosen.executable, context.config, run});
+      chosen.backend.capture(request, {here, chosen.executable, context.config, run});
+  note_adapter(context, request.output_folder);
   context.status.tool = result.tool;
   context.status.tool_version = result.version;
   context.status.notes.insert(context.status.notes.end(), result.notes.begin(), result.notes.end());

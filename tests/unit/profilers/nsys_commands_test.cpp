@@ -81,6 +81,19 @@ TEST(nsys_profile_command, asks_for_graph_nodes_only_where_that_means_something)
               Not(Contains(HasSubstr("cuda-graph-trace"))));
 }
 
+TEST(nsys_profile_command, names_pytorchs_functions_where_nsys_can) {
+  nsys_options options;
+  options.pytorch = "autograd-nvtx";
+  nsys_installation nsys = some_nsys();
+  EXPECT_THAT(nsys_profile_command(nsys, options, std::nullopt, "/out", {"x"}),
+              Not(Contains(HasSubstr("--pytorch"))));
+  nsys.knows_pytorch = true;
+  EXPECT_THAT(nsys_profile_command(nsys, options, std::nullopt, "/out", {"x"}),
+              Contains("--pytorch=autograd-nvtx"));
+  EXPECT_THAT(nsys_profile_command(nsys, {}, std::nullopt, "/out", {"x"}),
+              Not(Contains(HasSubstr("--pytorch"))));
+}
+
 TEST(nsys_commands, trace_no_os_calls_where_nsys_cannot_unwind_their_stacks) {
   nsys_installation nsys = some_nsys();
   EXPECT_THAT(traceable({"cuda", "nvtx", "osrt"}, nsys), ElementsAre("cuda", "nvtx", "osrt"));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "workload/adapter.h"
 
 /// What whoever wants builds measured has to say.
 namespace profgate::ab {
@@ -30,6 +31,7 @@ struct surroundings {
   std::string model{};
   std::filesystem::path folder{};  ///< <stage2_dir>/ab/<pair>: each comparison makes a folder in it
   std::filesystem::path collector_library{};
+  workload::adapter_files pytorch_adapter{};
   std::string profgate_version{};
   std::function<void(const std::string& line)> say{};          ///< one line an event; may be empty
   std::function<void(const std::string& what)> now_running{};  ///< what goes on right now; may be empty

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,10 @@ struct bare_figures {
 };
 
 bare_figures analyze_bare(const bare_facts& facts);
+
+/// "batch", "prompt", "decode": what the workload says of itself, or a program was seen to be fed and to
+/// make.
+const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts);
 
 /// Why there is no ceiling that the workload measured, where there is none.
 std::string ceilings_absent_reason(const bare_facts& facts);

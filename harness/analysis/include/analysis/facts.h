@@ -38,6 +38,11 @@ struct bare_facts {
   std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};
   /// Of those, by stage, where the program told them itself ("out.json"); the others are of its NVTX ranges.
   std::map<std::string, std::string> stage_sources{};
+  /// What it was seen to be fed and to make, as a result has it: "batch", "prompt", "decode"; empty: unknown.
+  std::map<std::string, std::int64_t> seen_tokens{};
+  /// The same of the times that its tokens took; empty: those of its stages tell.
+  std::vector<std::int64_t> first_token_ns{};
+  std::vector<std::int64_t> further_token_ns{};
   std::vector<program_figure> figures{};
   std::optional<hardware_peaks> peaks;         ///< nothing: no hardware YAML fits this machine
   std::optional<std::int64_t> peak_rss_bytes;  ///< the operating system's own figure for the process

@@ -16,6 +16,7 @@ struct nsys_installation {
   std::string version;                  ///< "2022.4.2.1-df9881f"
   std::vector<std::string> reports;     ///< names that `nsys stats -r` knows
   bool knows_cuda_graph_trace = false;  ///< --cuda-graph-trace exists
+  bool knows_pytorch = false;           ///< --pytorch exists
   std::optional<std::filesystem::path> importer;
   std::vector<std::string> missing_libraries;  ///< that the importer cannot load; empty: it works
   std::optional<std::string> library_path;     ///< PROFGATE_NSYS_LIBRARY_PATH before what was inherited

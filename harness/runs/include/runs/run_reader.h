@@ -64,6 +64,8 @@ struct process_samples {
   std::map<std::string, std::vector<std::int64_t>> stages_ns{};  ///< of each occurrence of a stage
   std::map<std::string, std::string> stage_sources{};            ///< as bare_facts has them
   std::vector<analysis::program_figure> figures{};
+  std::vector<std::int64_t> first_token_ns{};    ///< as bare_facts has them
+  std::vector<std::int64_t> further_token_ns{};  ///< the same
 };
 
 /// stage1/process_samples.json
@@ -83,6 +85,11 @@ core::timeline read_stages(const std::vector<std::filesystem::path>& files, cons
 /// closed one are not in it.
 std::map<std::string, std::vector<std::int64_t>> range_samples_ns(core::timeline timeline,
                                                                   const config::resolved& config);
+
+/// When tokens came, by the stages that an adapter opened on one thread: from a prefill's start to that of
+/// the step after it, and from each step's to the next one's. What the program does between two calls of its
+/// model (choosing the token, waiting for it) is a part of that. Added to `samples`.
+void add_token_times(const core::timeline& timeline, process_samples& samples);
 
 /// categories.kernels and categories.operators.
 analysis::category_rules category_rules_of(const config::resolved& config);

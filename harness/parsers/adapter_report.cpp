@@ -1,0 +1,87 @@
+#include "parsers/adapter_report.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/json.h"
+#include "core/units.h"
+#include "whole_file.h"
+
+namespace profgate::parsers {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uintmax_t max_adapter_report_bytes = std::uintmax_t{16} << 20;
+
+adapter_report read_adapter_report(const fs::path& file) {
+  const core::json_document document(read_whole_file(file, max_adapter_report_bytes, "the PyTorch adapter"),
+                                     file.string(), "run the pair again");
+  const core::json_cursor root = document.root();
+  adapter_report report;
+  report.torch_version = root.require("torch_version").text();
+  report.roots = root.require("roots").texts();
+  report.errors = root.require("errors").texts();
+  for (const core::json_cursor& item : root.require("stages").items()) {
+    adapter_report::stage_calls& calls = report.stages.emplace_back();
+    calls.stage = item.require("name").text();
+    calls.calls = item.require("calls").count();
+    if (const auto batch = item.find("batch")) calls.batch = batch->count();
+    if (const auto tokens = item.find("tokens")) calls.tokens = tokens->count();
+  }
+  for (const auto& [stage, samples] : root.require("samples_ns").members()) {
+    for (const core::json_cursor& sample : samples.items())
+      report.samples_ns[stage].push_back(sample.integer(0, core::longest_plausible_ns));
+  }
+  return report;
+}
+
+}  // namespace
+
+std::vector<fs::path> adapter_report_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code absent;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, absent)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("pytorch.") && name.ends_with(".json")) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<adapter_report> read_adapter_reports(const std::vector<fs::path>& files) {
+  std::vector<adapter_report> reports;
+  reports.reserve(files.size());
+  for (const fs::path& file : files) reports.push_back(read_adapter_report(file));
+  return reports;
+}
+
+std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
+    const std::vector<adapter_report>& reports) {
+  std::map<std::string, std::vector<std::int64_t>> all;
+  for (const adapter_report& report : reports) {
+    for (const auto& [stage, samples_ns] : report.samples_ns)
+      all[stage].insert(all[stage].end(), samples_ns.begin(), samples_ns.end());
+  }
+  return all;
+}
+
+std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> prefills;  // calls by batch and tokens
+  std::int64_t prefill_calls = 0;
+  std::int64_t decode_calls = 0;
+  for (const adapter_report& report : reports) {
+    for (const adapter_report::stage_calls& each : report.stages) {
+      if (each.stage == "decode_step") decode_calls += each.calls;
+      if (each.stage != "prefill" || !each.batch || !each.tokens) continue;
+      prefills[{*each.batch, *each.tokens}] += each.calls;
+      prefill_calls += each.calls;
+    }
+  }
+  if (prefill_calls == 0) return std::nullopt;
+  const auto usual = std::max_element(prefills.begin(), prefills.end(),
+                                      [](const auto& a, const auto& b) { return a.second < b.second; });
+  return generated_tokens{usual->first.first, usual->first.second,
+                          (decode_calls + prefill_calls / 2) / prefill_calls};
+}
+
+}  // namespace profgate::parsers

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace profgate::parsers {
+
+/// What the PyTorch adapter saw in one process (workloads/pytorch).
+struct adapter_report {
+  struct stage_calls {
+    std::string stage;
+    std::optional<std::int64_t> batch{};   ///< sequences; nothing: the model is no decoder
+    std::optional<std::int64_t> tokens{};  ///< new ones, of each sequence
+    std::int64_t calls = 0;
+  };
+  std::string torch_version{};
+  std::vector<std::string> roots{};  ///< classes of the modules that the program called
+  std::vector<stage_calls> stages{};
+  /// By stage, how long each call took the GPU; of unprofiled processes that used one.
+  std::map<std::string, std::vector<std::int64_t>> samples_ns{};
+  std::vector<std::string> errors{};  ///< why it stopped, where it did
+};
+
+/// The file's name, with %p for the process.
+inline constexpr const char* adapter_report_name = "pytorch.%p.json";
+
+std::vector<std::filesystem::path> adapter_report_files(const std::filesystem::path& folder);
+
+/// One a process. bad_input where a file is none.
+std::vector<adapter_report> read_adapter_reports(const std::vector<std::filesystem::path>& files);
+
+/// Those of all processes, by stage.
+std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
+    const std::vector<adapter_report>& reports);
+inline constexpr const char* device_samples_source = "events on the GPU";
+
+/// What a generation of the program was fed and made: the most frequent prefill, and the decode steps that
+/// follow one on average.
+struct generated_tokens {
+  std::int64_t batch = 0;
+  std::int64_t prompt = 0;
+  std::int64_t decoded = 0;  ///< of each sequence, after the prefill's own
+};
+
+/// Nothing: no prefill was seen.
+std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports);
+
+}  // namespace profgate::parsers

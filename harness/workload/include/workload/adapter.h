@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+/// What opens ranges in a program that has none of its own, without an edit of it (workload.adapter,
+/// workloads/pytorch): files that the program finds through its environment.
+namespace profgate::workload {
+
+inline constexpr const char* no_adapter = "none";
+
+struct adapter_files {
+  std::filesystem::path python_dir;  ///< sitecustomize.py and what it imports
+  std::filesystem::path library;     ///< libprofgate_pytorch_ranges.so
+};
+
+enum class adapter_mode {
+  bare,    ///< stages only
+  traced,  ///< modules, too
+};
+
+/// Whether the stage is one that an adapter opens. Which of them a program has nobody knows beforehand.
+bool is_adapter_stage(std::string_view stage);
+
+/// What a program needs to get the adapter, beside our own environment; nothing for "none". Each process of
+/// the program that uses it leaves a report in `folder` (parsers/adapter_report.h); those of earlier ones are
+/// removed.
+std::map<std::string, std::string> adapter_environment(const std::string& adapter, const adapter_files& files,
+                                                       adapter_mode mode,
+                                                       const std::filesystem::path& folder);
+
+/// Of a program of which no process reported in: what happened, and what may be the cause.
+std::string silent_adapter_words();
+
+}  // namespace profgate::workload

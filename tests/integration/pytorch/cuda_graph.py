@@ -1,0 +1,34 @@
+"""A decode step that is captured into a CUDA graph and replayed, on a GPU that is played."""
+import torch
+
+from models import Decoder, ids
+
+is_capturing = False
+
+
+def set_capturing(value):
+    global is_capturing
+    is_capturing = value
+
+
+# What torch.cuda.CUDAGraph stands on, which a torch without CUDA cannot make.
+base = torch._C._CUDAGraph
+base.__init__ = lambda graph: None
+base.capture_begin = lambda graph: set_capturing(True)
+base.capture_end = lambda graph: set_capturing(False)
+base.replay = lambda graph: None
+torch.cuda.is_current_stream_capturing = lambda: is_capturing
+
+model = Decoder(layers=1)
+model(ids(1, 4), 0)
+graph = torch.cuda.CUDAGraph()
+graph.capture_begin()
+model(ids(1, 1), 4)
+graph.capture_end()
+graph.replay()
+graph.replay()
+empty = torch.cuda.CUDAGraph()
+empty.capture_begin()
+empty.capture_end()
+empty.replay()
+model(ids(1, 4), 0)

@@ -1,0 +1,90 @@
+"""What the wrapper does beside torch.compile, of which older and newer versions are played here: without torch."""
+import os
+import sys
+import types
+
+sys.path.insert(0, os.environ["PROFGATE_ADAPTER"])
+from profgate_pytorch import wrapped_call
+
+
+class Frames:
+    """torch._C._dynamo.eval_frame."""
+
+    def __init__(self):
+        self.callback = None
+        self.skipped = []
+
+    def set_eval_frame(self, callback):
+        before, self.callback = self.callback, callback
+        return before
+
+
+class FramesWithSkipCode(Frames):  # 2.0 to 2.6 or so
+    def skip_code(self, code):
+        self.skipped.append(code)
+
+
+class FramesWithStrategies(Frames):  # later ones
+    _FrameAction = types.SimpleNamespace(SKIP="skip", DEFAULT="default")
+
+    @staticmethod
+    def _FrameExecStrategy(current, recursive):
+        return current, recursive
+
+    def set_code_exec_strategy(self, code, strategy):
+        assert strategy == ("skip", "default"), strategy  # what is called below is compiled as ever
+        self.skipped.append(code)
+
+
+class Adapter:
+    """Notes what was called, and whether Dynamo would have looked at it."""
+
+    def __init__(self, frames):
+        self.frames = frames
+        self.calls = []
+
+    def begin(self, module, args, kwargs):
+        self.calls.append(("begin", self.frames.callback))
+        return "range"
+
+    def end(self, begun):
+        self.calls.append(("end", self.frames.callback))
+
+    def original(self, module, x):
+        self.calls.append(("forward", self.frames.callback))
+        if x < 0:
+            raise KeyError(x)
+        return x + 1
+
+
+def play(frames, compiler):
+    torch = types.SimpleNamespace(_C=types.SimpleNamespace(_dynamo=types.SimpleNamespace(eval_frame=frames)))
+    if compiler is not None:
+        torch.compiler = compiler
+    adapter = Adapter(frames)
+
+    def original(module, x):
+        return adapter.original(module, x)
+
+    call = wrapped_call(adapter, original, torch, adapter.begin)
+    assert call.__name__ == "original" and frames.skipped == [call.__code__]
+    for callback in (None, False, "compile this"):
+        frames.callback, adapter.calls = callback, []
+        assert call("module", 1) == 2
+        assert adapter.calls == [("begin", None), ("forward", callback), ("end", None)], adapter.calls
+        assert frames.callback == callback
+        try:
+            call("module", -1)
+        except KeyError:
+            assert adapter.calls[-1] == ("end", None) and frames.callback == callback
+    return adapter, call
+
+
+for frames in (FramesWithSkipCode(), FramesWithStrategies()):
+    play(frames, None)  # 2.0
+    state = types.SimpleNamespace(compiling=False)
+    adapter, call = play(frames.__class__(), types.SimpleNamespace(is_compiling=lambda: state.compiling))
+    state.compiling, adapter.calls = True, []
+    assert call("module", 1) == 2
+    assert [name for name, _ in adapter.calls] == ["forward"], adapter.calls
+print("as without the adapter")

@@ -1,0 +1,290 @@
+// The PyTorch adapter (workloads/pytorch) in CPU-only PyTorch: which ranges it opens in programs as people
+// write them (tests/integration/pytorch), and what comes of them through `profgate run --adapter pytorch`.
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "pair_fixture.h"
+#include "parsers/adapter_report.h"
+#include "parsers/timeline.h"
+
+namespace profgate::integration {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr const char* python = "/usr/bin/python3";  // Debian's python3-torch is for this one
+
+/// Ranges of one thread as nested words: "prefill(embed head) forward".
+std::string nested(const std::vector<core::range_record>& ranges) {
+  std::string text;
+  std::vector<std::int64_t> open_until_ns;
+  for (const core::range_record& range : ranges) {
+    bool is_first_inside = !text.empty() && text.back() == '(';
+    for (; !open_until_ns.empty() && open_until_ns.back() <= range.start_ns; open_until_ns.pop_back()) {
+      if (is_first_inside) text.pop_back();  // there was nothing in it
+      if (!is_first_inside) text += ')';
+      is_first_inside = false;
+    }
+    if (!text.empty() && text.back() != '(') text += ' ';
+    text += std::string(range.name) + (range.end_ns ? "" : " never closed") + "(";
+    open_until_ns.push_back(range.end_ns.value_or(range.start_ns));
+  }
+  for (std::size_t i = 0; i < open_until_ns.size(); ++i) {
+    if (text.back() == '(') {
+      text.pop_back();
+    } else {
+      text += ')';
+    }
+  }
+  return text;
+}
+
+class pytorch_adapter : public pair_fixture {
+ protected:
+  void SetUp() override {
+    pair_fixture::SetUp();
+    const std::string looks_for_torch =
+        "import importlib.util as u, sys; sys.exit(u.find_spec('torch') is None)";
+    if (run({python, "-c", looks_for_torch}).exit_code != 0)
+      GTEST_SKIP() << python << " has no torch: apt-get install python3-torch";
+    m_environment["PROFGATE_OVERRIDES"] = "timeline=embedded";
+  }
+
+  static std::string program(const std::string& name) { return PROFGATE_PYTORCH_PROGRAMS "/" + name; }
+
+  /// With the adapter and the collector alone, without profgate around them.
+  command_result run_adapted(const std::string& mode, const std::vector<std::string>& argv,
+                             const std::string& python_path = "") {
+    m_environment["PYTHONPATH"] = PROFGATE_PYTORCH_ADAPTER + (python_path.empty() ? "" : ":" + python_path);
+    m_environment["PROFGATE_PYTORCH_MODE"] = mode;
+    m_environment["PROFGATE_PYTORCH_LIBRARY"] = PROFGATE_PYTORCH_RANGES;
+    m_environment["PROFGATE_PYTORCH_REPORT"] = (m_project / parsers::adapter_report_name).string();
+    m_environment["NVTX_INJECTION64_PATH"] = PROFGATE_COLLECTOR;
+    m_environment["PROFGATE_COLLECTOR_OUTPUT"] = (m_project / "recorded.timeline").string();
+    return run(argv);
+  }
+
+  /// What was recorded, a text for each thread, in the order in which they began.
+  std::vector<std::string> recorded() const {
+    const core::timeline timeline = parsers::read_embedded_timeline(m_project / "recorded.timeline");
+    std::vector<core::range_record> ranges = timeline.ranges;
+    std::sort(ranges.begin(), ranges.end(),
+              [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+    std::vector<std::uint32_t> threads;
+    std::map<std::uint32_t, std::vector<core::range_record>> by_thread;
+    for (const core::range_record& range : ranges) {
+      EXPECT_EQ(range.domain, "LLM");
+      if (!by_thread.contains(range.thread_id)) threads.push_back(range.thread_id);
+      by_thread[range.thread_id].push_back(range);
+    }
+    std::vector<std::string> texts;
+    for (const std::uint32_t thread : threads) texts.push_back(nested(by_thread.at(thread)));
+    return texts;
+  }
+
+  parsers::adapter_report report() const {
+    const std::vector<parsers::adapter_report> reports =
+        parsers::read_adapter_reports(parsers::adapter_report_files(m_project));
+    EXPECT_THAT(reports, SizeIs(1));
+    return reports.empty() ? parsers::adapter_report{} : reports.front();
+  }
+
+  /// "prefill 2x5 once"
+  static std::vector<std::string> told_stages(const parsers::adapter_report& report) {
+    std::vector<std::string> texts;
+    for (const auto& each : report.stages) {
+      texts.push_back(each.stage +
+                      (each.batch ? " " + std::to_string(*each.batch) + "x" + std::to_string(*each.tokens)
+                                  : std::string()) +
+                      ": " + std::to_string(each.calls));
+    }
+    return texts;
+  }
+};
+
+std::string layer(const std::string& path) {
+  return path + "(" + path + ".attn(" + path + ".attn.qkv " + path + ".attn.out) " + path + ".mlp(" + path +
+         ".mlp.0 " + path + ".mlp.1))";
+}
+
+TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
+  const command_result result = run_adapted("traced", {python, program("calls.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.output, "");
+  const std::string inside = "(embed " + layer("layers.0") + " head)";
+  const std::string embedded = "(" + layer("layers.0") + " head)";
+  const std::string main_thread =
+      "prefill" + inside + " decode_step" + inside + " prefill" + inside + " prefill" +
+      inside +  // by position
+      " prefill" + inside + " prefill" + inside + " decode_step" + inside + " prefill" +
+      embedded +                                       // by keyword
+      " prefill" + inside + " decode_step" + inside +  // by transformers' cache
+      " forward(patches layers(" + layer("layers.0") + " " + layer("layers.1") + "))" + " forward" +
+      inside +                                                                   // of token ids, too
+      " forward(failing(failing.inner(failing.inner.qkv failing.inner.out)))" +  // which threw
+      " forward(Softmax) forward(late Softmax) forward(late Softmax)" +  // one in no tree, one added later
+      " Softmax forward(qkv out)";                                       // torch.jit.trace
+  const std::vector<std::string> threads = recorded();
+  ASSERT_THAT(threads, SizeIs(3));
+  EXPECT_EQ(threads[0].substr(0, main_thread.size()), main_thread);
+  EXPECT_EQ(threads[1], "prefill" + inside);
+  EXPECT_EQ(threads[2], "prefill" + inside);
+  const parsers::adapter_report told = report();
+  EXPECT_THAT(told.errors, IsEmpty());
+  EXPECT_THAT(told.roots, Contains("models.Decoder"));
+  EXPECT_THAT(told_stages(told),
+              AllOf(Contains("prefill 1x4: 1"), Contains("decode_step 1x1: 2"), Contains("prefill 1x1: 2"),
+                    Contains("prefill 2x1: 2"), Contains("decode_step 2x1: 1"), Contains("prefill 3x7: 1"),
+                    Contains("prefill 1x3: 3")));
+}
+
+TEST_F(pytorch_adapter, takes_the_replay_of_a_cuda_graph_for_the_stage_that_was_captured) {
+  const std::string inside = "(embed " + layer("layers.0") + " head)";
+  ASSERT_EQ(run_adapted("traced", {python, program("cuda_graph.py")}).output, "");
+  EXPECT_THAT(recorded(), ElementsAre("prefill" + inside + " capture" + inside +
+                                      " decode_step decode_step prefill" + inside));
+  EXPECT_THAT(report().errors, IsEmpty());
+  EXPECT_THAT(told_stages(report()), ElementsAre("prefill 1x4: 2", "decode_step 1x1: 2"));
+}
+
+TEST_F(pytorch_adapter, leaves_compiled_regions_alone) {
+  m_environment["PROFGATE_ADAPTER"] = PROFGATE_PYTORCH_ADAPTER;
+  const command_result result = run({python, program("dynamo.py")});
+  EXPECT_EQ(result.output, "as without the adapter\n");
+  EXPECT_EQ(result.exit_code, 0);
+}
+
+TEST_F(pytorch_adapter, leaves_only_the_roots_class_wrapped_in_bare_runs) {
+  const command_result result = run_adapted("bare", {python, program("unwrapped.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(recorded(), ElementsAre("forward prefill decode_step forward"));
+  EXPECT_THAT(told_stages(report()), ElementsAre("forward: 2", "prefill 2x4: 1", "decode_step 2x1: 1"));
+}
+
+TEST_F(pytorch_adapter, that_fails_stops_and_says_so_while_the_program_goes_on) {
+  const command_result result = run_adapted("traced", {python, program("fault.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.output, "the program is done\n");
+  EXPECT_THAT(recorded(), ElementsAre("prefill"));
+  EXPECT_THAT(report().errors, ElementsAre(HasSubstr("nobody looks into me")));
+}
+
+TEST_F(pytorch_adapter, leaves_the_users_own_sitecustomize_and_programs_without_torch_alone) {
+  fs::create_directory(m_project / "own");
+  std::ofstream(m_project / "own/sitecustomize.py") << "print('the own one ran')\nvalue = 7\n";
+  const std::vector<std::string> argv = {python, "-c", "import sitecustomize; print(sitecustomize.value)"};
+  EXPECT_EQ(run_adapted("traced", argv, (m_project / "own").string()).output, "the own one ran\n7\n");
+  // Where the user has none it is the system's, or none.
+  const std::string file = "import sys; print(getattr(sys.modules.get('sitecustomize'), '__file__', 'none'))";
+  const std::string adapted = run_adapted("traced", {python, "-c", file}).output;
+  m_environment.erase("PYTHONPATH");
+  const std::string plain = run({python, "-c", file}).output;
+  EXPECT_EQ(adapted, plain == "none\n" ? adapted : plain);
+  EXPECT_THAT(parsers::adapter_report_files(m_project), IsEmpty());
+}
+
+TEST_F(pytorch_adapter, leaves_a_report_of_a_process_that_is_killed) {
+  const std::string script = "import sys, os; sys.path.insert(0, '" PROFGATE_PYTORCH_PROGRAMS
+                             "'); import importlib.util; assert "
+                             "importlib.util.find_spec('torch').loader.exec_module; "  // as
+                                                                                       // transformers
+                                                                                       // does
+                             "from models import *; Decoder()(ids(2, 3)); os.kill(os.getpid(), 9)";
+  const command_result result = run_adapted("bare", {python, "-c", script});
+  EXPECT_EQ(result.exit_code, -1) << result.output;
+  EXPECT_THAT(told_stages(report()), ElementsAre("prefill 2x3: 1"));
+}
+
+TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_tokens) {
+  // In a virtual environment, as people have them.
+  const fs::path environment = m_project / "venv";
+  const command_result made =
+      run({python, "-m", "venv", "--system-site-packages", "--without-pip", environment.string()});
+  if (made.exit_code != 0) GTEST_SKIP() << "no virtual environment: apt-get install python3-venv";
+  const command_result result = run_program(
+      {"--adapter", "pytorch"}, {(environment / "bin/python3").string(), program("decoder_loop.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  ASSERT_THAT(profile["stages"], SizeIs(2)) << text_of("report.md");
+  EXPECT_EQ(profile["stages"][0]["name"], "prefill");
+  EXPECT_EQ(profile["stages"][0]["bare"]["samples_count"], 1);
+  EXPECT_EQ(profile["stages"][1]["name"], "decode_step");
+  EXPECT_EQ(profile["stages"][1]["bare"]["samples_count"], 3);
+  EXPECT_EQ(profile["stages"][1]["traced"]["occurrences_count"], 3);
+  const nlohmann::json& throughput = profile["throughput"];
+  EXPECT_EQ(throughput["batch_count"], 2);
+  EXPECT_EQ(throughput["prompt_tokens_count"], 5);
+  EXPECT_EQ(throughput["decode_tokens_count"], 3);
+  EXPECT_GT(throughput["tokens_mean_per_s"], 0);
+  EXPECT_EQ(throughput["tpot"]["samples_count"], 2) << "from each of three steps to the next";
+  EXPECT_THAT(text_of("operators.md"), HasSubstr("layers.0.attn.qkv"));
+  EXPECT_THAT(status_of("stage1").notes, IsEmpty());
+  EXPECT_THAT(text_of("report.md"), Not(HasSubstr("forward"))) << "it is no stage of a decoder";
+}
+
+TEST_F(pytorch_adapter, calls_what_is_no_decoder_forward_and_what_has_no_model_a_process) {
+  const command_result encoder =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("encoder.py")});
+  ASSERT_EQ(encoder.exit_code, 0) << encoder.output;
+  auto profile = nlohmann::json::parse(text_of("profile.json"));
+  ASSERT_THAT(profile["stages"], SizeIs(1));
+  EXPECT_EQ(profile["stages"][0]["name"], "forward");
+  EXPECT_EQ(profile["stages"][0]["bare"]["samples_count"], 2);
+
+  const command_result layer_alone = run_program(
+      {"--adapter", "pytorch"}, {python, "-c", "import torch; torch.nn.Linear(2, 2)(torch.zeros(1, 2))"});
+  ASSERT_EQ(layer_alone.exit_code, 0) << layer_alone.output;
+  profile = nlohmann::json::parse(text_of("profile.json"));
+  ASSERT_THAT(profile["stages"], SizeIs(1));
+  EXPECT_EQ(profile["stages"][0]["name"], "process");
+  EXPECT_EQ(profile["stages"][0]["operators"][0]["op_name"], "Linear");
+}
+
+TEST_F(pytorch_adapter, times_stages_on_the_gpu_where_one_is_in_use) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("device_clock.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(status_of("stage1").notes, IsEmpty());
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  const std::vector<int> once = {250'000'000};
+  const std::vector<int> twice = {250'000'000, 250'000'000};
+  EXPECT_EQ(profile["stages"][0]["bare"]["samples_ns"], once) << "the captured one did nothing";
+  EXPECT_EQ(profile["stages"][1]["bare"]["samples_ns"], twice);
+  EXPECT_EQ(profile["stages"][1]["step"]["source"], "events on the GPU");
+  // The host calls more often than that: what tokens wait for is the GPU.
+  EXPECT_EQ(profile["throughput"]["tpot"]["p50_ns"], 250'000'000) << profile["throughput"];
+}
+
+TEST_F(pytorch_adapter, that_was_not_loaded_is_told_and_the_process_is_measured_as_a_whole) {
+  const command_result result =
+      run_program({"--adapter", "pytorch"}, {python, "-I", program("decoder_loop.py")});
+  // -I keeps the program's own folder from its path, too: it ends with an error, and the note is there still.
+  EXPECT_NE(result.exit_code, 0);
+  const command_result isolated = run_program({"--adapter", "pytorch"}, {python, "-I", "-c", "print(1)"});
+  ASSERT_EQ(isolated.exit_code, 0) << isolated.output;
+  EXPECT_THAT(status_of("stage1").notes, ElementsAre(HasSubstr("the PyTorch adapter never reported in")));
+  EXPECT_THAT(text_of("report.md"), AllOf(HasSubstr("python -I"), HasSubstr("| process ")));
+}
+
+TEST_F(pytorch_adapter, judges_two_commands_by_its_stages) {
+  const command_result silent =
+      profgate({"ab", "--adapter", "pytorch", "--", python, "-I", "-c", "1", "--", python, "-I", "-c", "2"});
+  EXPECT_EQ(silent.exit_code, 2) << silent.output;
+  EXPECT_THAT(silent.output, HasSubstr("the PyTorch adapter never reported in"));
+}
+
+TEST_F(pytorch_adapter, is_refused_where_there_is_none_of_that_name) {
+  const command_result result = run_program({"--adapter", "pytroch"}, {python, "-c", "1"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, HasSubstr("did you mean 'pytorch'?"));
+}
+
+}  // namespace
+}  // namespace profgate::integration

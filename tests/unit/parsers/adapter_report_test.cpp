@@ -1,0 +1,53 @@
+#include "parsers/adapter_report.h"
+
+#include "file_fixture.h"
+
+namespace profgate::parsers {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class adapter_reports : public test::file_test {
+ protected:
+  std::vector<adapter_report> read() const {
+    return read_adapter_reports(adapter_report_files(m_folder.path()));
+  }
+};
+
+const std::string generation = R"({"torch_version": "2.11", "roots": ["m.Model"], "errors": [], "stages": [
+  {"name": "prefill", "batch": 1, "tokens": 8, "calls": 1}, {"name": "prefill", "batch": 2, "tokens": 5, "calls": 3},
+  {"name": "decode_step", "batch": 2, "tokens": 1, "calls": 13},
+  {"name": "forward", "batch": null, "tokens": null, "calls": 7}],
+  "samples_ns": {"prefill": [30, 40]}})";
+
+TEST_F(adapter_reports, of_several_processes_are_summed_up) {
+  write(generation, "pytorch.10.json");
+  write(generation, "pytorch.9.json");
+  write("{", "pytorch.11.json.part");
+  write("{}", "metrics.json");
+  const std::vector<adapter_report> reports = read();
+  ASSERT_THAT(reports, SizeIs(2));
+  EXPECT_EQ(reports[0].stages[3].batch, std::nullopt);
+  EXPECT_THAT(device_samples_ns(reports).at("prefill"), ElementsAre(30, 40, 30, 40));
+  const auto tokens = tokens_of(reports);
+  ASSERT_TRUE(tokens);
+  EXPECT_EQ(tokens->batch, 2);
+  EXPECT_EQ(tokens->prompt, 5);
+  EXPECT_EQ(tokens->decoded, 3) << "26 steps after 8 prefills";
+}
+
+TEST_F(adapter_reports, of_encoders_know_no_tokens) {
+  write("pytorch.1.json",
+        R"({"torch_version": "1.13", "roots": [], "errors": [], "samples_ns": {}, "stages": [
+    {"name": "forward", "batch": null, "tokens": null, "calls": 7}]})");
+  EXPECT_EQ(tokens_of(read()).has_value(), false);
+}
+
+TEST_F(adapter_reports, that_are_none_are_named) {
+  write(R"({"torch_version": 3})", "pytorch.1.json");
+  EXPECT_THROW(read(), core::bad_input);
+}
+
+}  // namespace
+}  // namespace profgate::parsers

@@ -1,0 +1,68 @@
+"""Which stage a call of a root is, and for how many sequences and tokens: read off its arguments' names, types and
+shapes. No tensor's content is looked at, for that would wait for the GPU."""
+
+PREFILL, DECODE_STEP, FORWARD = "prefill", "decode_step", "forward"
+
+# As transformers and people's own decoders call them, those of a decoder beside its encoder first.
+TOKEN_IDS = ("decoder_input_ids", "input_ids", "tokens", "token_ids", "ids", "idx", "input", "x")
+EMBEDDINGS = ("decoder_inputs_embeds", "inputs_embeds")
+CACHES = ("past_key_values", "past_key_value", "kv_cache", "cache", "past", "layer_past")
+POSITIONS = ("start", "start_pos", "position", "pos", "offset", "past_length", "cache_len", "input_pos")
+
+
+def of_call(torch, module, args, kwargs, was_called_before):
+    """(stage, batch, new tokens a sequence); the counts are None where the model is no decoder."""
+    if torch._C._get_tracing_state() is not None:  # sizes are tensors there, and asking for them is recorded
+        return FORWARD, None, None
+    batch, tokens = count_tokens(torch, args, kwargs)
+    if tokens is None or says_it_is_no_decoder(module, kwargs):
+        return FORWARD, None, None
+    if tokens == 1 and continues_a_sequence(args, kwargs, was_called_before):
+        return DECODE_STEP, batch, tokens
+    return PREFILL, batch, tokens
+
+
+def count_tokens(torch, args, kwargs):
+    ids = first_given(TOKEN_IDS, kwargs)
+    if ids is None:
+        embedded = first_given(EMBEDDINGS, kwargs)
+        if isinstance(embedded, torch.Tensor) and embedded.dim() == 3:  # [batch, tokens, hidden]
+            return embedded.shape[0], embedded.shape[1]
+        ids = next((value for value in args if isinstance(value, torch.Tensor)), None)
+    if not isinstance(ids, torch.Tensor) or ids.dtype not in (torch.int64, torch.int32):
+        return None, None
+    if ids.dim() == 1:  # [tokens]
+        return 1, ids.shape[0]
+    return (ids.shape[0], ids.shape[1]) if ids.dim() == 2 else (None, None)
+
+
+def first_given(names, kwargs):
+    if kwargs:
+        for name in names:
+            if kwargs.get(name) is not None:
+                return kwargs[name]
+    return None
+
+
+def says_it_is_no_decoder(module, kwargs):
+    """transformers' models know whether they can generate; an encoder takes token ids as well."""
+    if not callable(getattr(type(module), "can_generate", None)):  # of the class: a module looks long for what it lacks
+        return False
+    return all(kwargs.get(name) is None for name in CACHES) and not module.can_generate()
+
+
+def continues_a_sequence(args, kwargs, was_called_before):
+    """Whether one new token follows others, or is a prompt of its own."""
+    numbers = [value for value in args if type(value) is int]
+    numbers += [kwargs[name] for name in POSITIONS if type(kwargs.get(name)) is int]
+    if numbers:
+        return numbers[0] > 0
+    given = [kwargs[name] for name in CACHES if name in kwargs]
+    caches = [cache for cache in given if cache is not None]
+    if given and not caches:
+        return False
+    if caches and isinstance(caches[0], (tuple, list)):
+        return len(caches[0]) > 0
+    if caches and type(caches[0]).__name__ == "DynamicCache":  # others ask the GPU for their length
+        return caches[0].get_seq_length() > 0
+    return was_called_before
