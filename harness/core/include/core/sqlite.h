@@ -26,8 +26,8 @@ class sqlite_statement {
   bool next();
 
   bool is_null(int column) const;
-  /// 0 for NULL; what is no number is a bad_input, a fraction is cut off. In the header and asking for the type
-  /// of zeros alone, as SQLite reads a text that is no number: there are millions of cells.
+  /// 0 for NULL; what is no number is a bad_input, a fraction is cut off. In the header and asking for the
+  /// type of zeros alone, as SQLite reads a text that is no number: there are millions of cells.
   std::int64_t integer(int column) const {
     const std::int64_t value = sqlite3_column_int64(m_statement.get(), column);
     if (value == 0) require_number(column);
