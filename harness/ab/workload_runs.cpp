@@ -147,7 +147,7 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   };
   artifacts::make_folder(request.output_folder);
   std::map<std::string, std::vector<std::int64_t>> samples_ns =
-      runs::range_samples_ns(profilers::observe_ranges(request, run_program), arm.build.config);
+      runs::sample_ranges(profilers::observe_ranges(request, run_program), arm.build.config).stages_ns;
   workload::require_good_end(outcome, log_file, timeout_key);
   samples_ns[core::whole_process_stage] = {outcome.wall_ns};
   for (const auto& [stage, durations_ns] : parsers::device_samples_ns(

@@ -65,6 +65,24 @@ std::string without_counters(std::string_view name) {
   return text;
 }
 
+/// "model.layers.*.mlp" of "model.layers.7.mlp".
+std::string without_layer_numbers(std::string_view path) {
+  std::string joined;
+  while (true) {
+    const std::string_view part = path.substr(0, path.find('.'));
+    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    joined += is_number && !joined.empty() ? "*" : part;
+    if (part.size() == path.size()) return joined;
+    joined += '.';
+    path.remove_prefix(part.size() + 1);
+  }
+}
+
+std::string operator_name(std::string_view name, layers are) {
+  std::string text = without_counters(name);
+  return are == layers::together ? without_layer_numbers(text) : text;
+}
+
 /// What becomes of all ranges of one name in one domain.
 struct renaming {
   const compiled_rule* stage = nullptr;  ///< null: it is none
@@ -146,7 +164,7 @@ void add_whole_processes(core::timeline& timeline, const std::string& domain) {
 }  // namespace
 
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
-                         const std::string& domain) {
+                         const std::string& domain, layers are) {
   const std::vector<compiled_rule> compiled = compile(rules);
   std::unordered_map<text_places, renaming, place_hash> known;
   std::set<std::string> found;
@@ -159,7 +177,7 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
       entry->second = rename(range.domain, range.name, compiled);
       const compiled_rule* const stage = entry->second.stage;
       entry->second.name =
-          timeline.texts.keep(stage != nullptr ? stage->name() : without_counters(range.name));
+          timeline.texts.keep(stage != nullptr ? stage->name() : operator_name(range.name, are));
     }
     const renaming& change = entry->second;
     if (change.is_admitted) range.domain = own_domain;
@@ -176,14 +194,15 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
   return counted;
 }
 
-void name_stages(std::vector<core::kernel_counters>& launches, const std::vector<stage_rule>& rules) {
+void name_stages(std::vector<core::kernel_counters>& launches, const std::vector<stage_rule>& rules,
+                 layers are) {
   const std::vector<compiled_rule> compiled = compile(rules);
   for (core::kernel_counters& launch : launches) {
     launch.ranges.clear();
     for (const auto& [domain, name] : launch.open_ranges) {
       const renaming change = rename(domain, name, compiled);
       if (change.is_admitted)
-        launch.ranges.emplace_back(change.stage == nullptr ? without_counters(name) : change.stage->name());
+        launch.ranges.emplace_back(change.stage == nullptr ? operator_name(name, are) : change.stage->name());
     }
   }
 }

@@ -258,12 +258,21 @@ analysis::counter_facts run_reader::counters(const std::vector<analysis::capture
   return nothing;
 }
 
+namespace {
+
+/// An adapter names a model's modules by their paths.
+analysis::layers layers_of(const config::resolved& config) {
+  return config.text("workload.adapter") == "none" ? analysis::layers::apart : analysis::layers::together;
+}
+
+}  // namespace
+
 analysis::counter_facts counted(std::vector<core::kernel_counters> launches, const config::resolved& config,
                                 const profilers::counting_conditions& conditions,
                                 const std::vector<analysis::capture>& captures) {
   analysis::counter_facts facts;
   facts.launches = std::move(launches);
-  analysis::name_stages(facts.launches, stage_rules_of(config));
+  analysis::name_stages(facts.launches, stage_rules_of(config), layers_of(config));
   std::unordered_map<std::string_view, std::string_view> names;  // demangled by mangled
   for (const analysis::capture& capture : captures) {
     for (const core::kernel_execution& kernel : capture.timeline.kernels) {
@@ -377,22 +386,21 @@ core::timeline read_stages(const std::vector<fs::path>& files, const config::res
   // The bare run of a program that opened no stage is timed as a whole, so its trace is looked at as a whole.
   if (config.text("workload.adapter") != "none" && !has_range_of(rules, timeline))
     rules.push_back({core::whole_process_stage, core::whole_process_stage, std::nullopt, "workload.adapter"});
-  analysis::name_stages(timeline, rules, config.text("workload.nvtx_domain"));
+  analysis::name_stages(timeline, rules, config.text("workload.nvtx_domain"), layers_of(config));
   return timeline;
 }
 
-std::map<std::string, std::vector<std::int64_t>> range_samples_ns(core::timeline timeline,
-                                                                  const config::resolved& config) {
+range_samples sample_ranges(core::timeline timeline, const config::resolved& config) {
   const std::string domain = config.text("workload.nvtx_domain");
   const std::vector<std::string> stages = config.list("workload.stages");
-  analysis::name_stages(timeline, stage_rules_of(config), domain);
-  std::map<std::string, std::vector<std::int64_t>> samples_ns;
+  range_samples samples;
+  samples.counts = analysis::name_stages(timeline, stage_rules_of(config), domain);
   for (const analysis::stage_window& window : analysis::find_windows(timeline, stages, domain)) {
     // The whole process is timed from outside, its start and its end included.
     if (stages[window.stage] != core::whole_process_stage)
-      samples_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
+      samples.stages_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
   }
-  return samples_ns;
+  return samples;
 }
 
 void add_token_times(const core::timeline& timeline, process_samples& samples) {

@@ -76,7 +76,10 @@ if(TASK STREQUAL "build")
       # What differs is where things go, not how a source is compiled: a few are, the command lines of all are compared
       # with those of the build that is tested, and the program is taken from there. With PROFGATE_TEST_WHOLE_BUILDS in the
       # environment it is built, too, which takes minutes.
-      set(targets counting_bench profgate_core profgate_collector)
+      set(targets counting_bench profgate_collector)
+      if(GENERATOR STREQUAL "Ninja")
+        list(APPEND targets profgate_core)
+      endif()
     endif()
     string(REPLACE ";" ":" ENV{CMAKE_PREFIX_PATH} "${DEPENDENCY_PREFIXES}")
     list(APPEND options "-DCONSUMER_PROFGATE_SOURCE_DIR=${PROFGATE_SOURCE_DIR}" "-DPROFGATE_DEPS_CACHE=${DEPS_CACHE}")

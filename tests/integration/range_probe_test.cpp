@@ -151,6 +151,9 @@ TEST_P(range_probe, vllms_names_are_prefill_decode_and_mixed_steps) {
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(counts_of_stages(), (std::map<std::string, std::pair<int, int>>{
                                     {"prefill", {1, 1}}, {"decode", {2, 2}}, {"mixed", {1, 1}}}));
+  EXPECT_EQ(sum_of(profile(), "prefill: prefill_tokens"), 128);
+  EXPECT_EQ(sum_of(profile(), "decode: decode_tokens"), 3);
+  EXPECT_EQ(sum_of(profile(), "mixed: prefill_tokens"), 64);
 }
 
 TEST_P(range_probe, tensorrt_llms_names_are_prefill_decode_and_mixed_steps) {

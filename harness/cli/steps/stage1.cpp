@@ -77,6 +77,20 @@ void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>&
   }
 }
 
+/// What the named groups of a stage's expression counted: "decode: decode_tokens".
+void add_counts(const analysis::stage_counts& counts, runs::process_samples& samples) {
+  for (const auto& [stage, groups] : counts) {
+    for (const auto& [group, count] : groups) {
+      const std::string name = fmt::format("{}: {}", stage, group);
+      auto figure = std::find_if(samples.figures.begin(), samples.figures.end(),
+                                 [&](const analysis::program_figure& each) { return each.name == name; });
+      if (figure == samples.figures.end())
+        figure = samples.figures.insert(figure, {name, "in all", "the names of its ranges", {}});
+      figure->values.push_back(static_cast<double>(count));
+    }
+  }
+}
+
 /// A program that knows nothing of profgate: its process is timed, and its NVTX ranges where it has some.
 void measure_from_outside(step_context& context, const fs::path& folder) {
   const fs::path log_file = folder / "log.txt";
@@ -88,6 +102,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   request.output_folder = folder;
   request.log_file = log_file;
   request.collector_library = context.parts.collector_library;
+  request.collector_max_bytes = static_cast<std::uint64_t>(context.config.integer("collector.max_bytes"));
   runs::process_samples samples;
   program_figures figures(context.config, context.manifest.working_directory);
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
@@ -118,7 +133,9 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     figures.add({outcome, client}, folder, samples);
     if (context.config.text("workload.adapter") != workload::no_adapter)
       runs::add_token_times(timeline, samples);
-    for (const auto& [stage, durations_ns] : runs::range_samples_ns(std::move(timeline), context.config)) {
+    const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);
+    add_counts(ranges.counts, samples);
+    for (const auto& [stage, durations_ns] : ranges.stages_ns) {
       if (samples.stage_sources.contains(stage)) continue;  // the program tells it
       std::vector<std::int64_t>& all = samples.stages_ns[stage];
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());

@@ -54,6 +54,22 @@ TEST(name_stages, in_its_own_domain_changes_nothing) {
   EXPECT_THAT(names_of(timeline), ElementsAre("LLM:decode", ":decode"));
 }
 
+TEST(name_stages, makes_one_operator_of_a_models_layers_where_asked_to) {
+  const auto named = [](layers are) {
+    core::timeline timeline;
+    for (const char* name : {"step", "model.layers.0.mlp", "model.layers.11", "head", "0.conv", "a..1"})
+      timeline.ranges.push_back(range("", name, 0, 100));
+    name_stages(timeline, {{"step", "step", std::nullopt, "here"}}, "any", are);
+    std::vector<std::string> names;
+    for (const core::range_record& each : timeline.ranges) names.emplace_back(each.name);
+    return names;
+  };
+  EXPECT_THAT(named(layers::together),
+              ElementsAre("step", "model.layers.*.mlp", "model.layers.*", "head", "0.conv", "a..*"));
+  EXPECT_THAT(named(layers::apart),
+              ElementsAre("step", "model.layers.0.mlp", "model.layers.11", "head", "0.conv", "a..1"));
+}
+
 TEST(name_stages, leaves_counters_out_of_operators_names) {
   core::timeline timeline = of_ranges(
       {range("", "step", 0, 100), range("", "aten::mm, op_id = 7", 0, 10),

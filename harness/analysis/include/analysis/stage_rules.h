@@ -23,13 +23,18 @@ struct stage_rule {
 /// What the named groups of a stage's expression say, summed over its occurrences: "decode_tokens".
 using stage_counts = std::map<std::string, std::map<std::string, std::int64_t>>;
 
+/// Whether the layers of a model, which are its modules by number ("model.layers.7.mlp"), are one operator
+/// that is called often ("model.layers.*.mlp") or one each.
+enum class layers { apart, together };
+
 /// The first rule that fits a range decides. Ranges beside the stages keep their names, but for counters that
 /// a profiler put there ("aten::mm, op_id = 7"): they would be operators of one call each. Those of a domain
 /// that a rule admits go to `domain`, too, where they are operators. The stage core::whole_process_stage
 /// needs no range: where none fits it, each process that used a device is one occurrence.
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
-                         const std::string& domain);
+                         const std::string& domain, layers are = layers::apart);
 /// The same for the ranges around counted launches: `ranges` is made of `open_ranges`.
-void name_stages(std::vector<core::kernel_counters>& launches, const std::vector<stage_rule>& rules);
+void name_stages(std::vector<core::kernel_counters>& launches, const std::vector<stage_rule>& rules,
+                 layers are = layers::apart);
 
 }  // namespace profgate::analysis

@@ -81,10 +81,13 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
 /// The files of one traced run, its stages called by their names.
 core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config);
 
-/// How long each occurrence of a stage took, of the ranges that a program was seen to open; stages that never
-/// closed one are not in it.
-std::map<std::string, std::vector<std::int64_t>> range_samples_ns(core::timeline timeline,
-                                                                  const config::resolved& config);
+/// Of the ranges that a program was seen to open.
+struct range_samples {
+  /// How long each occurrence of a stage took; stages that never closed a range are not in it.
+  std::map<std::string, std::vector<std::int64_t>> stages_ns{};
+  analysis::stage_counts counts{};
+};
+range_samples sample_ranges(core::timeline timeline, const config::resolved& config);
 
 /// When tokens came, by the stages that an adapter opened on one thread: from a prefill's start to that of
 /// the step after it, and from each step's to the next one's. What the program does between two calls of its
