@@ -62,7 +62,8 @@ TEST(graph_nodes, tell_layers_apart_that_have_one_name) {
 TEST(graph_nodes, copied_from_copies_are_followed_to_the_first_and_circles_end) {
   core::timeline timeline = captured_and_replayed();
   for (core::kernel_execution& kernel : timeline.kernels) kernel.graph_node += 10;
-  for (const std::uint64_t node : {21U, 22U, 23U}) timeline.graph_nodes.push_back({node, node - 10, 1, 1, 60});
+  for (const std::uint64_t node : {21U, 22U, 23U})
+    timeline.graph_nodes.push_back({node, node - 10, 1, 1, 60});
   EXPECT_EQ(find_operator(*analyze_one(timeline).stages[1], "mlp")->record.cuda_ns, 40);
   timeline.graph_nodes.push_back({3, 23, 1, 1, 61});
   EXPECT_TRUE(analyze_one(timeline).stages[1]);
