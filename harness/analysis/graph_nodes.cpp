@@ -11,7 +11,7 @@ namespace {
 constexpr int most_copies = 64;
 
 struct is_stage_range {
-  bool value;
+  bool value;  ///< or one around a capture: what is outside of it is around the stages, too
 };
 using node_walk = nesting_walk<is_stage_range>;
 
@@ -22,7 +22,8 @@ class node_visitor {
       : m_stages(stages), m_paths(paths) {}
 
   is_stage_range enter(const core::range_record& range, const node_walk::stack&) {
-    return {std::find(m_stages.begin(), m_stages.end(), range.name) != m_stages.end()};
+    return {range.name == capture_range ||
+            std::find(m_stages.begin(), m_stages.end(), range.name) != m_stages.end()};
   }
   void leave(const node_walk::open_range&, const node_walk::stack&) {}
   void beside(const core::range_record&, const node_walk::stack&) {}

@@ -110,10 +110,11 @@ void print_against_ceilings(const workload_config& config, const model_shape& sh
               rate * 1e-12, result.attainable->flops_per_s * 1e-12, rate / result.attainable->flops_per_s);
 }
 
-void run_profile(generator& rounds, stage_ranges& ranges, run_result& result) {
+void run_profile(decoder& engine, generator& rounds, stage_ranges& ranges, run_result& result) {
   ranges.enable(true);
   {
     const auto range = ranges.open(range_name::generate);
+    engine.capture_again();
     result.prefill_ns.push_back(rounds.prefill());
     result.decode_all_ns.push_back(rounds.decode_all());
   }
@@ -162,7 +163,7 @@ void run_workload(const command_line& command) {
     run_bench(rounds, config, beside_result.string(), gpu, result);
     result.telemetry = gpu.report();
   } else {
-    run_profile(rounds, ranges, result);
+    run_profile(device->engine(), rounds, ranges, result);
   }
   result.memory = device->memory();
   result.graph_maps = device->graph_maps();

@@ -18,6 +18,9 @@ parser.add_argument("--rounds", type=int, default=8)
 parser.add_argument("--eager-attention", action="store_true", help="softmax(q k) v by single operators")
 parser.add_argument("--extra-copy", action="store_true", help="one needless copy in each layer: of its keys")
 parser.add_argument("--extra-sync", action="store_true", help="each step asks for its token's number")
+parser.add_argument("--compile", action="store_true", help="torch.compile; tells how many graphs it made")
+parser.add_argument("--full-graph", action="store_true", help="and none may be left")
+parser.add_argument("--graph", action="store_true", help="steps are replayed from a CUDA graph, all at one position")
 arguments = parser.parse_args()
 
 HEAD = 128  # elements
@@ -81,6 +84,25 @@ with torch.device("cuda"):
     model = Decoder(arguments.hidden, arguments.layers).eval()
     prompt = torch.randint(0, 32000, (arguments.prompt,))
     caches = torch.zeros(arguments.layers, 2, arguments.hidden // HEAD, arguments.prompt + arguments.steps, HEAD)
+if arguments.compile:
+    model = torch.compile(model, fullgraph=arguments.full_graph)
+graph = torch.cuda.CUDAGraph() if arguments.graph else None
+
+
+def capture(token):
+    """Of one step; returns the token that each replay reads and leaves."""
+    token = token.clone()
+    model(token, caches, arguments.prompt)  # warms up
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        token.copy_(model(token, caches, arguments.prompt))
+    return token
+
+
+def replay(token):
+    for _ in range(arguments.steps):
+        graph.replay()
+    return token
 
 
 def decode(token):
@@ -104,10 +126,13 @@ def timed(name, work):
 
 times = {"prefill": [], "decode": []}
 with torch.inference_mode():
+    captured = capture(prompt[:1]) if graph else None
     for repetition in range(arguments.rounds + 1):  # the first warms up
         token, prefill_s = timed("prefill" if repetition else "warmup", lambda: model(prompt, caches, 0))
-        _, decode_s = timed("decode" if repetition else "warmup", lambda: decode(token))
+        _, decode_s = timed("decode" if repetition else "warmup", lambda: replay(captured) if graph else decode(token))
         if repetition:
             times["prefill"].append(prefill_s)
             times["decode"].append(decode_s)
+if arguments.compile:
+    print("compiled graphs:", torch._dynamo.utils.counters["stats"]["unique_graphs"])
 print(json.dumps({name: {"count": len(each), "median_s": sorted(each)[len(each) // 2]} for name, each in times.items()}))

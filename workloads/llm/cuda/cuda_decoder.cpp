@@ -114,16 +114,27 @@ void cuda_decoder<T>::decode_step() {
   } else {
     step();
     // Captured after a first real step: by then every kernel is loaded and every product planned.
-    if (m_graphs) {
-      m_decode_graph.emplace("decode_step", m_queue.stream, [this](operator_recorder& recorder) {
-        m_recorder = &recorder;
-        step();
-        m_recorder = nullptr;
-      });
-    }
+    if (m_graphs) capture_step();
   }
   ++m_position;
   ++m_calls;
+}
+
+template <typename T>
+void cuda_decoder<T>::capture_step() {
+  const auto range = m_ranges.open(range_name::capture);
+  m_decode_graph.emplace("decode_step", m_queue.stream, [this](operator_recorder& recorder) {
+    m_recorder = &recorder;
+    step();
+    m_recorder = nullptr;
+  });
+}
+
+template <typename T>
+void cuda_decoder<T>::capture_again() {
+  if (!m_decode_graph) return;
+  finish();  // its graph may still be under way
+  capture_step();
 }
 
 template <typename T>

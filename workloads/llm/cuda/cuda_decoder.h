@@ -29,6 +29,7 @@ class cuda_decoder : public decoder {
   void reset() override;
   void prefill(std::span<const token_id> prompts) override;
   void decode_step() override;
+  void capture_again() override;
   void choose(std::span<const token_id> tokens) override;
   void mark(std::size_t index) override;
   void finish() override;
@@ -70,6 +71,7 @@ class cuda_decoder : public decoder {
   void require_vocabulary(std::span<const token_id> tokens) const;
   void prefill_chunk(std::span<const token_id> tokens, int sequence, std::int64_t first);
   void step();
+  void capture_step();
   void layers(const chunk& work);
   void attention(std::size_t index, const chunk& work);
   void mlp(const device_layer<T>& layer, int tokens);

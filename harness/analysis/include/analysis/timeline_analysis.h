@@ -15,6 +15,9 @@ namespace profgate::analysis {
 
 /// The range that wraps one decode step. It is neither a stage nor an operator.
 inline constexpr const char* decode_step_range = "decode_step";
+/// The range around a call that is captured into a CUDA graph instead of running. It is no operator either:
+/// what is replayed has the operators inside of it.
+inline constexpr const char* capture_range = "capture";
 
 struct operator_figures {
   core::operator_record record;

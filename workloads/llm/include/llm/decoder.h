@@ -26,6 +26,9 @@ class decoder {
   virtual void prefill(std::span<const token_id> prompts) = 0;
   /// Queues one step: the tokens chosen last at the next position, and the choice of the ones after.
   virtual void decode_step() = 0;
+  /// Makes anew what decode steps replay, where they do: a profiler that has begun to record since sees the
+  /// operators' ranges around each part of it.
+  virtual void capture_again() {}
   /// Replaces the last choice, [batch].
   virtual void choose(std::span<const token_id> tokens) = 0;
   /// Notes the device's time at this point of the queue under a small number.

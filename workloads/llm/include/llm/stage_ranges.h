@@ -31,6 +31,7 @@ enum class range_name : std::size_t {
   sample,
   planted,
   generate,  ///< around both stages of a profile, so that a profiler needs to start the program only once
+  capture,   ///< around the making of a CUDA graph: the operators inside of it name what is replayed
   count
 };
 
