@@ -1,5 +1,13 @@
 include_guard(GLOBAL)
 
+# Ninja starts two compilers more than there are cores. Where these are few, they push each other out of the caches: a
+# tenth more time in all.
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_JOB_POOL_COMPILE)
+  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  set_property(GLOBAL APPEND PROPERTY JOB_POOLS profgate_compile=${cores})
+  set(CMAKE_JOB_POOL_COMPILE profgate_compile)
+endif()
+
 # profgate_build_settings: what every target of ours compiles with. An interface target, so that a project
 # that adds profgate as a subdirectory keeps its own flags.
 add_library(profgate_build_settings INTERFACE)
