@@ -66,9 +66,10 @@ void traced_arm::label(traced_process& process, const std::vector<std::string>& 
   }
   if (new_stages.empty()) return;
   const analysis::category_rules categories = runs::category_rules_of(m_build.config);
-  std::vector<analysis::labelled_traces> labelled = analysis::label_operations(
-      process.timeline, new_stages,
-      {m_build.config.text("workload.nvtx_domain"), &process.result.graph_maps, &categories});
+  std::vector<analysis::labelled_traces> labelled =
+      analysis::label_operations(process.timeline, new_stages,
+                                 {m_build.config.text("workload.nvtx_domain"), &process.result.graph_maps,
+                                  &categories, runs::device_timed_stages(m_build.config)});
   for (std::size_t i = 0; i < new_stages.size(); ++i) {
     if (labelled[i].unmatched > 0) {
       const std::string doubt =

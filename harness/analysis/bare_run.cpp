@@ -19,16 +19,23 @@ std::string short_dtype(const std::string& dtype) {
   return dtype;
 }
 
+/// Who tells of the model and its work; null: nobody.
+const core::workload_result* model_of(const bare_facts& facts) {
+  if (facts.bench) return &*facts.bench;
+  return facts.counted ? &*facts.counted : nullptr;
+}
+
 measured<double> vendor_peak(const bare_facts& facts) {
   using figure = measured<double>;
   if (!facts.peaks) return figure::absent("no vendor peak is configured for this hardware");
-  if (!facts.bench) return figure::absent("the model's dtype is unknown: " + facts.bench_absent_reason);
-  const std::string dtype = short_dtype(facts.bench->model_dtype);
+  const core::workload_result* const model = model_of(facts);
+  if (model == nullptr) return figure::absent("the model's dtype is unknown: " + facts.bench_absent_reason);
+  const std::string dtype = short_dtype(model->model_dtype);
   for (const auto& [name, tflops] : facts.peaks->peak_tflops) {
     if (short_dtype(name) == dtype) return tflops * flops_per_tflop;
   }
-  return figure::absent(fmt::format("hardware '{}' has no vendor peak for dtype '{}'", facts.peaks->name,
-                                    facts.bench->model_dtype));
+  return figure::absent(
+      fmt::format("hardware '{}' has no vendor peak for dtype '{}'", facts.peaks->name, model->model_dtype));
 }
 
 measured<double> vendor_bandwidth(const bare_facts& facts) {
@@ -136,17 +143,21 @@ std::string time_source(const bare_facts& facts, const std::string& stage) {
 
 utilisation stage_utilisation(const bare_facts& facts, const bare_figures& figures, const bare_stage& stage) {
   utilisation use;
+  const core::workload_result* const model = model_of(facts);
   const std::string reason =
-      facts.bench ? fmt::format("the workload does not say what work stage '{}' does", stage.name)
-                  : facts.bench_absent_reason;
+      model == nullptr ? facts.bench_absent_reason
+                       : fmt::format("the workload does not say what work stage '{}' does", stage.name);
   core::stage_work work;
-  if (facts.bench) {
-    const auto found = facts.bench->work.find(stage.name);
-    if (found != facts.bench->work.end()) work = found->second;
+  if (model != nullptr) {
+    const auto found = model->work.find(stage.name);
+    if (found != model->work.end()) work = found->second;
   }
   use.flops = or_absent(work.flops, reason);
   use.bytes = or_absent(work.bytes, reason);
-  set_rates(figures, mean_of(stage.time_ns), use);
+  if (use.flops || use.bytes) use.source = facts.bench ? "the workload" : "the model's shape";
+  // A program of others warms up in its first ranges.
+  const bool warms_up = !facts.bench && stage.time_ns;
+  set_rates(figures, warms_up ? measured<double>(stage.time_ns->median) : mean_of(stage.time_ns), use);
   return use;
 }
 
@@ -158,15 +169,13 @@ std::optional<std::int64_t> token_count(const bare_facts& facts, const char* kin
 
 /// Of a program whose tokens were seen to come.
 void set_step_figures(const bare_facts& facts, double batch, bare_figures& result) {
-  const bool has_times = !facts.further_token_ns.empty();
-  const std::vector<double> steps_ns =
-      to_doubles(has_times ? facts.further_token_ns : facts.stage_samples_ns.at("decode_step"));
+  const std::vector<double> steps_ns = to_doubles(facts.further_token_ns);
   std::vector<double> step_rates;
   for (const double step_ns : steps_ns) {
     if (step_ns > 0) step_rates.push_back(batch * core::ns_per_s / step_ns);
   }
   result.tokens_per_s = describe(std::move(step_rates), "no decode step was seen");
-  result.tpot_method = has_times ? "from each decode step to the next" : "every decode step was timed";
+  result.tpot_method = "from each decode step to the next";
   result.tpot_ns = describe_distribution(steps_ns, "no decode step was seen");
 }
 
@@ -191,7 +200,7 @@ void set_token_figures(const bare_facts& facts, bare_figures& result) {
     }
   }
   result.tokens_per_s = describe(std::move(rates), no_tokens);
-  if (!decode && !facts.seen_tokens.empty() && facts.stage_samples_ns.contains("decode_step")) {
+  if (!facts.further_token_ns.empty()) {
     set_step_figures(facts, batch, result);
     return;
   }
@@ -221,6 +230,16 @@ void set_energy(const bare_facts& facts, bare_figures& result) {
 }
 
 }  // namespace
+
+void set_work(const bare_figures& figures, const measured<double>& flops, const measured<double>& bytes,
+              const std::string& source, bare_stage& stage) {
+  stage.use.flops = flops;
+  stage.use.bytes = bytes;
+  stage.use.source = source;
+  const measured<double> median_ns = stage.time_ns ? measured<double>(stage.time_ns->median)
+                                                   : measured<double>::absent(stage.time_ns.reason());
+  set_rates(figures, median_ns, stage.use);
+}
 
 const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts) {
   return facts.bench ? facts.bench->tokens : facts.seen_tokens;
@@ -258,6 +277,7 @@ bare_figures analyze_bare(const bare_facts& facts) {
   }
   result.model_use.flops = sum(flops, no_stages);
   result.model_use.bytes = sum(bytes, no_stages);
+  if (!result.stages.empty()) result.model_use.source = result.stages.front().use.source;
   set_rates(result, result.total_mean_ns, result.model_use);
   result.vision_ns = facts.bench && facts.bench->samples_ns.count(vision_stage) > 0
                          ? stage_time(facts, vision_stage)

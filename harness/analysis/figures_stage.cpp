@@ -39,6 +39,11 @@ auto spread(measured<core::value_spread> telemetry_figures::*values, double core
   return through(values, part_of(part));
 }
 
+measured<std::string> source_of_work(const utilisation& use) {
+  return use.source.empty() ? measured<std::string>::absent("nobody says what work it does")
+                            : measured<std::string>(use.source);
+}
+
 measured<std::vector<std::string>> valid_texts(measured<std::vector<std::string>> texts) {
   if (!texts) return texts;
   std::vector<std::string> valid;
@@ -115,7 +120,8 @@ const figure_table<utilisation>& utilisation_table() {
   using use = utilisation;
   static const figure_table<use> table(
       "stages[].utilisation",
-      {{"work_flops", &use::flops, "work of one repetition, and over its mean time"},
+      {{"work_flops", &use::flops,
+        "work of one repetition, and over its mean time, of a program without a result file the median"},
        {"work_bytes", &use::bytes},
        {"achieved_flops_per_s", &use::flops_per_s, "", "arithmetic, achieved", "flops_per_s", higher},
        {"achieved_bytes_per_s", &use::bytes_per_s, "", "bandwidth, achieved", "bytes_per_s", higher},
@@ -130,7 +136,9 @@ const figure_table<utilisation>& utilisation_table() {
         "the least time the work can take at the measured ceilings, and which of `compute` and `memory` sets "
         "it",
         "least time at the measured ceilings", "duration", lower},
-       {"roof", &use::roof}});
+       {"roof", &use::roof},
+       {"work_source", source_of_work,
+        "who says what the work is: the workload, the model's shape, or counters of some of its kernels"}});
   return table;
 }
 

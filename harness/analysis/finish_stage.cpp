@@ -261,13 +261,13 @@ traced_stage finish_stage(const std::string& name, const capture& source,
     if (window.stage != stage || window.is_repeat) continue;
     clock.add(window);
     process_clocks[window.process_id].add(window);
-    occurrences_ns[window.process_id].push_back(window.end_ns - window.start_ns);
+    occurrences_ns[window.process_id].push_back(window.device_end_ns - window.device_start_ns);
+    result.range_ns += window.end_ns - window.start_ns;
   }
   result.occurrences = occurrences;
   result.occurrences_ns = of_slowest(occurrences_ns);
   result.duration_ns = clock.wall_ns();
   result.ranges = clock.windows();
-  result.range_ns = clock.summed_ns();
   result.uncovered_ns = std::max<std::int64_t>(0, result.range_ns - sums.covered_ns);
   result.steps =
       sums.steps.calls > 0

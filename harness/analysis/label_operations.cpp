@@ -95,12 +95,13 @@ class overlap_cursor {
 
   /// Indices in the order of the records; valid until the next question.
   const std::vector<std::uint32_t>& during(const stage_window& window) {
-    for (; m_next < m_records.size() && nth(m_next).start_ns < window.start_ns; ++m_next)
+    for (; m_next < m_records.size() && nth(m_next).start_ns < window.device_start_ns; ++m_next)
       m_running.push_back(m_order[m_next]);
-    std::erase_if(m_running, [&](std::uint32_t index) { return m_records[index].end_ns <= window.start_ns; });
+    std::erase_if(m_running,
+                  [&](std::uint32_t index) { return m_records[index].end_ns <= window.device_start_ns; });
     m_found.clear();
     for (const std::uint32_t index : m_running) add_if_during(window, index);
-    for (std::size_t i = m_next; i < m_records.size() && nth(i).start_ns < window.end_ns; ++i)
+    for (std::size_t i = m_next; i < m_records.size() && nth(i).start_ns < window.device_end_ns; ++i)
       add_if_during(window, m_order[i]);
     if (!std::is_sorted(m_found.begin(), m_found.end())) std::sort(m_found.begin(), m_found.end());
     return m_found;
@@ -148,15 +149,21 @@ class device_labeller {
         m_timeline, nodes, m_labels.graph_maps == nullptr ? no_maps() : *m_labels.graph_maps);
     result.unmatched = replays.unmatched;
     result.mismatch = replays.mismatch;
-    const std::vector<stage_window> windows = find_windows(m_timeline, {stage}, m_labels.domain);
+    std::vector<stage_window> windows =
+        find_windows(m_timeline, {stage}, m_labels.domain, m_labels.device_timed_stages);
     const path_finder paths = find_paths(stage, windows, replays, result.texts);
+    // Of several processes one may lag further behind than another.
+    std::stable_sort(windows.begin(), windows.end(), [](const stage_window& a, const stage_window& b) {
+      return a.device_start_ns < b.device_start_ns;
+    });
     category_cache categories(m_labels.categories, result.texts);
     overlap_cursor kernels(m_timeline.kernels, m_kernel_order);
     overlap_cursor copies(m_timeline.copies, m_copy_order);
     overlap_cursor graphs(m_timeline.opaque_graphs, m_graph_order);
     overlap_cursor waits(m_waits, m_wait_order);
     for (const stage_window& window : windows) {
-      stage_trace& trace = result.occurrences.emplace_back(stage_trace{window.start_ns, window.end_ns});
+      stage_trace& trace =
+          result.occurrences.emplace_back(stage_trace{window.device_start_ns, window.device_end_ns});
       for (const std::uint32_t k : kernels.during(window)) {
         const core::kernel_execution& kernel = m_timeline.kernels[k];
         const std::string_view path = paths.kernel_paths[k];

@@ -96,10 +96,12 @@ class matched_launches {
   std::vector<std::size_t> m_launches;
 };
 
-/// One launch less of the kernel that runs most rarely, which stretches a window most; where each is wanted
-/// only once, the group with the least time goes. False: one is left.
+/// One launch less of the kernel that runs most rarely, which stretches a window most; where operators share
+/// the launches that are left, of the one that is wanted most often; where each is wanted only once, the one
+/// with the least time goes. False: one launch is left.
 bool want_less(std::vector<wanted_configuration>& configurations) {
   wanted_configuration* rarest = nullptr;
+  wanted_configuration* shared = nullptr;
   wanted_configuration* smallest = nullptr;
   std::size_t wanted = 0;
   for (wanted_configuration& configuration : configurations) {
@@ -107,8 +109,11 @@ bool want_less(std::vector<wanted_configuration>& configurations) {
     wanted += 1;
     const bool has_spare = configuration.needed > std::min(configuration.groups, configuration.usable);
     if (has_spare && (rarest == nullptr || configuration.usable < rarest->usable)) rarest = &configuration;
+    if (configuration.needed > 1 && (shared == nullptr || configuration.needed > shared->needed))
+      shared = &configuration;
     if (smallest == nullptr || configuration.total_ns < smallest->total_ns) smallest = &configuration;
   }
+  if (rarest == nullptr) rarest = shared;
   if (rarest != nullptr) {
     rarest->needed -= 1;
     return true;

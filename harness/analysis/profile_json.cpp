@@ -47,7 +47,8 @@ json run_json(const run_facts& facts) {
 json model_json(const run_facts& facts) {
   const std::string missing =
       facts.bare.bench ? "the workload does not report it" : facts.bare.bench_absent_reason;
-  const core::workload_result bench = facts.bare.bench.value_or(core::workload_result{});
+  const core::workload_result bench =
+      facts.bare.bench ? *facts.bare.bench : facts.bare.counted.value_or(core::workload_result{});
   json_object object;
   object.put_text("name", bench.model_name.empty() ? facts.model : bench.model_name, missing);
   object.put_text("variant", facts.model_variant, "the model's configuration names none");

@@ -1,7 +1,6 @@
 #include "range_sweep.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "analysis/timeline_analysis.h"
@@ -108,22 +107,6 @@ class thread_sweep {
 };
 
 }  // namespace
-
-std::vector<stage_window> find_windows(const core::timeline& timeline, const std::vector<std::string>& stages,
-                                       std::string_view domain) {
-  std::vector<stage_window> windows;
-  for (const core::range_record& range : timeline.ranges) {
-    if (!range.end_ns || range.domain != domain) continue;
-    const auto stage = std::find(stages.begin(), stages.end(), range.name);
-    if (stage == stages.end()) continue;
-    windows.push_back({static_cast<std::size_t>(stage - stages.begin()), range.process_id, range.thread_id,
-                       range.start_ns, *range.end_ns, false});
-  }
-  std::sort(windows.begin(), windows.end(), [](const stage_window& a, const stage_window& b) {
-    return std::tie(a.start_ns, b.end_ns) < std::tie(b.start_ns, a.end_ns);
-  });
-  return windows;
-}
 
 void sweep(const core::timeline& timeline, const std::map<thread_key, thread_work>& threads,
            const std::vector<stage_window>& windows, const std::vector<std::string>& stages,

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/findings.h"
@@ -44,8 +46,11 @@ measured<traced_stage> traced_of(const run_facts& facts, const timeline_figures&
 measured<double> overhead(const bare_stage& bare, const measured<traced_stage>& traced) {
   if (!traced) return measured<double>::absent(traced.reason());
   if (!bare.time_ns) return measured<double>::absent(bare.time_ns.reason());
-  // The bare samples are of single ranges, too, those of ranks that run at once among them.
-  const double traced_ns = static_cast<double>(traced->range_ns) / static_cast<double>(traced->ranges);
+  // Ranks that run at once are single samples of the bare run, too. Those that warm up count in neither.
+  const bool has_ranks = !traced->ranks.empty() || traced->occurrences_ns.empty();
+  const double traced_ns =
+      has_ranks ? static_cast<double>(traced->range_ns) / static_cast<double>(traced->ranges)
+                : describe({traced->occurrences_ns.begin(), traced->occurrences_ns.end()}, "")->median;
   const measured<double> ratio = quotient(traced_ns, bare.time_ns->median);
   return ratio ? measured<double>(*ratio - 1.0) : ratio;
 }
@@ -66,6 +71,25 @@ std::vector<core::graph_map> graph_maps(const run_facts& facts) {
     maps.insert(maps.end(), result.graph_maps.begin(), result.graph_maps.end());
   }
   return maps;
+}
+
+/// What a stage's kernels were counted to do, where nobody says what it has to do.
+void take_counted_work(const bare_figures& figures, const stage_counters& counters, std::int64_t occurrences,
+                       bare_stage& stage) {
+  const auto sum = [&](measured<double> counted_kernel::*of_launch) {
+    measured<double> all(0.0);
+    for (const counted_kernel& kernel : counters.kernels) {
+      if (!kernel.is_in_timeline || !all) continue;
+      const measured<double>& one = kernel.*of_launch;
+      all = one ? measured<double>(*all + *one * static_cast<double>(kernel.group.calls)) : one;
+    }
+    return all ? quotient(*all, static_cast<double>(occurrences)) : all;
+  };
+  if (!counters.coverage_ratio || *counters.coverage_ratio <= 0) return;
+  set_work(figures, sum(&counted_kernel::flops), sum(&counted_kernel::dram_bytes),
+           fmt::format("counters of kernels that make up {:.0f} % of its GPU time; the others count as none",
+                       *counters.coverage_ratio * 100),
+           stage);
 }
 
 measured<bool> logits_agree(const run_facts& facts) {
@@ -97,9 +121,10 @@ measured<double> share_of_largest(const std::vector<core::kernel_record>& kernel
 run_figures analyze_run(const run_facts& facts) {
   run_figures figures;
   figures.bare = analyze_bare(facts.bare);
-  figures.timeline = analyze_timelines(
-      facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
-      {graph_maps(facts), facts.kernel_categories, facts.region_kernels, !facts.bare.bench});
+  figures.timeline =
+      analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
+                        {graph_maps(facts), facts.kernel_categories, facts.region_kernels, !facts.bare.bench,
+                         facts.device_timed_stages});
   compare_with_summaries(facts, figures.timeline.problems);
   const std::vector<kernel_summary> summaries = summaries_without_trace(facts);
   take_kernels_of_summaries(summaries, figures.timeline);
@@ -107,6 +132,8 @@ run_figures analyze_run(const run_facts& facts) {
     measured<traced_stage> traced = traced_of(facts, figures.timeline, bare.name);
     const measured<double> overhead_ratio = overhead(bare, traced);
     measured<stage_counters> counters = counters_of(facts, figures.bare, bare.name, traced);
+    if (counters && traced && bare.use.source.empty())
+      take_counted_work(figures.bare, *counters, traced->occurrences, bare);
     const measured<idle_figures> idle = stage_idle(bare, traced);
     const measured<step_figures> step = stage_step(bare, traced);
     const measured<double> launches = per_token(facts.bare, bare.name, traced, &traced_activity::launches);

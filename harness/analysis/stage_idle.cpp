@@ -64,9 +64,10 @@ measured<double> per_token(const bare_facts& facts, const std::string& stage,
   if (stage != "decode_all") return figure::absent("it is counted for decode_all only");
   if (!traced) return figure::absent(traced.reason());
   if (!traced->activity) return figure::absent(traced->activity.reason());
-  if (!facts.bench) return figure::absent(facts.bench_absent_reason);
-  const auto tokens = facts.bench->tokens.find("decode");
-  if (tokens == facts.bench->tokens.end() || tokens->second <= 0) {
+  const std::map<std::string, std::int64_t>& counts = token_counts(facts);
+  if (!facts.bench && counts.empty()) return figure::absent(facts.bench_absent_reason);
+  const auto tokens = counts.find("decode");
+  if (tokens == counts.end() || tokens->second <= 0) {
     return figure::absent("the workload does not say how many tokens it decoded");
   }
   return static_cast<double>((*traced->activity).*count) /

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/timeline_analysis.h"
 #include "core/expression.h"
 #include "core/interrupt.h"
 
@@ -161,6 +162,43 @@ void add_whole_processes(core::timeline& timeline, const std::string& domain) {
   }
 }
 
+bool is_inside(const std::vector<std::string>& ranges, std::string_view name) {
+  return std::find(ranges.begin(), ranges.end(), name) != ranges.end();
+}
+
+bool has_stage(const std::vector<stage_rule>& rules, std::string_view name) {
+  return std::any_of(rules.begin(), rules.end(), [&](const stage_rule& rule) { return rule.name == name; });
+}
+
+/// From the first step's start to the last one's end, of steps between which their thread enters no other
+/// stage.
+void add_decoding(core::timeline& timeline, const std::vector<stage_rule>& rules, std::string_view domain) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<const core::range_record*>> by_thread;
+  for (const core::range_record& range : timeline.ranges) {
+    if (!range.end_ns || range.domain != domain) continue;
+    if (range.name == decode_step_range || has_stage(rules, range.name))
+      by_thread[{range.process_id, range.thread_id}].push_back(&range);
+  }
+  const std::string_view name = timeline.texts.keep(decode_all_stage);
+  std::vector<core::range_record> decodings;
+  for (auto& [thread, ranges] : by_thread) {
+    std::sort(ranges.begin(), ranges.end(),
+              [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
+    bool goes_on = false;
+    for (const core::range_record* range : ranges) {
+      const bool is_step = range->name == decode_step_range;
+      if (is_step && !goes_on) {
+        decodings.push_back(*range);
+        decodings.back().name = name;
+      } else if (is_step) {
+        decodings.back().end_ns = std::max(*decodings.back().end_ns, *range->end_ns);
+      }
+      goes_on = is_step;
+    }
+  }
+  timeline.ranges.insert(timeline.ranges.end(), decodings.begin(), decodings.end());
+}
+
 }  // namespace
 
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
@@ -187,10 +225,9 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
     found.insert(change.stage->name());
     for (const auto& [group, number] : change.numbers) counted[change.stage->name()][group] += number;
   }
-  const bool wants_process = std::any_of(rules.begin(), rules.end(), [](const stage_rule& rule) {
-    return rule.name == core::whole_process_stage;
-  });
-  if (wants_process && !found.contains(core::whole_process_stage)) add_whole_processes(timeline, domain);
+  const auto lacks = [&](const char* stage) { return has_stage(rules, stage) && !found.contains(stage); };
+  if (lacks(decode_all_stage)) add_decoding(timeline, rules, own_domain);
+  if (lacks(core::whole_process_stage)) add_whole_processes(timeline, domain);
   return counted;
 }
 
@@ -201,8 +238,11 @@ void name_stages(std::vector<core::kernel_counters>& launches, const std::vector
     launch.ranges.clear();
     for (const auto& [domain, name] : launch.open_ranges) {
       const renaming change = rename(domain, name, compiled);
-      if (change.is_admitted)
-        launch.ranges.emplace_back(change.stage == nullptr ? operator_name(name, are) : change.stage->name());
+      if (!change.is_admitted) continue;
+      const bool is_step = name == decode_step_range && change.stage == nullptr;
+      if (is_step && has_stage(rules, decode_all_stage) && !is_inside(launch.ranges, decode_all_stage))
+        launch.ranges.emplace_back(decode_all_stage);
+      launch.ranges.emplace_back(change.stage == nullptr ? operator_name(name, are) : change.stage->name());
     }
   }
 }

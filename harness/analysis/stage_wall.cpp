@@ -27,12 +27,12 @@ stage_stretches find_stretches(const std::vector<stage_window>& windows, std::si
     }
     open_stretch& last = open[window.stage];
     // One that begins where the last ended follows it.
-    if (!last.index || window.start_ns >= result.all[*last.index].end_ns) {
+    if (!last.index || window.device_start_ns >= result.all[*last.index].end_ns) {
       last = {static_cast<std::uint32_t>(result.all.size())};
-      result.all.push_back({window.stage, window.start_ns, window.end_ns});
+      result.all.push_back({window.stage, window.device_start_ns, window.device_end_ns});
     }
     stage_stretch& stretch = result.all[*last.index];
-    stretch.end_ns = std::max(stretch.end_ns, window.end_ns);
+    stretch.end_ns = std::max(stretch.end_ns, window.device_end_ns);
     result.of_window.push_back(*last.index);
     if (++last.windows[window.process_id] > last.occurrences) {
       last.occurrences += 1;
@@ -53,10 +53,10 @@ void mark_repeats(std::vector<stage_window>& windows, std::size_t stages) {
 }
 
 void wall_clock::add(const stage_window& window) {
-  const std::int64_t from_ns = m_windows == 0 ? window.start_ns : std::max(window.start_ns, m_until_ns);
-  m_wall_ns += std::max<std::int64_t>(0, window.end_ns - from_ns);
-  m_until_ns = m_windows == 0 ? window.end_ns : std::max(m_until_ns, window.end_ns);
-  m_summed_ns += window.end_ns - window.start_ns;
+  const std::int64_t from_ns =
+      m_windows == 0 ? window.device_start_ns : std::max(window.device_start_ns, m_until_ns);
+  m_wall_ns += std::max<std::int64_t>(0, window.device_end_ns - from_ns);
+  m_until_ns = m_windows == 0 ? window.device_end_ns : std::max(m_until_ns, window.device_end_ns);
   m_windows += 1;
 }
 

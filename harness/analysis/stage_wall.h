@@ -35,14 +35,12 @@ void mark_repeats(std::vector<stage_window>& windows, std::size_t stages);
 class wall_clock {
  public:
   void add(const stage_window& window);
-  std::int64_t wall_ns() const { return m_wall_ns; }      ///< any of them was open
-  std::int64_t summed_ns() const { return m_summed_ns; }  ///< of all, those that overlap each on its own
+  std::int64_t wall_ns() const { return m_wall_ns; }  ///< any of them was open
   std::int64_t windows() const { return m_windows; }
 
  private:
   std::int64_t m_until_ns = 0;
   std::int64_t m_wall_ns = 0;
-  std::int64_t m_summed_ns = 0;
   std::int64_t m_windows = 0;
 };
 

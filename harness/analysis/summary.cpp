@@ -64,10 +64,18 @@ std::string idle_words(const idle_figures& idle) {
                      idle.idle_ns > 0 ? fmt::format(", most of that {}", cause.clause) : "");
 }
 
+/// "a step", or of a stage that is made of them "for 32 decode steps".
+std::string unit_of(const measured<traced_stage>& traced) {
+  if (!traced || !traced->steps || traced->ranges == 0) return "a step";
+  return fmt::format("for {:.4g} decode steps",
+                     static_cast<double>(traced->steps->calls) / static_cast<double>(traced->ranges));
+}
+
 std::string step_sentence(const stage_figures& stage) {
   const step_figures& step = *stage.step;
-  std::string text = fmt::format("{}: {} a step (median of {}; {})", stage.bare.name,
-                                 core::format_duration(step.median_ns), step.occurrences, step.source);
+  std::string text =
+      fmt::format("{}: {} {} (median of {}; {})", stage.bare.name, core::format_duration(step.median_ns),
+                  unit_of(stage.traced), step.occurrences, step.source);
   if (step.launches) text += fmt::format(", {} launches", plain_number(*step.launches));
   if (stage.idle) text += "; " + idle_words(*stage.idle);
   return text + (stage.traced ? largest_parts(*stage.traced) : "") + ".";

@@ -86,7 +86,7 @@ class capture_sums : public sweep_visitor {
         m_graphs.kernels.empty() ? graph_attribution::place{} : m_graphs.kernels[index];
     stage_sums& stage = m_stages[launched.window->stage];
     stage.late_ns +=
-        std::max<std::int64_t>(0, kernel.end_ns - std::max(kernel.start_ns, launched.window->end_ns));
+        std::max<std::int64_t>(0, kernel.end_ns - std::max(kernel.start_ns, launched.window->device_end_ns));
     stage.add_kernel(kernel, launched.enclosing, exclusive_ns, m_graphs.paths[place.path], place.shared);
     if (place.is_unmatched()) stage.unmatched_kernels += 1;
   }
@@ -163,7 +163,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   }
   std::vector<std::vector<stage_window>> windows;
   for (const capture& source : captures) {
-    windows.push_back(find_windows(source.timeline, stages, nvtx_domain));
+    windows.push_back(find_windows(source.timeline, stages, nvtx_domain, attribution.device_timed_stages));
     if (source.gate && is_of_stages(*source.gate, stages)) mark_repeats(windows.back(), stages.size());
     result.captures.push_back(summarize(source));
     find_capture_problems(source, result.captures.back(), result.problems);

@@ -21,7 +21,8 @@ installation find_installation() {
       prefix / "share/profgate/templates",
       prefix / "share/profgate/conf",
       prefix / "lib/profgate/libprofgate_collector.so",
-      {prefix / "share/profgate/pytorch", prefix / "lib/profgate/libprofgate_pytorch_ranges.so"}};
+      {prefix / "share/profgate/pytorch", prefix / "lib/profgate/libprofgate_pytorch_ranges.so"},
+      prefix / "libexec/profgate/profgate-llm"};
   if (fs::exists(parts.templates_dir)) return parts;
   throw core::bad_input(
       fmt::format("{} stands alone: there is no {}", program.string(), parts.templates_dir.string()),

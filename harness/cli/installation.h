@@ -13,6 +13,7 @@ struct installation {
   std::filesystem::path conf_dir;  ///< profgate's own settings
   std::filesystem::path collector_library;
   workload::adapter_files pytorch_adapter;
+  std::filesystem::path llm_program;  ///< counts the work of models, those of others, too
 };
 
 /// Throws bad_input where the program was copied away from its data.

@@ -92,7 +92,7 @@ std::vector<schema_row> workload_rows() {
       flag("workload.cuda_graphs", "true", "replay decode steps from CUDA graphs"),
       choice(
           "workload.adapter", "none", {"none", "pytorch"},
-          "what opens ranges in the program without an edit of it; pytorch: stages prefill, decode_step and "
+          "what opens ranges in the program without an edit of it; pytorch: stages prefill, decode_all and "
           "forward, and a range for each module by its path, where a Python of the program imports torch"),
       text("workload.nvtx_domain", "LLM", "NVTX domain of the workload's ranges; any: they may be in any"),
       records("workload.stages", "[prefill, decode_all]", {"name", "range", "domain"},

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "core/escape.h"
 #include "core/kernel_names.h"
@@ -32,11 +34,26 @@ std::string size_text(double delta_ns) {
                                   : fmt::format("{:+.2f} ms", delta_ns / 1e6);
 }
 
+/// "request/model.layers.*.mlp" of "request/model/model.layers.*/model.layers.*.mlp": a module's path holds
+/// those of the modules around it.
+std::string shown_path(std::string_view path) {
+  std::string text;
+  while (true) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    const std::string_view rest = path.substr(std::min(path.size(), part.size() + 1));
+    const bool is_named_by_next =
+        rest.size() > part.size() && rest.starts_with(part) && rest[part.size()] == '.';
+    if (!is_named_by_next) text += text.empty() ? std::string(part) : "/" + std::string(part);
+    if (rest.empty()) return text;
+    path = rest;
+  }
+}
+
 /// "a, which was b, in attn.qkv".
 std::string subject_of(const cause& cause) {
   std::string text = shown(cause.name);
   if (!cause.baseline_name.empty()) text += ", which was " + shown(cause.baseline_name) + ",";
-  if (!cause.path.empty()) text += " in " + cause.path;
+  if (!cause.path.empty()) text += " in " + shown_path(cause.path);
   return text;
 }
 

@@ -97,15 +97,22 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
   const std::vector<analysis::stage_window> windows =
       analysis::find_windows(timeline, {std::string(stage)}, domain);
   if (windows.empty() || timeline.kernels_absent_reason) return structure;
+  // Of a program that repeats its stage the last one: the first may warm up. What counts is what it asks for,
+  // whenever the device gets round to it.
+  const analysis::stage_window& last = windows.back();
+  const auto is_asked_for = [&](const auto& one) {
+    return one.process_id == last.process_id && last.start_ns <= one.launched_ns &&
+           one.launched_ns <= last.end_ns;
+  };
   for (const core::opaque_graph& graph : timeline.opaque_graphs) {
-    if (analysis::runs_during(graph, windows.front())) return structure;
+    if (is_asked_for(graph)) return structure;
   }
   std::set<std::uint64_t> calls;
   std::set<std::uint64_t> nodes;
   structure.kernels.emplace();
   bool knows_calls = true;
   for (const core::kernel_execution& kernel : timeline.kernels) {
-    if (!analysis::runs_during(kernel, windows.front())) continue;
+    if (!is_asked_for(kernel)) continue;
     structure.kernels->insert(std::string(kernel.shape->name));
     knows_calls = knows_calls && kernel.correlation != 0;
     calls.insert(kernel.correlation);

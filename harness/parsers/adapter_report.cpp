@@ -21,6 +21,8 @@ adapter_report read_adapter_report(const fs::path& file) {
   report.torch_version = root.require("torch_version").text();
   report.roots = root.require("roots").texts();
   report.errors = root.require("errors").texts();
+  if (const auto model = root.find("model_config")) report.model_config = model->text();
+  if (const auto dtype = root.find("dtype")) report.dtype = dtype->text();
   for (const core::json_cursor& item : root.require("stages").items()) {
     adapter_report::stage_calls& calls = report.stages.emplace_back();
     calls.stage = item.require("name").text();
@@ -36,6 +38,10 @@ adapter_report read_adapter_report(const fs::path& file) {
 }
 
 }  // namespace
+
+bool is_adapter_stage(std::string_view range) {
+  return range == "prefill" || range == "decode_all" || range == "decode_step" || range == "forward";
+}
 
 std::vector<fs::path> adapter_report_files(const fs::path& folder) {
   std::vector<fs::path> files;

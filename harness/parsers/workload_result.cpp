@@ -180,13 +180,13 @@ core::workload_result parse_workload_result(const std::string& text, const std::
     version.fail(fmt::format("is {}, this profgate reads {}", version.count(), supported_schema));
   }
   core::workload_result result;
-  read_samples(root, result);
   if (const auto mode = root.find("mode")) {
     result.mode = mode->text();
-    if (result.mode != "bench" && result.mode != "profile") {
-      mode->fail(fmt::format("is '{}', but must be 'bench' or 'profile'", result.mode));
+    if (result.mode != "bench" && result.mode != "profile" && result.mode != "count") {
+      mode->fail(fmt::format("is '{}', but must be 'bench', 'profile' or 'count'", result.mode));
     }
   }
+  if (result.mode != "count") read_samples(root, result);  // there nothing ran
   if (const auto device = root.find("device")) {
     read_text(*device, "kind", result.device_kind);
     read_text(*device, "name", result.device_name);

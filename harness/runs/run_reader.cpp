@@ -184,6 +184,9 @@ const analysis::bare_facts& run_reader::bare() {
   bare.stage_sources = std::move(samples.stage_sources);
   bare.figures = std::move(samples.figures);
   bare.seen_tokens = seen_tokens_in(path());
+  const fs::path counted = path() / "stage1" / counted_work_file;
+  if (artifacts::file_exists(counted))
+    bare.counted = parsers::parse_workload_result(artifacts::read_file(counted), counted.string());
   bare.first_token_ns = std::move(samples.first_token_ns);
   bare.further_token_ns = std::move(samples.further_token_ns);
   if (config().text("workload.adapter") != "none" && !bare.process_wall_ns.empty()) {
@@ -305,6 +308,7 @@ analysis::run_facts run_reader::facts() {
   facts.mode = config().text("run.mode");
   facts.config_hash = config().hash();
   facts.nvtx_domain = config().text("workload.nvtx_domain");
+  facts.device_timed_stages = device_timed_stages(config());
   facts.top_n_kernels = static_cast<std::size_t>(config().integer("run.top_n_kernels"));
   facts.kernel_categories = category_rules_of(config());
   facts.region_kernels = {config().list("regions.include_kernels"), config().list("regions.exclude_kernels")};
@@ -365,6 +369,15 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
                      fmt::format("workload.stages ({})", config.origin("workload.stages"))});
   }
   return rules;
+}
+
+std::vector<std::string> device_timed_stages(const config::resolved& config) {
+  std::vector<std::string> stages;
+  if (config.text("workload.adapter") == "none") return stages;
+  for (const analysis::stage_rule& rule : stage_rules_of(config)) {
+    if (parsers::is_adapter_stage(rule.range)) stages.push_back(rule.name);
+  }
+  return stages;
 }
 
 namespace {

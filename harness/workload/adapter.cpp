@@ -8,10 +8,6 @@
 namespace profgate::workload {
 namespace fs = std::filesystem;
 
-bool is_adapter_stage(std::string_view stage) {
-  return stage == "prefill" || stage == "decode_step" || stage == "forward";
-}
-
 std::map<std::string, std::string> adapter_environment(const std::string& adapter, const adapter_files& files,
                                                        adapter_mode mode, const fs::path& folder) {
   if (adapter == no_adapter) return {};

@@ -215,9 +215,10 @@ TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_token
   ASSERT_THAT(profile["stages"], SizeIs(2)) << text_of("report.md");
   EXPECT_EQ(profile["stages"][0]["name"], "prefill");
   EXPECT_EQ(profile["stages"][0]["bare"]["samples_count"], 1);
-  EXPECT_EQ(profile["stages"][1]["name"], "decode_step");
-  EXPECT_EQ(profile["stages"][1]["bare"]["samples_count"], 3);
-  EXPECT_EQ(profile["stages"][1]["traced"]["occurrences_count"], 3);
+  EXPECT_EQ(profile["stages"][1]["name"], "decode_all");
+  EXPECT_EQ(profile["stages"][1]["bare"]["samples_count"], 1);
+  EXPECT_EQ(profile["stages"][1]["traced"]["occurrences_count"], 1);
+  EXPECT_EQ(profile["stages"][1]["traced"]["decode_steps"]["calls_count"], 3);
   const nlohmann::json& throughput = profile["throughput"];
   EXPECT_EQ(throughput["batch_count"], 2);
   EXPECT_EQ(throughput["prompt_tokens_count"], 5);
@@ -226,7 +227,14 @@ TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_token
   EXPECT_EQ(throughput["tpot"]["samples_count"], 2) << "from each of three steps to the next";
   EXPECT_THAT(text_of("operators.md"), HasSubstr("layers.\\*.attn.qkv"));
   EXPECT_THAT(status_of("stage1").notes, IsEmpty());
-  EXPECT_THAT(text_of("report.md"), Not(HasSubstr("forward"))) << "it is no stage of a decoder";
+  EXPECT_THAT(text_of("report.md"), Not(HasSubstr("| forward"))) << "it is no stage of a decoder";
+  EXPECT_THAT(text_of("report.md"), HasSubstr(" for 3 decode steps (median of 1; NVTX ranges)"));
+  // Its model's shape is known, so is the work of two sequences of five tokens.
+  EXPECT_EQ(profile["model"]["dtype"], "float32");
+  EXPECT_EQ(profile["model"]["architecture"], "llama");
+  EXPECT_GT(profile["stages"][0]["utilisation"]["work_flops"], 1'000'000);
+  EXPECT_GT(profile["stages"][1]["utilisation"]["achieved_bytes_per_s"], 0);
+  EXPECT_THAT(profile["model"]["work_assumptions"], Not(IsEmpty()));
 }
 
 TEST_F(pytorch_adapter, calls_what_is_no_decoder_forward_and_what_has_no_model_a_process) {
@@ -254,9 +262,9 @@ TEST_F(pytorch_adapter, times_stages_on_the_gpu_where_one_is_in_use) {
   EXPECT_THAT(status_of("stage1").notes, IsEmpty());
   const auto profile = nlohmann::json::parse(text_of("profile.json"));
   const std::vector<int> once = {250'000'000};
-  const std::vector<int> twice = {250'000'000, 250'000'000};
+  const std::vector<int> both_steps = {750'000'000};  // and what lies between them
   EXPECT_EQ(profile["stages"][0]["bare"]["samples_ns"], once) << "the captured one did nothing";
-  EXPECT_EQ(profile["stages"][1]["bare"]["samples_ns"], twice);
+  EXPECT_EQ(profile["stages"][1]["bare"]["samples_ns"], both_steps);
   EXPECT_EQ(profile["stages"][1]["step"]["source"], "events on the GPU");
   // The host calls more often than that: what tokens wait for is the GPU.
   EXPECT_EQ(profile["throughput"]["tpot"]["p50_ns"], 250'000'000) << profile["throughput"];

@@ -43,6 +43,17 @@ ordered_json work_json(const work& counted) {
   return {{"flops", counted.flops}, {"bytes", counted.bytes}};
 }
 
+/// The model, how much it was asked, and what that takes.
+void put_model(const workload_config& config, const model_shape& shape, ordered_json& document) {
+  document["model"] = model_json(config, shape);
+  document["tokens"] = {
+      {"prompt", config.prompt_tokens}, {"decode", config.decode_tokens}, {"batch", config.batch}};
+  const auto size = size_of(config);
+  document["work"] = {{"prefill", work_json(prefill_work(shape, size))},
+                      {"decode_all", work_json(decode_work(shape, size))}};
+  document["work_assumptions"] = work_assumptions(shape, size);
+}
+
 ordered_json ceilings_json(const std::optional<ceilings>& attainable) {
   if (!attainable) return nullptr;
   return {{"flops_per_s", attainable->flops_per_s},
@@ -74,6 +85,15 @@ std::string hash_text(std::uint64_t hash) {
   return text;
 }
 
+void write_counted_work(const std::string& path, const workload_config& config, const model_shape& shape) {
+  ordered_json document;
+  document["schema_version"] = 1;
+  document["mode"] = "count";
+  document["samples_ns"] = ordered_json::object();
+  put_model(config, shape, document);
+  write_json_file(path, document);
+}
+
 void write_result(const std::string& path, const workload_config& config, const model_shape& shape,
                   const run_result& result) {
   ordered_json document;
@@ -84,15 +104,9 @@ void write_result(const std::string& path, const workload_config& config, const 
                         {"threads", or_null(result.device.threads)},
                         {"pci_bus_id", or_null(result.device.pci_bus_id)},
                         {"libraries", result.device.libraries}};
-  document["model"] = model_json(config, shape);
-  document["tokens"] = {
-      {"prompt", config.prompt_tokens}, {"decode", config.decode_tokens}, {"batch", config.batch}};
+  put_model(config, shape, document);
   document["samples_ns"] = {{"prefill", result.prefill_ns}, {"decode_all", result.decode_all_ns}};
   document["decode_step_ns"] = result.decode_step_ns;
-  const auto size = size_of(config);
-  document["work"] = {{"prefill", work_json(prefill_work(shape, size))},
-                      {"decode_all", work_json(decode_work(shape, size))}};
-  document["work_assumptions"] = work_assumptions(shape, size);
   document["ceilings"] = ceilings_json(result.attainable);
   if (!result.attainable) document["ceilings_reason"] = result.ceilings_reason;
   document["memory"] = {{"weight_bytes", result.memory.weight_bytes},

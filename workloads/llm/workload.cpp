@@ -19,7 +19,8 @@
 namespace profgate::llm {
 namespace {
 
-constexpr const char* usage = "profgate-llm --config <resolved.yaml> --mode bench|profile --result <json>";
+constexpr const char* usage =
+    "profgate-llm --config <resolved.yaml> --mode bench|profile|count --result <json>";
 
 failure misuse(const std::string& what_is_wrong) {
   return bad_input(what_is_wrong, std::string("call it as ") + usage);
@@ -39,8 +40,11 @@ command_line parse_command_line(std::span<const char* const> arguments) {
   for (const auto& [option, value] : values)
     if (value.empty()) throw misuse(option + " is missing");
   const std::string& mode = values["--mode"];
-  if (mode != "bench" && mode != "profile") throw misuse("--mode is '" + mode + "', not bench or profile");
-  return {values["--config"], mode == "bench" ? run_mode::bench : run_mode::profile, values["--result"]};
+  static const std::map<std::string, run_mode> modes = {
+      {"bench", run_mode::bench}, {"profile", run_mode::profile}, {"count", run_mode::count}};
+  const auto known = modes.find(mode);
+  if (known == modes.end()) throw misuse("--mode is '" + mode + "', not bench, profile or count");
+  return {values["--config"], known->second, values["--result"]};
 }
 
 namespace {
@@ -128,6 +132,10 @@ void run_profile(decoder& engine, generator& rounds, stage_ranges& ranges, run_r
 }  // namespace
 
 void run_workload(const command_line& command) {
+  if (command.mode == run_mode::count) {
+    const workload_config config = read_workload_config(command.config_path, use_of_config::counting);
+    return write_counted_work(command.result_path, config, shape_of(config));
+  }
   workload_config config = read_workload_config(command.config_path);
   const bool bench = command.mode == run_mode::bench;
   const bool ceilings_wanted = config.measure_ceilings;

@@ -155,9 +155,28 @@ YAML::Node load(const std::string& path) {
   }
 }
 
+void refuse_what_cannot_run(const group& workload, const group& model, const workload_config& config) {
+  if (config.device != "cpu" && config.device != "cuda")
+    throw workload.refuse("device", "is '" + config.device + "'", "use cpu or cuda");
+  if (config.device == "cuda" && config.batch > largest_cuda_batch)
+    throw workload.refuse("batch",
+                          "is " + std::to_string(config.batch) + "; the engine decodes up to " +
+                              std::to_string(largest_cuda_batch) + " sequences at a time",
+                          "set a smaller workload.batch");
+  if (config.device == "cpu" && config.batch > 1)
+    throw workload.refuse("batch",
+                          "is " + std::to_string(config.batch) + "; the CPU decodes one sequence at a time",
+                          "set workload.batch=1");
+  if (config.dtype != "float32" && config.dtype != "bfloat16")
+    throw model.refuse("dtype", "is '" + config.dtype + "'", "use float32 or bfloat16");
+  if (config.device == "cpu" && config.dtype != "float32")
+    throw model.refuse("dtype", "is '" + config.dtype + "'; the CPU computes in float32",
+                       "set model.dtype=float32");
+}
+
 }  // namespace
 
-workload_config read_workload_config(const std::string& path) {
+workload_config read_workload_config(const std::string& path, use_of_config use) {
   const YAML::Node document = load(path);
   if (!document.IsMap())
     throw bad_input(path + ": not a YAML map", "give --config the resolved config.yaml of a run");
@@ -181,26 +200,10 @@ workload_config read_workload_config(const std::string& path) {
   config.measure_ceilings = stage1.value_or("ceilings", true);
 
   config.cuda_graphs = workload.value_or("cuda_graphs", true);
-  if (config.device != "cpu" && config.device != "cuda")
-    throw workload.refuse("device", "is '" + config.device + "'", "use cpu or cuda");
-  if (config.device == "cuda" && config.batch > largest_cuda_batch)
-    throw workload.refuse("batch",
-                          "is " + std::to_string(config.batch) + "; the engine decodes up to " +
-                              std::to_string(largest_cuda_batch) + " sequences at a time",
-                          "set a smaller workload.batch");
-  if (config.device == "cpu" && config.batch > 1)
-    throw workload.refuse("batch",
-                          "is " + std::to_string(config.batch) + "; the CPU decodes one sequence at a time",
-                          "set workload.batch=1");
-
   const group model = root.child("model");
   read_model(model, path, config);
   config.seed_tag = workload.value_or("seed_tag", config.model_name);
-  if (config.dtype != "float32" && config.dtype != "bfloat16")
-    throw model.refuse("dtype", "is '" + config.dtype + "'", "use float32 or bfloat16");
-  if (config.device == "cpu" && config.dtype != "float32")
-    throw model.refuse("dtype", "is '" + config.dtype + "'; the CPU computes in float32",
-                       "set model.dtype=float32");
+  if (use == use_of_config::running) refuse_what_cannot_run(workload, model, config);
   return config;
 }
 

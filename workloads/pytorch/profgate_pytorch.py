@@ -102,6 +102,7 @@ class Adapter:
         self.own_calls = {}  # what was put in the place of a class's __call__: the class's own, or None where inherited
         self.is_settled = self.is_traced  # nothing more is to be wrapped
         self.is_stopped = False
+        self.decoder_config = None  # (config, class, dtype) of the first decoder that has one
         self.forget()
 
     def forget(self):
@@ -159,8 +160,17 @@ class Adapter:
         if graph is not None and self.torch.cuda.is_current_stream_capturing():
             graph.profgate_stage = (stage, batch, tokens)
             return self._begin_stage(root, CAPTURE)
+        if self.decoder_config is None and stage != stages.FORWARD:
+            self._note_config(module)
         self._count(stage, batch, tokens)
         return self._begin_stage(root, stage)
+
+    def _note_config(self, module):
+        module = getattr(module, "_orig_mod", module)  # of torch.compile
+        config = getattr(module, "config", None)
+        if callable(getattr(config, "to_dict", None)):
+            dtype = str(next(module.parameters()).dtype).split(".")[-1]
+            self.decoder_config = (config, type(module).__name__, dtype)
 
     def _begin_stage(self, root, stage):
         here = self.here
@@ -255,6 +265,18 @@ class Adapter:
             self.stop()
         self.write_report(self.clock.samples_ns if self.clock else {})
 
+    def _model(self):
+        """The shape of a Hugging Face model, as its config.json has it: the text, so that no number changes."""
+        if self.decoder_config is None:
+            return {}
+        config, architecture, dtype = self.decoder_config
+        try:
+            known = {key: value for key, value in config.to_dict().items() if value is not None}
+            fields = {"architectures": [architecture], **known}
+            return {"model_config": json.dumps(fields, default=str), "dtype": dtype}
+        except Exception:
+            return {}
+
     def write_report(self, samples_ns=None):
         self.reported_s = time.monotonic()
         file = self.report.replace("%p", str(os.getpid()))
@@ -266,6 +288,7 @@ class Adapter:
                 "python": sys.executable,
                 "mode": "traced" if self.is_traced else "bare",
                 "roots": [f"{kind.__module__}.{kind.__qualname__}" for kind in self.root_classes],
+                **self._model(),
                 "stages": [{"name": stage, "batch": batch, "tokens": tokens, "calls": calls}
                            for (stage, batch, tokens), calls in self.stage_calls.items()],
                 "samples_ns": samples_ns or {},  # on the GPU; of a finished program only

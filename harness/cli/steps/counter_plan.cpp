@@ -149,6 +149,8 @@ void plan_whole_program(const config::resolved& config, const analysis::run_fact
   all.stage = "the whole program";
   std::string unseeded;
   for (const std::string& stage : runs::stages_gate_first(config)) {
+    const std::vector<std::string>& seen = facts.bare.stages;  // an adapter has stages that a program lacks
+    if (std::find(seen.begin(), seen.end(), stage) == seen.end()) continue;
     analysis::planned_stage planned = select_of(stage, figures, plan.selection);
     if (planned.seeding_reason.empty()) {
       for (core::kernel_group group : planned.selection.groups) {

@@ -90,10 +90,6 @@ void count_kernels(step_context& context) {
   const memory_plan memory = plan_memory(context.config, facts.bare.bench, gpu_memory_bytes(facts.env_json));
   notes.insert(notes.end(), plan.notes.begin(), plan.notes.end());
   if (!memory.note.empty()) notes.push_back(memory.note);
-  if (!context.manifest.command_has_placeholders) {
-    notes.emplace_back(
-        "the program takes no configuration: where it uses CUDA graphs, their kernels have no operators");
-  }
   artifacts::write_file_atomically(folder / "selection.json",
                                    analysis::selection_json(plan.stages, plan.selection, notes));
 

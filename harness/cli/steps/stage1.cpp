@@ -14,6 +14,7 @@
 #include "requirements.h"
 #include "runs/run_reader.h"
 #include "steps/figures.h"
+#include "steps/model_work.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 #include "workload/contract.h"
@@ -66,11 +67,11 @@ double median_ns_of(const std::vector<std::int64_t>& durations_ns) {
 void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>& device_ns,
                          runs::process_samples& samples) {
   for (const auto& [stage, durations_ns] : device_ns) {
-    const bool is_told = samples.stage_sources.contains(stage);
-    if (is_told || !samples.stages_ns.contains(stage)) continue;
-    samples.stages_ns[stage] = durations_ns;
-    samples.stage_sources[stage] = parsers::device_samples_source;
-    if (stage == "forward") continue;  // makes no token
+    if (samples.stages_ns.contains(stage) && !samples.stage_sources.contains(stage)) {
+      samples.stages_ns[stage] = durations_ns;
+      samples.stage_sources[stage] = parsers::device_samples_source;
+    }
+    if (stage != "prefill" && stage != "decode_step") continue;  // makes no single token
     std::vector<std::int64_t>& tokens_ns =
         stage == "prefill" ? samples.first_token_ns : samples.further_token_ns;
     if (!tokens_ns.empty() && median_ns_of(durations_ns) > median_ns_of(tokens_ns)) tokens_ns = durations_ns;
@@ -166,6 +167,7 @@ void run_stage1(step_context& context) {
     skip_unless_required(require_gpu_word, cannot.what(), cannot.remedy());
   }
   note_adapter(context, folder);
+  if (!context.manifest.command_has_placeholders) count_model_work(context, folder);
   artifacts::write_file_atomically(
       folder / "metrics.json",
       analysis::stage1_metrics_json(runs::run_reader(context.run_dir, context.config).bare()));

@@ -6,6 +6,7 @@
 #include "core/expression.h"
 #include "machine.h"
 #include "measuring_turn.h"
+#include "parsers/adapter_report.h"
 #include "profilers/backends.h"
 #include "requirements.h"
 #include "runs/run_reader.h"
@@ -29,7 +30,7 @@ std::vector<profilers::range_name> ranges_of(const config::resolved& config) {
                                    [&](const analysis::stage_rule& each) { return each.name == stage; });
     const bool is_told = std::find(told.begin(), told.end(), stage) != told.end();
     if (is_told || stage == core::whole_process_stage || core::has_expression_characters(rule->range) ||
-        (opens_stages && workload::is_adapter_stage(rule->range)))
+        (opens_stages && parsers::is_adapter_stage(rule->range)))
       continue;
     ranges.push_back({rule->range, rule->domain.value_or(profilers::any_domain)});
   }

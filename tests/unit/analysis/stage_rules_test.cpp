@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/stage_operations.h"
 #include "analysis/stage_windows.h"
 #include "timeline_builder.h"
 
@@ -114,6 +115,78 @@ TEST(name_stages, of_a_server_by_what_a_batch_is_made_of) {
               ElementsAre(Pair("decode", ElementsAre(Pair("decode_tokens", 14))),
                           Pair("mixed", ElementsAre(Pair("decode_tokens", 8), Pair("prefill_tokens", 64))),
                           Pair("prefill", ElementsAre(Pair("prefill_tokens", 300)))));
+}
+
+const std::vector<stage_rule> decoder_rules = {{"prefill", "prefill", "LLM", "here"},
+                                               {"decode_all", "decode_all", "LLM", "here"}};
+
+TEST(name_stages, makes_one_decode_of_the_steps_that_follow_each_other) {
+  core::timeline timeline =
+      of_ranges({range("LLM", "prefill", 0, 10), range("LLM", "decode_step", 20, 30),
+                 range("LLM", "attention", 21, 22), range("LLM", "decode_step", 35, 40),
+                 range("LLM", "prefill", 50, 60), range("LLM", "decode_step", 70, 80),
+                 range("", "decode_step", 90, 95), range("LLM", "decode_step", 1, 9, 2)});
+  name_stages(timeline, decoder_rules, "LLM");
+  std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> decodes;
+  for (const stage_window& window : find_windows(timeline, {"decode_all"}, "LLM"))
+    decodes.emplace_back(window.process_id, window.start_ns, window.end_ns);
+  EXPECT_THAT(decodes, ElementsAre(std::tuple(2, 1, 9), std::tuple(1, 20, 40), std::tuple(1, 70, 80)));
+  const timeline_figures figures =
+      analyze_timelines({{"a", std::nullopt, timeline}}, {"prefill", "decode_all"}, "LLM", "");
+  EXPECT_EQ(figures.stages[1]->steps->calls, 4);
+  EXPECT_NE(find_operator(*figures.stages[1], "attention"), nullptr);
+}
+
+TEST(name_stages, leaves_a_decode_alone_that_the_program_opens_itself) {
+  core::timeline timeline =
+      of_ranges({range("LLM", "decode_all", 0, 50), range("LLM", "decode_step", 1, 10)});
+  name_stages(timeline, decoder_rules, "LLM");
+  EXPECT_EQ(find_windows(timeline, {"decode_all"}, "LLM").size(), 1U);
+}
+
+TEST(name_stages, counts_a_launch_of_a_step_for_its_decode) {
+  std::vector<core::kernel_counters> launches(2);
+  launches[0].open_ranges = {{"LLM", "decode_step"}, {"LLM", "attention"}};
+  launches[1].open_ranges = {{"LLM", "decode_all"}, {"LLM", "decode_step"}};
+  name_stages(launches, decoder_rules);
+  EXPECT_THAT(launches[0].ranges, ElementsAre("decode_all", "decode_step", "attention"));
+  EXPECT_THAT(launches[1].ranges, ElementsAre("decode_all", "decode_step"));
+}
+
+TEST(find_windows, follow_a_device_that_lags_behind_where_a_stage_is_timed_there) {
+  // Two steps are launched by 20; the device is through with the first at 60, with the second at 90.
+  core::timeline timeline = timeline_builder()
+                                .range("step", 0, 10)
+                                .range("step", 10, 20)
+                                .range("step", 200, 210)
+                                .kernel("a", 1, 15, 60)
+                                .kernel("a", 11, 60, 90)
+                                .kernel("a", 201, 202, 205)
+                                .build();
+  const auto spans = [&](const std::vector<std::string>& on_device) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> found;
+    for (const stage_window& window : find_windows(timeline, {"step"}, "LLM", on_device))
+      found.emplace_back(window.device_start_ns, window.device_end_ns);
+    return found;
+  };
+  EXPECT_THAT(spans({}), ElementsAre(Pair(0, 10), Pair(10, 20), Pair(200, 210)));
+  EXPECT_THAT(spans({"step"}), ElementsAre(Pair(0, 60), Pair(60, 90), Pair(200, 210)));
+
+  attribution_facts timed_there;
+  timed_there.stages_may_repeat = true;
+  timed_there.device_timed_stages = {"step"};
+  const timeline_figures figures =
+      analyze_timelines({{"a", std::nullopt, timeline}}, {"step"}, "LLM", "", timed_there);
+  EXPECT_EQ(figures.stages[0]->duration_ns, 100);
+  EXPECT_EQ(figures.stages[0]->activity->busy_ns, 78);
+  EXPECT_EQ(figures.stages[0]->activity->late_ns, 0);
+  EXPECT_EQ(figures.stages[0]->range_ns, 30) << "of the host";
+
+  const labelled_traces labelled = label_operations(timeline, "step", {"LLM", nullptr, nullptr, {"step"}});
+  ASSERT_EQ(labelled.occurrences.size(), 3U);
+  EXPECT_EQ(labelled.occurrences[1].start_ns, 60);
+  ASSERT_EQ(labelled.occurrences[1].operations.size(), 1U);
+  EXPECT_EQ(labelled.occurrences[1].operations[0].start_ns, 60);
 }
 
 TEST(name_stages, without_any_range_the_process_is_one) {

@@ -130,6 +130,25 @@ TEST(attribute, names_an_injected_kernel_first) {
   EXPECT_EQ(to_text(leading[0]), "+4.0 µs: spin in norm is new: 1 launch, 4.00 µs each");
 }
 
+TEST(cause_text, names_a_module_once_though_its_path_holds_those_around_it) {
+  cause softmax;
+  softmax.kind = cause_kind::new_operation;
+  softmax.delta_ns = 1.9e6;
+  softmax.name = "softmax";
+  softmax.candidate_launches = 1;
+  softmax.candidate_each_ns = 1.9e6;
+  const auto text = [&](const std::string& path) {
+    softmax.path = path;
+    return to_text(softmax);
+  };
+  const std::string end = " is new: 1 launch, 1900.00 µs each";
+  EXPECT_EQ(text("model/model.layers.*/model.layers.*.attn"),
+            "+1.90 ms: softmax in model.layers.*.attn" + end);
+  EXPECT_EQ(text("step/model.a/model.ab"), "+1.90 ms: softmax in step/model.a/model.ab" + end);
+  EXPECT_EQ(text("a/"), "+1.90 ms: softmax in a" + end);
+  EXPECT_EQ(text(""), "+1.90 ms: softmax" + end);
+}
+
 TEST(attribute, matches_renamed_kernels_by_their_normalised_name) {
   const auto before = stage_builder().kernel("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_NNT", "mlp", 9000).end();
   const auto after = stage_builder().kernel("nvjet_sm90_tst_128x8_64x12_1x1_h_bz_NNT", "mlp", 9900).end();

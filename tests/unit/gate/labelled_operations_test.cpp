@@ -168,6 +168,7 @@ TEST(label_operations, shows_a_graph_whose_kernels_were_not_seen_as_one_operatio
   core::timeline timeline = two_stages();
   core::opaque_graph graph;
   graph.process_id = traced_process;
+  graph.launched_ns = 4150;
   graph.start_ns = 4200;
   graph.end_ns = 4900;
   timeline.opaque_graphs = {graph};

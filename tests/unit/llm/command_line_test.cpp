@@ -22,7 +22,7 @@ TEST(command_line, says_what_is_wrong_and_how_to_call_it) {
   expect_bad_input("--config has no value", [] { parse_words({"--mode", "bench", "--config"}); });
   expect_bad_input("--mode is given twice", [] { parse_words({"--mode", "bench", "--mode", "bench"}); });
   expect_bad_input("--result is missing", [] { parse_words({"--mode", "bench", "--config", "c"}); });
-  expect_bad_input("--mode is 'fast', not bench or profile", [] {
+  expect_bad_input("--mode is 'fast', not bench, profile or count", [] {
     parse_words({"--mode", "fast", "--config", "c", "--result", "r"});
   });
   EXPECT_THAT(failure_of([] { parse_words({}); }).remedy(), ::testing::HasSubstr("--mode bench|profile"));

@@ -112,6 +112,27 @@ TEST_F(program, bench_writes_the_result_and_google_benchmarks_report) {
   EXPECT_EQ(reported, (result.at("samples_ns").get<decltype(reported)>()));
 }
 
+TEST_F(program, count_tells_the_work_of_a_model_that_it_need_not_be_able_to_run) {
+  m_workload = ", batch: 300";
+  const std::string model =
+      "{name: m, dtype: float16, weights: checkpoint, checkpoint: " + reference_dir() + "/checkpoints/llama}";
+  const auto finished = run(config(model, "cuda"), "count");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const auto counted = read_json_file(result_path());
+  EXPECT_EQ(counted.at("mode"), "count");
+  EXPECT_TRUE(counted.at("samples_ns").empty());
+  EXPECT_EQ(counted.at("model").at("parameters"), 198080);
+  EXPECT_EQ(counted.at("tokens").at("batch"), 300);
+  EXPECT_FALSE(counted.at("work_assumptions").empty());
+  EXPECT_EQ(run(config(model, "cuda"), "bench").exit_code, 2) << "it cannot run that one";
+
+  m_workload = "";
+  ASSERT_EQ(run(config(checkpoint_model(m_reference)), "profile").exit_code, 0);
+  const auto ran = read_json_file(result_path());
+  ASSERT_EQ(run(config(checkpoint_model(m_reference)), "count").exit_code, 0);
+  EXPECT_EQ(read_json_file(result_path()).at("work"), ran.at("work")) << "the same as of one that runs";
+}
+
 TEST_F(program, profile_opens_each_stage_once_and_every_operator_inside) {
   const auto opened = opened_ranges(checkpoint_model(m_reference));
   std::map<std::string, int> expected = stages;

@@ -28,6 +28,7 @@ struct utilisation {
   /// The least time the work can take here: max(flops / ceiling, bytes / ceiling), measured ceilings.
   measured<double> roof_ns;
   measured<std::string> roof;  ///< "compute" or "memory": which of the two it is
+  std::string source{};        ///< who says what the work is; empty: nobody
 };
 
 struct bare_stage {
@@ -62,6 +63,11 @@ struct bare_figures {
 };
 
 bare_figures analyze_bare(const bare_facts& facts);
+
+/// For a stage of which nobody says what work it does: `flops` and `bytes` of one repetition, as `source` has
+/// them.
+void set_work(const bare_figures& figures, const measured<double>& flops, const measured<double>& bytes,
+              const std::string& source, bare_stage& stage);
 
 /// "batch", "prompt", "decode": what the workload says of itself, or a program was seen to be fed and to
 /// make.

@@ -32,7 +32,9 @@ struct program_figure {
 struct bare_facts {
   std::vector<std::string> stages;  ///< in the order that people read
   std::optional<core::workload_result> bench;
-  std::string bench_absent_reason;            ///< required where `bench` is empty
+  std::string bench_absent_reason;  ///< required where `bench` is empty
+  /// Of a program that writes no result: its model, and the work that one of that shape has to do.
+  std::optional<core::workload_result> counted{};
   std::vector<std::int64_t> process_wall_ns;  ///< for a program that writes no result: stage "process"
   /// The same, by stage: how long each of its occurrences took.
   std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};
@@ -108,6 +110,7 @@ struct run_facts {
   std::string mode;    ///< "deep" or "light"
   std::string config_hash;
   std::string nvtx_domain;
+  std::vector<std::string> device_timed_stages{};  ///< by events among the device's work
   std::size_t top_n_kernels = 20;
   bare_facts bare;
   std::vector<core::workload_result> profiled;  ///< what the traced runs said of themselves

@@ -48,6 +48,7 @@ struct operation_labels {
   std::string domain{};
   const std::vector<core::graph_map>* graph_maps = nullptr;
   const category_rules* categories = nullptr;
+  std::vector<std::string> device_timed_stages{};  ///< see find_windows()
 };
 
 /// One traced process, with its operations labelled.

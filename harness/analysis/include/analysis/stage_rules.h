@@ -29,8 +29,9 @@ enum class layers { apart, together };
 
 /// The first rule that fits a range decides. Ranges beside the stages keep their names, but for counters that
 /// a profiler put there ("aten::mm, op_id = 7"): they would be operators of one call each. Those of a domain
-/// that a rule admits go to `domain`, too, where they are operators. The stage core::whole_process_stage
-/// needs no range: where none fits it, each process that used a device is one occurrence.
+/// that a rule admits go to `domain`, too, where they are operators. Two stages need no range. Where none
+/// fits decode_all_stage, decode steps that follow each other are one occurrence; where none fits
+/// core::whole_process_stage, each process that used a device is one.
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
                          const std::string& domain, layers are = layers::apart);
 /// The same for the ranges around counted launches: `ranges` is made of `open_ranges`.

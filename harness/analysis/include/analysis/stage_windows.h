@@ -14,19 +14,26 @@ struct stage_window {
   std::size_t stage = 0;  ///< index into the stages asked for
   std::uint32_t process_id = 0;
   std::uint32_t thread_id = 0;
-  std::int64_t start_ns = 0;
+  std::int64_t start_ns = 0;  ///< on the host: what is launched in between is the stage's
   std::int64_t end_ns = 0;
+  std::int64_t device_start_ns = 0;  ///< on its devices, which may lag behind the host
+  std::int64_t device_end_ns = 0;
   bool is_repeat = false;  ///< a later one, of a capture that is to hold the first: it is not counted
 };
 
-/// Whether work of the window's process ran on a device while it was open, whoever launched it.
+/// Whether work of the window's process ran on a device meanwhile, whoever launched it.
 template <typename execution>
 bool runs_during(const execution& one, const stage_window& window) {
-  return one.process_id == window.process_id && one.start_ns < window.end_ns && one.end_ns > window.start_ns;
+  return one.process_id == window.process_id && one.start_ns < window.device_end_ns &&
+         one.end_ns > window.device_start_ns;
 }
 
-/// Closed ranges of `domain` named like a stage, sorted by start.
+/// Closed ranges of `domain` named like a stage, sorted by start. A stage is as long on its devices as on the
+/// host, unless it is one of `on_device`. Programs that never wait run ahead of their devices, and such a
+/// stage is timed by events there: its time begins when all that was launched before is done, and ends with
+/// the last of what was launched in it.
 std::vector<stage_window> find_windows(const core::timeline& timeline, const std::vector<std::string>& stages,
-                                       std::string_view domain);
+                                       std::string_view domain,
+                                       const std::vector<std::string>& on_device = {});
 
 }  // namespace profgate::analysis

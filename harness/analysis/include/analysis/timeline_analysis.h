@@ -15,6 +15,8 @@ namespace profgate::analysis {
 
 /// The range that wraps one decode step. It is neither a stage nor an operator.
 inline constexpr const char* decode_step_range = "decode_step";
+/// All decode steps of a text.
+inline constexpr const char* decode_all_stage = "decode_all";
 /// The range around a call that is captured into a CUDA graph instead of running. It is no operator either:
 /// what is replayed has the operators inside of it.
 inline constexpr const char* capture_range = "capture";
@@ -156,7 +158,8 @@ struct attribution_facts {
   std::vector<core::graph_map> graph_maps{};  ///< what the workload's graphs launch
   category_rules categories{};
   kernel_filter region_kernels{};
-  bool stages_may_repeat = false;  ///< nobody promised that each is traced once
+  bool stages_may_repeat = false;                  ///< nobody promised that each is traced once
+  std::vector<std::string> device_timed_stages{};  ///< by events on the device: see find_windows()
 };
 
 /// Each stage is taken from one capture: the one gated on it, else the first that holds it. Where a trace is

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace profgate::parsers {
@@ -22,8 +23,14 @@ struct adapter_report {
   std::vector<stage_calls> stages{};
   /// By stage, how long each call took the GPU; of unprofiled processes that used one.
   std::map<std::string, std::vector<std::int64_t>> samples_ns{};
+  std::string model_config{};  ///< of a Hugging Face model, the JSON of its config.json; empty: it has none
+  std::string dtype{};         ///< of its weights: "bfloat16"
   std::vector<std::string> errors{};  ///< why it stopped, where it did
 };
+
+/// Whether the range is a stage that the adapter opens, or that is made of those. Which of them a program has
+/// nobody knows beforehand.
+bool is_adapter_stage(std::string_view range);
 
 /// The file's name, with %p for the process.
 inline constexpr const char* adapter_report_name = "pytorch.%p.json";

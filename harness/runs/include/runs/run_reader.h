@@ -78,8 +78,14 @@ std::vector<std::string> stages_gate_first(const config::resolved& config);
 /// workload.stages, each with the ranges that it stands for.
 std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config);
 
+/// Beside a program's samples: the work of its model, where that is known.
+inline constexpr const char* counted_work_file = "work.json";
+
 /// The files of one traced run, its stages called by their names.
 core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config);
+
+/// Those that an adapter times by events among the device's work: it does not wait for the device.
+std::vector<std::string> device_timed_stages(const config::resolved& config);
 
 /// Of the ranges that a program was seen to open.
 struct range_samples {

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <string_view>
 
 /// What opens ranges in a program that has none of its own, without an edit of it (workload.adapter,
 /// workloads/pytorch): files that the program finds through its environment.
@@ -20,9 +19,6 @@ enum class adapter_mode {
   bare,    ///< stages only
   traced,  ///< modules, too
 };
-
-/// Whether the stage is one that an adapter opens. Which of them a program has nobody knows beforehand.
-bool is_adapter_stage(std::string_view stage);
 
 /// What a program needs to get the adapter, beside our own environment; nothing for "none". Each process of
 /// the program that uses it leaves a report in `folder` (parsers/adapter_report.h); those of earlier ones are

@@ -35,6 +35,9 @@ struct run_result {
 /// "0x" and 16 hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
 
+/// What a model has to do, of --mode count.
+void write_counted_work(const std::string& path, const workload_config& config, const model_shape& shape);
+
 void write_result(const std::string& path, const workload_config& config, const model_shape& shape,
                   const run_result& result);
 

@@ -5,9 +5,14 @@
 
 namespace profgate::llm {
 
-enum class run_mode { bench, profile };
+enum class run_mode {
+  bench,    ///< times it, bare
+  profile,  ///< runs it once, for a profiler to watch
+  count,    ///< runs nothing: what a model of this shape has to do, as for the programs of others
+};
 
-/// The command line that every workload shares: --config <yaml> --mode bench|profile --result <json>
+/// The command line that every workload shares: --config <yaml> --mode bench|profile --result <json>, and
+/// --mode count of this one
 struct command_line {
   std::string config_path;
   run_mode mode = run_mode::bench;

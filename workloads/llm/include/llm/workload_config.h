@@ -33,7 +33,10 @@ struct workload_config {
   std::string reference_file;
 };
 
+/// A model whose work is only counted may be one that this engine cannot run.
+enum class use_of_config { running, counting };
+
 /// Throws bad_input with "<path>:<line>" for a key that is missing, malformed or not supported.
-workload_config read_workload_config(const std::string& path);
+workload_config read_workload_config(const std::string& path, use_of_config use = use_of_config::running);
 
 }  // namespace profgate::llm

@@ -1,0 +1,74 @@
+#include "analysis/stage_windows.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace profgate::analysis {
+namespace {
+
+/// By when a process's devices were through with all that it had asked of them up to a moment.
+class device_progress {
+ public:
+  explicit device_progress(const core::timeline& timeline) {
+    add_all(timeline.kernels);
+    add_all(timeline.copies);
+    add_all(timeline.opaque_graphs);
+    for (auto& [process, ends] : m_ends) {
+      std::sort(ends.begin(), ends.end());
+      std::int64_t latest_ns = 0;
+      for (auto& [launched_ns, end_ns] : ends) end_ns = latest_ns = std::max(latest_ns, end_ns);
+    }
+  }
+
+  /// Of what was launched before `time_ns`; 0: nothing was.
+  std::int64_t through_ns(std::uint32_t process_id, std::int64_t time_ns) const {
+    const auto ends = m_ends.find(process_id);
+    if (ends == m_ends.end()) return 0;
+    const auto after =
+        std::lower_bound(ends->second.begin(), ends->second.end(), std::pair(time_ns, std::int64_t{0}));
+    return after == ends->second.begin() ? 0 : std::prev(after)->second;
+  }
+
+ private:
+  template <typename execution>
+  void add_all(const std::vector<execution>& works) {
+    for (const execution& work : works) m_ends[work.process_id].emplace_back(work.launched_ns, work.end_ns);
+  }
+
+  /// By process: launched, and the latest end of all that was launched by then.
+  std::map<std::uint32_t, std::vector<std::pair<std::int64_t, std::int64_t>>> m_ends;
+};
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::vector<stage_window> find_windows(const core::timeline& timeline, const std::vector<std::string>& stages,
+                                       std::string_view domain, const std::vector<std::string>& on_device) {
+  std::vector<stage_window> windows;
+  for (const core::range_record& range : timeline.ranges) {
+    if (!range.end_ns || range.domain != domain) continue;
+    const auto stage = std::find(stages.begin(), stages.end(), range.name);
+    if (stage == stages.end()) continue;
+    windows.push_back({static_cast<std::size_t>(stage - stages.begin()), range.process_id, range.thread_id,
+                       range.start_ns, *range.end_ns, range.start_ns, *range.end_ns, false});
+  }
+  std::sort(windows.begin(), windows.end(), [](const stage_window& a, const stage_window& b) {
+    return std::tie(a.start_ns, b.end_ns) < std::tie(b.start_ns, a.end_ns);
+  });
+  if (on_device.empty()) return windows;
+  const device_progress devices(timeline);
+  for (stage_window& window : windows) {
+    if (!contains(on_device, stages[window.stage])) continue;
+    window.device_end_ns = std::max(window.end_ns, devices.through_ns(window.process_id, window.end_ns));
+    window.device_start_ns =
+        std::max(window.start_ns, devices.through_ns(window.process_id, window.start_ns));
+  }
+  return windows;
+}
+
+}  // namespace profgate::analysis
