@@ -116,31 +116,34 @@ TEST_F(torch_program, registered_as_a_pair_gives_the_same) {
   expect_kernels_as_nsys_stats_has_them();
 }
 
-TEST_F(torch_program, without_any_range_is_one_process_typed_or_registered) {
-  for (const bool is_registered : {false, true}) {
-    const command_result result = is_registered
-                                      ? run_pair(register_command(script("generate.py")),
-                                                 {"workload.device=cuda", "workload.stages=[process]"})
-                                      : run_program({}, script("generate.py"));
-    ASSERT_EQ(result.exit_code, 0) << result.output;
-    expect_whole_bundle();
-    expect_kernels_as_nsys_stats_has_them();
-    expect_counters_of("process");
-    EXPECT_EQ(starts("generate took"), 6U) << "twice a start";
+class torch_program_both_ways : public torch_program, public ::testing::WithParamInterface<bool> {
+ protected:
+  /// Typed, or registered as a pair.
+  command_result run_either_way(const std::string& name, const std::string& stages) {
+    const bool is_registered = GetParam();
+    return is_registered ? run_pair(register_command(script(name)), {"workload.device=cuda", stages})
+                         : run_program({stages}, script(name));
   }
+};
+INSTANTIATE_TEST_SUITE_P(as, torch_program_both_ways, ::testing::Bool(), [](const auto& way) {
+  return std::string(way.param ? "a_registered_pair" : "it_is_typed");
+});
+
+TEST_P(torch_program_both_ways, without_any_range_is_one_process) {
+  const command_result result = run_either_way("generate.py", "workload.stages=[process]");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  expect_whole_bundle();
+  expect_kernels_as_nsys_stats_has_them();
+  expect_counters_of("process");
+  EXPECT_EQ(starts("generate took"), 6U) << "twice a start";
 }
 
-TEST_F(torch_program, of_two_processes_has_both_typed_or_registered) {
-  for (const bool is_registered : {false, true}) {
-    const command_result result = is_registered
-                                      ? run_pair(register_command(script("two_processes.py")),
-                                                 {"workload.device=cuda", "workload.stages=[step]"})
-                                      : run_program({"workload.stages=[step]"}, script("two_processes.py"));
-    ASSERT_EQ(result.exit_code, 0) << result.output;
-    expect_whole_bundle();
-    expect_kernels_as_nsys_stats_has_them();
-    EXPECT_EQ(stage_in(profile(), "step")["bare"]["samples_count"], 40);
-  }
+TEST_P(torch_program_both_ways, of_two_processes_has_both) {
+  const command_result result = run_either_way("two_processes.py", "workload.stages=[step]");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  expect_whole_bundle();
+  expect_kernels_as_nsys_stats_has_them();
+  EXPECT_EQ(stage_in(profile(), "step")["bare"]["samples_count"], 40);
 }
 
 }  // namespace
