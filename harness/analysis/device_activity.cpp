@@ -68,13 +68,15 @@ class device_walk {
     const std::int64_t end_ns = std::clamp(kernel.end_ns, m_stretch.start_ns, m_stretch.end_ns);
     if (start_ns > m_busy_until_ns) explain({m_busy_until_ns, start_ns}, &kernel);
     if (end_ns > m_busy_until_ns) {
-      m_sums.busy_ns += end_ns - std::max(start_ns, m_busy_until_ns);
+      m_busy_ns += end_ns - std::max(start_ns, m_busy_until_ns);
       m_busy_until_ns = end_ns;
     }
     m_last_replay = kernel.graph_node != 0 ? kernel.correlation : 0;
   }
 
   void finish() const {
+    m_sums.busy_ns += m_busy_ns;
+    m_sums.busy_by_stretch_ns.push_back(m_busy_ns);
     if (m_busy_until_ns < m_stretch.end_ns) explain({m_busy_until_ns, m_stretch.end_ns}, nullptr);
   }
 
@@ -112,6 +114,7 @@ class device_walk {
   surroundings& m_around;
   const stage_stretch& m_stretch;
   std::int64_t m_busy_until_ns;
+  std::int64_t m_busy_ns = 0;
   std::uint32_t m_last_replay = 0;
   std::uint32_t m_process_id = 0;
   const interval_set& m_copies;

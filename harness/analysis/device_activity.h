@@ -27,8 +27,9 @@ struct gap_causes {
 
 /// Of one device, whichever processes and streams it worked for.
 struct device_activity {
-  std::int64_t busy_ns = 0;  ///< a kernel ran; overlapping kernels count once
-  gap_causes gaps;           ///< in the stretches in which it ran any
+  std::int64_t busy_ns = 0;                        ///< a kernel ran; overlapping kernels count once
+  std::vector<std::int64_t> busy_by_stretch_ns{};  ///< of the stretches in which it ran any
+  gap_causes gaps;                                 ///< in these
 };
 
 /// `kernel_stretches`: for each kernel of the timeline 1 + the index of its stretch, or 0. Kernels in no

@@ -185,6 +185,7 @@ const figure_table<traced_stage>& traced_table() {
        {"tool_version", &stage::tool_version},
        {"occurrences_count", &stage::occurrences},
        {"duration_ns", &stage::duration_ns},
+       {"median_ns", &stage::median_ns, "of one occurrence; of ranks that run it together the mean"},
        {"uncovered_ns", &stage::uncovered_ns},
        {"slowest_process", slowest_process,
         "only where several processes (ranks, workers) ran the stage. Its `duration_ns` is wall time, an "

@@ -75,11 +75,10 @@ void judge_spread(const run_figures& figures, const stage_figures& stage, findin
 
 void judge_overhead(const run_figures& figures, const stage_figures& stage, findings& result) {
   if (!stage.overhead_ratio || *stage.overhead_ratio <= high_overhead_ratio) return;
-  const std::string evidence = fmt::format(
-      "traced {} against a bare median of {}: {} more under {}",
-      core::format_duration(static_cast<double>(stage.traced->duration_ns) /
-                            static_cast<double>(stage.traced->occurrences)),
-      core::format_duration(stage.bare.time_ns->median), percent(*stage.overhead_ratio), stage.traced->tool);
+  const std::string evidence = fmt::format("traced {} against a bare median of {}: {} more under {}",
+                                           core::format_duration(stage.traced->median_ns),
+                                           core::format_duration(stage.bare.time_ns->median),
+                                           percent(*stage.overhead_ratio), stage.traced->tool);
   result.takeaways.push_back(
       {stage.bare.name, "Tracing slows it so much that operator shares are distorted.", evidence});
   const std::string fewer_ranges = figures.is_timed_by_itself ? "workload.decode_step_ranges=false, " : "";

@@ -5,7 +5,9 @@
 #include <numeric>
 #include <optional>
 #include <tuple>
+#include <utility>
 
+#include "analysis/statistics.h"
 #include "stage_sums.h"
 #include "stage_wall.h"
 
@@ -152,6 +154,12 @@ std::vector<std::int64_t> of_slowest(const std::map<std::uint32_t, std::vector<s
   return slowest == by_process.end() ? std::vector<std::int64_t>{} : slowest->second;
 }
 
+/// 0 of nothing.
+double median_of(const std::vector<std::int64_t>& values) {
+  const auto described = describe({values.begin(), values.end()}, "there are none");
+  return described ? described->median : 0;
+}
+
 void add_place(const place_sums& place, traced_activity& activity) {
   activity.kernels += place.kernels;
   activity.launches += place.launches;
@@ -173,10 +181,18 @@ void add_device(const device_activity& device, traced_activity& activity) {
 }
 
 /// All devices together.
-traced_activity activity_of(const stage_sums& sums) {
+traced_activity activity_of(const stage_sums& sums, std::int64_t occurrences) {
   traced_activity activity;
   for (const auto& [where, place] : sums.places) add_place(place, activity);
   for (const auto& [device, one] : sums.activities) add_device(one, activity);
+  const auto is_one_a_stretch = [&](const auto& device) {
+    return std::cmp_equal(device.second.busy_by_stretch_ns.size(), occurrences);
+  };
+  if (occurrences > 1 && std::all_of(sums.activities.begin(), sums.activities.end(), is_one_a_stretch)) {
+    double medians_ns = 0;
+    for (const auto& [device, one] : sums.activities) medians_ns += median_of(one.busy_by_stretch_ns);
+    activity.busy_median_ns = medians_ns / static_cast<double>(std::max<std::int64_t>(1, activity.devices));
+  }
   activity.synchronisations = sums.synchronisations;
   activity.late_ns = sums.late_ns;
   return activity;
@@ -276,6 +292,9 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   const std::string no_kernels_reason =
       sums.unsound.empty() ? kernels_absent(source.timeline).value_or("") : sums.unsound;
   result.ranks = ranks_of(process_clocks, sums, no_kernels_reason);
+  result.median_ns = result.ranks.empty()
+                         ? median_of(result.occurrences_ns)
+                         : static_cast<double>(result.range_ns) / static_cast<double>(result.ranges);
   const std::string no_operators_reason = no_kernels_reason.empty() && sums.unlaunched_kernels > 0 &&
                                                   sums.unlaunched_kernels == sums.kernels.calls()
                                               ? "the trace does not hold the calls that launched the stage's "
@@ -297,7 +316,7 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   result.kernel_ns = sums.kernels.total_ns();
   result.kernel_exclusive_ns = sums.kernels.exclusive_ns();
   result.devices = devices_of(sums, result.kernel_groups, result.duration_ns);
-  const traced_activity activity = activity_of(sums);
+  const traced_activity activity = activity_of(sums, occurrences);
   const auto device_ns =
       static_cast<double>(std::max<std::int64_t>(1, activity.devices) * result.duration_ns);
   result.device_idle_ratio = quotient(device_ns - static_cast<double>(activity.busy_ns), device_ns);

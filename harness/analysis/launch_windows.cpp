@@ -74,6 +74,32 @@ class matched_launches {
     return best;
   }
 
+  /// Of all windows of that many launches the one whose kernels make up the most time; of several that are as
+  /// good the one nearest to `target`. Kernels of two stages may meet only where one ends and the next
+  /// begins.
+  std::optional<launch_window> richest(std::int64_t most, double target) const {
+    std::optional<launch_window> best;
+    std::int64_t best_ns = 0;
+    std::int64_t inside_ns = 0;
+    std::vector<std::int64_t> inside(m_configurations.size());
+    for (std::int64_t end = 0; end < size(); ++end) {
+      const std::size_t entering = m_launches[static_cast<std::size_t>(end)];
+      if (entering != not_wanted && inside[entering]++ == 0) inside_ns += m_configurations[entering].total_ns;
+      const std::int64_t start = std::max<std::int64_t>(0, end + 1 - most);
+      if (start > 0) {
+        const std::size_t leaving = m_launches[static_cast<std::size_t>(start - 1)];
+        if (leaving != not_wanted && --inside[leaving] == 0) inside_ns -= m_configurations[leaving].total_ns;
+      }
+      const launch_window window{start, end + 1 - start};
+      const bool is_better = inside_ns > best_ns || (best && inside_ns == best_ns &&
+                                                     distance(window, target) < distance(*best, target));
+      if (inside_ns == 0 || !is_better) continue;
+      best = window;
+      best_ns = inside_ns;
+    }
+    return best;
+  }
+
  private:
   static double distance(const launch_window& window, double target) {
     return std::abs(static_cast<double>(window.skip) + static_cast<double>(window.count) / 2 - target);
@@ -96,30 +122,16 @@ class matched_launches {
   std::vector<std::size_t> m_launches;
 };
 
-/// One launch less of the kernel that runs most rarely, which stretches a window most; where operators share
-/// the launches that are left, of the one that is wanted most often; where each is wanted only once, the one
-/// with the least time goes. False: one launch is left.
+/// One launch less of the kernel that runs most rarely, which stretches a window most. False: each is wanted
+/// once for each of its operators.
 bool want_less(std::vector<wanted_configuration>& configurations) {
   wanted_configuration* rarest = nullptr;
-  wanted_configuration* shared = nullptr;
-  wanted_configuration* smallest = nullptr;
-  std::size_t wanted = 0;
   for (wanted_configuration& configuration : configurations) {
-    if (configuration.needed == 0) continue;
-    wanted += 1;
     const bool has_spare = configuration.needed > std::min(configuration.groups, configuration.usable);
     if (has_spare && (rarest == nullptr || configuration.usable < rarest->usable)) rarest = &configuration;
-    if (configuration.needed > 1 && (shared == nullptr || configuration.needed > shared->needed))
-      shared = &configuration;
-    if (smallest == nullptr || configuration.total_ns < smallest->total_ns) smallest = &configuration;
   }
-  if (rarest == nullptr) rarest = shared;
-  if (rarest != nullptr) {
-    rarest->needed -= 1;
-    return true;
-  }
-  if (wanted <= 1) return false;
-  smallest->needed = 0;
+  if (rarest == nullptr) return false;
+  rarest->needed -= 1;
   return true;
 }
 
@@ -132,7 +144,7 @@ std::optional<launch_window> find_window(matched_launches& matched, std::int64_t
     const std::optional<launch_window> window = matched.shortest(target);
     if (window && window->count <= most) return window;
   } while (want_less(matched.configurations()));
-  return std::nullopt;
+  return matched.richest(most, target);
 }
 
 }  // namespace

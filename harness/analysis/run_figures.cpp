@@ -46,12 +46,7 @@ measured<traced_stage> traced_of(const run_facts& facts, const timeline_figures&
 measured<double> overhead(const bare_stage& bare, const measured<traced_stage>& traced) {
   if (!traced) return measured<double>::absent(traced.reason());
   if (!bare.time_ns) return measured<double>::absent(bare.time_ns.reason());
-  // Ranks that run at once are single samples of the bare run, too. Those that warm up count in neither.
-  const bool has_ranks = !traced->ranks.empty() || traced->occurrences_ns.empty();
-  const double traced_ns =
-      has_ranks ? static_cast<double>(traced->range_ns) / static_cast<double>(traced->ranges)
-                : describe({traced->occurrences_ns.begin(), traced->occurrences_ns.end()}, "")->median;
-  const measured<double> ratio = quotient(traced_ns, bare.time_ns->median);
+  const measured<double> ratio = quotient(traced->median_ns, bare.time_ns->median);
   return ratio ? measured<double>(*ratio - 1.0) : ratio;
 }
 

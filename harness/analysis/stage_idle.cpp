@@ -47,7 +47,7 @@ measured<idle_figures> stage_idle(const bare_stage& bare, const measured<traced_
   if (stage_ns <= 0)
     return figure::absent(idle.is_traced ? "the traced stage took no time" : "the bare stage took no time");
   const auto parts = static_cast<double>(activity.devices * traced->occurrences);
-  idle.busy_ns = static_cast<double>(activity.busy_ns) / parts;
+  idle.busy_ns = activity.busy_median_ns.value_or(static_cast<double>(activity.busy_ns) / parts);
   if (idle.busy_ns > most_busy_ratio * stage_ns) {
     return figure::absent(fmt::format("the traced kernels ran for {}, longer than the whole bare stage ({})",
                                       core::format_duration(idle.busy_ns), core::format_duration(stage_ns)));

@@ -66,22 +66,58 @@ std::string without_counters(std::string_view name) {
   return text;
 }
 
-/// "model.layers.*.mlp" of "model.layers.7.mlp".
-std::string without_layer_numbers(std::string_view path) {
-  std::string joined;
-  while (true) {
-    const std::string_view part = path.substr(0, path.find('.'));
-    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
-    joined += is_number && !joined.empty() ? "*" : part;
-    if (part.size() == path.size()) return joined;
-    joined += '.';
-    path.remove_prefix(part.size() + 1);
+/// Names a model's modules by their paths, its layers as one: "model.layers.*.mlp" of "model.layers.7.mlp". A
+/// number is a layer's where modules lie below it; the last one of "layers.7.mlp.2" is that of a single
+/// module in a row of different ones, and stays.
+class layer_names {
+ public:
+  void see(std::string_view path) {
+    for (std::size_t end = path.find('.'); end != std::string_view::npos; end = path.find('.', end + 1))
+      m_containers.insert(all_joined(path.substr(0, end)));
   }
-}
 
-std::string operator_name(std::string_view name, layers are) {
+  std::string name_of(std::string_view path) const {
+    std::string name;
+    for_each_part(path, [&](std::string_view part, std::string_view until) {
+      const bool is_layer = is_number(part) && !name.empty() && m_containers.contains(all_joined(until));
+      if (!name.empty()) name += '.';
+      name += is_layer ? "*" : part;
+    });
+    return name;
+  }
+
+ private:
+  static bool is_number(std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+
+  /// Every number as "*": all layers of one list have the same.
+  static std::string all_joined(std::string_view path) {
+    std::string joined;
+    for_each_part(path, [&](std::string_view part, std::string_view) {
+      const bool is_first = joined.empty();
+      if (!is_first) joined += '.';
+      joined += is_number(part) && !is_first ? "*" : part;
+    });
+    return joined;
+  }
+
+  /// act(part, the path up to its end)
+  template <typename action>
+  static void for_each_part(std::string_view path, const action& act) {
+    for (std::size_t start = 0; start <= path.size();) {
+      const std::size_t end = std::min(path.find('.', start), path.size());
+      act(path.substr(start, end - start), path.substr(0, end));
+      start = end + 1;
+    }
+  }
+
+  std::set<std::string> m_containers;
+};
+
+std::string operator_name(std::string_view name, const layer_names* joined) {
   std::string text = without_counters(name);
-  return are == layers::together ? without_layer_numbers(text) : text;
+  return joined == nullptr ? text : joined->name_of(text);
 }
 
 /// What becomes of all ranges of one name in one domain.
@@ -204,6 +240,13 @@ void add_decoding(core::timeline& timeline, const std::vector<stage_rule>& rules
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
                          const std::string& domain, layers are) {
   const std::vector<compiled_rule> compiled = compile(rules);
+  layer_names joined;
+  if (are == layers::together) {
+    std::set<std::string_view> seen;  // few, of a million ranges
+    for (const core::range_record& range : timeline.ranges)
+      if (seen.insert(range.name).second) joined.see(range.name);
+  }
+  const layer_names* const names = are == layers::together ? &joined : nullptr;
   std::unordered_map<text_places, renaming, place_hash> known;
   std::set<std::string> found;
   stage_counts counted;
@@ -215,7 +258,7 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
       entry->second = rename(range.domain, range.name, compiled);
       const compiled_rule* const stage = entry->second.stage;
       entry->second.name =
-          timeline.texts.keep(stage != nullptr ? stage->name() : operator_name(range.name, are));
+          timeline.texts.keep(stage != nullptr ? stage->name() : operator_name(range.name, names));
     }
     const renaming& change = entry->second;
     if (change.is_admitted) range.domain = own_domain;
@@ -234,6 +277,10 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
 void name_stages(std::vector<core::kernel_counters>& launches, const std::vector<stage_rule>& rules,
                  layers are) {
   const std::vector<compiled_rule> compiled = compile(rules);
+  layer_names joined;
+  for (const core::kernel_counters& launch : launches)
+    for (const auto& [domain, name] : launch.open_ranges) joined.see(name);
+  const layer_names* const names = are == layers::together ? &joined : nullptr;
   for (core::kernel_counters& launch : launches) {
     launch.ranges.clear();
     for (const auto& [domain, name] : launch.open_ranges) {
@@ -242,7 +289,7 @@ void name_stages(std::vector<core::kernel_counters>& launches, const std::vector
       const bool is_step = name == decode_step_range && change.stage == nullptr;
       if (is_step && has_stage(rules, decode_all_stage) && !is_inside(launch.ranges, decode_all_stage))
         launch.ranges.emplace_back(decode_all_stage);
-      launch.ranges.emplace_back(change.stage == nullptr ? operator_name(name, are) : change.stage->name());
+      launch.ranges.emplace_back(change.stage == nullptr ? operator_name(name, names) : change.stage->name());
     }
   }
 }

@@ -67,8 +67,8 @@ std::string idle_words(const idle_figures& idle) {
 /// "a step", or of a stage that is made of them "for 32 decode steps".
 std::string unit_of(const measured<traced_stage>& traced) {
   if (!traced || !traced->steps || traced->ranges == 0) return "a step";
-  return fmt::format("for {:.4g} decode steps",
-                     static_cast<double>(traced->steps->calls) / static_cast<double>(traced->ranges));
+  if (traced->steps->calls % traced->ranges != 0) return "for its decode steps";
+  return fmt::format("for {} decode steps", traced->steps->calls / traced->ranges);
 }
 
 std::string step_sentence(const stage_figures& stage) {

@@ -92,7 +92,7 @@ class torch_program : public gpu_pair_fixture {
 };
 
 const std::vector<std::string> small_llama = {"--layers", "8", "--hidden", "1024",
-                                              "--rounds", "2", "--steps",  "16"};
+                                              "--rounds", "5", "--steps",  "16"};
 
 TEST_F(torch_program, with_ranges_of_its_own_is_started_three_times_and_timed_as_it_times_itself) {
   const command_result result =

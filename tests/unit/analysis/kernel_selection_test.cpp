@@ -170,6 +170,27 @@ TEST(launch_windows, stay_within_their_limit) {
       << "two kernels rather than one for two operators";
 }
 
+TEST(launch_windows, lie_where_two_stages_meet_if_no_step_has_the_kernels_of_both) {
+  launch_order order;  // twice: a prefill of 30 launches, then 30 of decoding
+  order.configurations = {{"gemm", {2, 1, 1}, {256, 1, 1}}, {"gemv", {3, 1, 1}, {256, 1, 1}}};
+  for (int round = 0; round < 2; ++round) {
+    order.launches.insert(order.launches.end(), 30, 0);
+    order.launches.insert(order.launches.end(), 30, 1);
+  }
+  kernel_selection selection;
+  selection.groups = {candidate_group("gemm", 40, "mlp", 2), candidate_group("gemm", 40, "attn", 2),
+                      candidate_group("gemm", 40, "head", 2), candidate_group("gemv", 30, "mlp", 3)};
+  plan_limits limits;
+  limits.launches_per_kernel = 9;
+  limits.launches_per_window = 4;
+  const std::vector<launch_window> windows = plan_windows(selection, order, limits);
+  ASSERT_THAT(windows, SizeIs(1));
+  const std::vector<std::uint32_t> launches(order.launches.begin() + windows[0].skip,
+                                            order.launches.begin() + windows[0].skip + windows[0].count);
+  EXPECT_THAT(launches, ::testing::IsSupersetOf({0U, 1U}));
+  EXPECT_EQ(windows[0].count, 4);
+}
+
 TEST(launch_windows, hold_something_where_one_kernel_has_more_operators_than_there_is_room) {
   kernel_selection selection;
   for (int layer = 0; layer < 30; ++layer)

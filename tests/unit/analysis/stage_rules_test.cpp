@@ -58,17 +58,19 @@ TEST(name_stages, in_its_own_domain_changes_nothing) {
 TEST(name_stages, makes_one_operator_of_a_models_layers_where_asked_to) {
   const auto named = [](layers are) {
     core::timeline timeline;
-    for (const char* name : {"step", "model.layers.0.mlp", "model.layers.11", "head", "0.conv", "a..1"})
+    for (const char* name :
+         {"step", "model.layers.0.mlp", "model.layers.0.mlp.2", "model.layers.11", "head", "0.conv", "a..1"})
       timeline.ranges.push_back(range("", name, 0, 100));
     name_stages(timeline, {{"step", "step", std::nullopt, "here"}}, "any", are);
     std::vector<std::string> names;
     for (const core::range_record& each : timeline.ranges) names.emplace_back(each.name);
     return names;
   };
-  EXPECT_THAT(named(layers::together),
-              ElementsAre("step", "model.layers.*.mlp", "model.layers.*", "head", "0.conv", "a..*"));
-  EXPECT_THAT(named(layers::apart),
-              ElementsAre("step", "model.layers.0.mlp", "model.layers.11", "head", "0.conv", "a..1"));
+  EXPECT_THAT(named(layers::together), ElementsAre("step", "model.layers.*.mlp", "model.layers.*.mlp.2",
+                                                   "model.layers.*", "head", "0.conv", "a..1"))
+      << "a layer has modules below it";
+  EXPECT_THAT(named(layers::apart), ElementsAre("step", "model.layers.0.mlp", "model.layers.0.mlp.2",
+                                                "model.layers.11", "head", "0.conv", "a..1"));
 }
 
 TEST(name_stages, leaves_counters_out_of_operators_names) {
@@ -187,6 +189,23 @@ TEST(find_windows, follow_a_device_that_lags_behind_where_a_stage_is_timed_there
   EXPECT_EQ(labelled.occurrences[1].start_ns, 60);
   ASSERT_EQ(labelled.occurrences[1].operations.size(), 1U);
   EXPECT_EQ(labelled.occurrences[1].operations[0].start_ns, 60);
+}
+
+TEST(find_windows, of_unequal_length_are_told_by_the_one_in_the_middle) {
+  core::timeline timeline = timeline_builder()
+                                .range("step", 0, 1000)
+                                .range("step", 2000, 2100)
+                                .range("step", 3000, 3110)
+                                .kernel("a", 1, 10, 20)
+                                .kernel("a", 2001, 2010, 2090)
+                                .kernel("a", 3001, 3010, 3100)
+                                .build();
+  attribution_facts repeated;
+  repeated.stages_may_repeat = true;
+  const timeline_figures figures =
+      analyze_timelines({{"a", std::nullopt, timeline}}, {"step"}, "LLM", "", repeated);
+  EXPECT_DOUBLE_EQ(figures.stages[0]->median_ns, 110);
+  EXPECT_EQ(figures.stages[0]->activity->busy_median_ns, 80);
 }
 
 TEST(name_stages, without_any_range_the_process_is_one) {

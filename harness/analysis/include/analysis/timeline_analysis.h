@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,8 @@ struct category_figures {
 /// kernels, so gaps are longer than in the bare run: they tell causes apart, not how long anything takes.
 struct traced_activity {
   std::int64_t busy_ns = 0;  ///< a kernel ran; overlapping kernels of one device count once
+  /// The same of one occurrence on one device: programs warm up, and their texts are not all as long.
+  std::optional<double> busy_median_ns{};
   std::int64_t devices = 0;  ///< that ran kernels
   std::int64_t kernels = 0;
   std::int64_t launches = 0;  ///< calls that launched kernels; a graph's is one
@@ -113,6 +116,7 @@ struct traced_stage {
   std::int64_t occurrences = 0;                ///< ranks that run it together do so once
   std::int64_t duration_ns = 0;                ///< of all occurrences, by the clock on the wall
   std::vector<std::int64_t> occurrences_ns{};  ///< of each; of ranks, the slowest one's
+  double median_ns = 0;                        ///< of one occurrence; of ranks that run it together the mean
   std::int64_t ranges = 0;                     ///< of all ranks
   std::int64_t range_ns = 0;                   ///< their sum: more than duration_ns where they overlap
   /// Time on the stage's own threads in no operator.
