@@ -9,6 +9,7 @@
 #include "ab/request.h"
 #include "core/records.h"
 #include "drive.h"
+#include "process/command.h"
 #include "profilers/capture.h"
 
 namespace profgate::ab {
