@@ -104,8 +104,8 @@ TEST_F(device_sync, knows_whether_a_capture_began_and_ended) {
 }
 
 TEST_F(device_sync, a_capture_begins_when_another_thread_has_done_waiting) {
-  m_environment["FAKE_CUDA_SYNC_US"] = "500000";
-  EXPECT_EQ(said({"cuda", "aside:LLM:step", "work:200000", "capture:begin", "say:capturing"}),
+  m_environment["FAKE_CUDA_SYNC_US"] = "900000";
+  EXPECT_EQ(said({"cuda", "aside:LLM:step", "work:300000", "capture:begin", "say:capturing"}),
             "wait capturing ");
   EXPECT_EQ(facts().synchronised_ends, 1U);
   EXPECT_THAT(facts().unsynchronised_ends, ElementsAre(Pair("a stream was capturing a graph", 1U)));
