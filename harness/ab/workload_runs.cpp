@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -72,7 +73,8 @@ workload_runs::workload_runs(const surroundings& where, const arm_build& baselin
       m_folder(std::move(folder)),
       m_is_on_gpu(candidate.config.text("workload.device") == "cuda"),
       m_baseline{baseline, write_config(baseline, m_folder / "baseline.yaml")},
-      m_candidate{candidate, write_config(candidate, m_folder / "candidate.yaml")} {}
+      m_candidate{candidate, write_config(candidate, m_folder / "candidate.yaml")},
+      m_synchronised(runs::synchronised_stages(candidate.config)) {}
 
 void workload_runs::say(const std::string& line) {
   if (m_where.say) m_where.say(line);
@@ -127,6 +129,20 @@ finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string&
   return run;
 }
 
+/// Times of a device that was waited for and of one that was not are not to be compared.
+void workload_runs::require_same_kind(const profilers::device_waits& waits) {
+  if (m_synchronised.empty()) return;
+  if (!m_is_synchronised) {
+    m_is_synchronised = waits.are_done;
+    for (const std::string& note : waits.notes) say("note: " + note);
+    return;
+  }
+  if (*m_is_synchronised == waits.are_done) return;
+  throw core::bad_input("the device was waited for at the ends of stages in some processes only",
+                        "take sync out of workload.stages, or see that both programs can be synchronised: "
+                        "`profgate run` of each says why not");
+}
+
 void workload_runs::run_from_outside(const prepared_arm& arm, const process::command& command,
                                      const fs::path& log_file, finished_run& run) {
   profilers::capture_request request;
@@ -137,6 +153,8 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   request.set_environment = workload::adapter_environment(
       adapter, m_where.pytorch_adapter, workload::adapter_mode::bare, request.output_folder);
   request.collector_library = m_where.collector_library;
+  request.synchronised = runs::named_ranges(arm.build.config, m_synchronised);
+  profilers::device_waits waits;
   process::outcome outcome;
   const auto run_program = [&](const profilers::tool_command& tool) {
     outcome =
@@ -147,12 +165,15 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   };
   artifacts::make_folder(request.output_folder);
   std::map<std::string, std::vector<std::int64_t>> samples_ns =
-      runs::sample_ranges(profilers::observe_ranges(request, run_program), arm.build.config).stages_ns;
+      runs::sample_ranges(profilers::observe_ranges(request, run_program, waits), arm.build.config).stages_ns;
   workload::require_good_end(outcome, log_file, timeout_key);
+  require_same_kind(waits);
   samples_ns[core::whole_process_stage] = {outcome.wall_ns};
   for (const auto& [stage, durations_ns] : parsers::device_samples_ns(
            parsers::read_adapter_reports(parsers::adapter_report_files(request.output_folder)))) {
-    if (samples_ns.contains(stage)) samples_ns[stage] = durations_ns;
+    const bool is_synchronised = waits.are_done && std::find(m_synchronised.begin(), m_synchronised.end(),
+                                                             stage) != m_synchronised.end();
+    if (samples_ns.contains(stage) && !is_synchronised) samples_ns[stage] = durations_ns;
   }
   for (const std::string& stage : m_settings.stages) {
     const auto found = samples_ns.find(stage);

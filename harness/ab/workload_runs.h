@@ -2,11 +2,15 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "ab/request.h"
 #include "core/records.h"
 #include "drive.h"
+#include "process/command.h"
+#include "profilers/capture.h"
 
 namespace profgate::ab {
 
@@ -38,6 +42,7 @@ class workload_runs : public run_effects {
   /// A program that knows nothing of profgate: its process is timed, and the ranges that are stages.
   void run_from_outside(const prepared_arm& arm, const process::command& command,
                         const std::filesystem::path& log_file, finished_run& run);
+  void require_same_kind(const profilers::device_waits& waits);
   void take_result(const std::filesystem::path& file, finished_run& run);
 
   const surroundings& m_where;
@@ -46,6 +51,8 @@ class workload_runs : public run_effects {
   bool m_is_on_gpu;
   prepared_arm m_baseline;
   prepared_arm m_candidate;
+  std::vector<std::string> m_synchronised;  ///< stages, of either arm: as the candidate's settings say
+  std::optional<bool> m_is_synchronised;    ///< whether the first process that had some was
   std::string m_device_name;
   std::map<std::string, std::string> m_library_versions;
   std::map<std::string, core::stage_telemetry> m_telemetry;  ///< of the process that ran last

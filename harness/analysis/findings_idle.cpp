@@ -70,9 +70,10 @@ void judge_pageable_copies(const run_figures& figures, const stage_figures& stag
       evidence));
 }
 
-/// A program that times itself waits for its device.
+/// A program that times itself waits for its device, and a stage with sync: true was waited for.
 void judge_late_kernels(const run_figures& figures, const stage_figures& stage, findings& result) {
-  if (figures.is_timed_by_itself || !stage.traced->kernel_ns) return;
+  const bool is_waited_for = stage.bare.time_source == synchronised_ranges_source;
+  if (figures.is_timed_by_itself || is_waited_for || !stage.traced->kernel_ns) return;
   const auto kernel_ns = static_cast<double>(*stage.traced->kernel_ns);
   const auto late_ns = static_cast<double>(stage.traced->activity->late_ns);
   if (late_ns < large_late_ratio * kernel_ns) return;
@@ -82,7 +83,10 @@ void judge_late_kernels(const run_figures& figures, const stage_figures& stage, 
   result.takeaways.push_back(
       {stage.bare.name, "Its work outlives its range: the time is the host's, not the device's.", evidence});
   result.recommendations.push_back(about_measuring(
-      stage.bare.name, "Wait for the device before the range ends (torch.cuda.synchronize()).", evidence));
+      stage.bare.name,
+      "Wait for the device before the range ends (torch.cuda.synchronize()), or have it waited for where the "
+      "stage is timed (sync: true in workload.stages).",
+      evidence));
 }
 
 void judge_tiny_kernels(const stage_figures& stage, findings& result) {

@@ -19,7 +19,8 @@ using group_counts = std::map<std::string, std::int64_t>;
 class compiled_rule {
  public:
   explicit compiled_rule(const stage_rule& rule) : m_rule(rule) {
-    if (core::has_expression_characters(rule.range)) m_expression.emplace(rule.range, rule.where);
+    if (!fits_all() && core::has_expression_characters(rule.range))
+      m_expression.emplace(rule.range, rule.where);
   }
 
   const std::string& name() const { return m_rule.name; }
@@ -27,7 +28,7 @@ class compiled_rule {
 
   /// What the expression's named groups count, where the range's name fits.
   std::optional<group_counts> match(std::string_view range) const {
-    if (range == m_rule.range) return group_counts{};
+    if (range == m_rule.range || fits_all()) return group_counts{};
     if (!m_expression) return std::nullopt;
     const auto groups = m_expression->match_whole(range);
     if (!groups) return std::nullopt;
@@ -41,6 +42,8 @@ class compiled_rule {
   }
 
  private:
+  bool fits_all() const { return m_rule.range == core::every_text; }
+
   const stage_rule& m_rule;
   std::optional<core::expression> m_expression;
 };

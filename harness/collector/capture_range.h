@@ -5,23 +5,24 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "range_list.h"
+
 namespace profgate::collector {
 
 /// Recording only inside of chosen ranges, as nsys's capture range does: while one of them is open on any
 /// thread, every thread is recorded. Without any named everything is.
 class capture_range {
  public:
-  /// Reads PROFGATE_COLLECTOR_GATE: a comma list of `range@domain`; `range` alone is in the default domain,
-  /// `range@*` in any.
+  /// Reads PROFGATE_COLLECTOR_GATE, a range_list.
   void read_environment();
 
   /// True if a range that opens now is recorded. *is_capture_range: it is one of them, and
   /// whoever closes it must say so.
   bool lets_through(std::uint32_t domain_id, std::uint32_t name_id, bool* is_capture_range) {
-    if (m_count == 0) [[likely]] {
+    if (m_ranges.is_empty()) [[likely]] {
       return true;
     }
-    *is_capture_range = is_named(domain_id, name_id);
+    *is_capture_range = m_ranges.contains(domain_id, name_id);
     if (*is_capture_range) {
       open();
       return true;
@@ -38,24 +39,16 @@ class capture_range {
   void after_fork() { pthread_mutex_unlock(&m_lock); }
 
  private:
-  struct named_range {
-    std::uint32_t name_id;
-    std::uint32_t domain_id;
-    bool any_domain;
-  };
   struct window {
     std::uint64_t open_ns;
     std::uint64_t close_ns;  ///< 0: still open
   };
-  static constexpr std::size_t max_count = 32;
   static constexpr std::size_t max_windows = std::size_t{1} << 20;
 
-  bool is_named(std::uint32_t domain_id, std::uint32_t name_id) const;
   void open();
   bool make_room_for_window();
 
-  named_range m_ranges[max_count] = {};
-  std::size_t m_count = 0;
+  range_list m_ranges;
   std::int32_t m_open = 0;
   pthread_mutex_t m_lock = PTHREAD_MUTEX_INITIALIZER;  ///< of the windows
   window* m_windows = nullptr;                         ///< in the order of time, never overlapping

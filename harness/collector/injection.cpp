@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "capture_range.h"
+#include "device_sync.h"
 #include "gpu_trace.h"
 #include "recording_file.h"
 #include "thread_ranges.h"
@@ -170,6 +171,7 @@ bool start_once() {
   pthread_once(&once, [] {
     if (!the_recording.open_from_environment()) return;
     the_capture_range.read_environment();
+    the_device_sync.read_environment();
     pthread_atfork(
         [] {
           the_capture_range.before_fork();
@@ -227,6 +229,12 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
 /// on.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   using namespace profgate::collector;
-  if (start_once()) start_gpu_trace();
+  if (!start_once()) return 1;
+  // A run whose ranges are timed has nothing of the GPU recorded.
+  if (the_device_sync.is_asked()) {
+    the_device_sync.start();
+  } else {
+    start_gpu_trace();
+  }
   return 1;
 }

@@ -50,7 +50,9 @@ bool recording_file::create_file() {
   head.record_size = sizeof(range_record);
   head.process_id = static_cast<std::uint64_t>(getpid());
   head.gated = m_is_gated;
-  const bool is_asked = std::getenv("CUDA_INJECTION64_PATH") != nullptr;
+  if (m_is_sync_asked) head.sync = static_cast<std::uint32_t>(sync_state::no_cuda);
+  const bool is_asked =
+      std::getenv("CUDA_INJECTION64_PATH") != nullptr && std::getenv("PROFGATE_COLLECTOR_SYNC") == nullptr;
   head.gpu = static_cast<std::uint32_t>(is_asked ? gpu_state::no_cuda : gpu_state::not_asked);
   std::memcpy(head.magic, file_magic, sizeof file_magic);
   return true;
@@ -196,6 +198,20 @@ void recording_file::describe_gpu(gpu_state state, std::uint32_t cupti_version, 
 void recording_file::mark_flushed(std::uint64_t flushed_ns) {
   const lock_guard lock(m_lock);
   if (is_open() && !m_is_forked) publish(header()->gpu_flushed_ns, flushed_ns);
+}
+
+void recording_file::describe_sync(sync_state state, const char* note) {
+  const lock_guard lock(m_lock);
+  m_is_sync_asked = true;
+  if (!ensure_own_file()) return;
+  file_header& head = *header();
+  std::strncpy(head.sync_note, note, sizeof head.sync_note - 1);
+  publish(head.sync, static_cast<std::uint32_t>(state));
+}
+
+void recording_file::count_sync(sync_outcome outcome) {
+  const lock_guard lock(m_lock);
+  if (ensure_own_file()) ++header()->sync_ends[static_cast<std::size_t>(outcome)];
 }
 
 std::uint64_t recording_file::id_of(const range_record* record) const {

@@ -47,6 +47,8 @@ class recording_file {
   void count_dropped_activities(std::uint64_t count);
   void describe_gpu(gpu_state state, std::uint32_t cupti_version, const char* note);
   void mark_flushed(std::uint64_t flushed_ns);
+  void describe_sync(sync_state state, const char* note);
+  void count_sync(sync_outcome outcome);
 
   /// A range id of NVTX is the place of its record, with the file's generation above it.
   std::uint64_t id_of(const range_record* record) const;
@@ -79,6 +81,7 @@ class recording_file {
   bool m_is_forked = false;  ///< the mapping is still the parent's
   std::uint16_t m_generation = 0;
   std::uint64_t m_is_gated = 0;
+  bool m_is_sync_asked = false;
   spare_span* m_spares = nullptr;
   string_table m_strings;
   chunk_header* m_open_chunks[chunk_kind_count] =

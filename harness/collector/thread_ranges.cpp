@@ -8,6 +8,7 @@
 
 #include "capture_range.h"
 #include "clock.h"
+#include "device_sync.h"
 #include "gpu_trace.h"
 
 namespace profgate::collector {
@@ -115,6 +116,7 @@ void thread_ranges::record_open_ranges() {
 }
 
 int thread_ranges::push(std::uint32_t domain_id, std::uint32_t name_id) {
+  if (the_device_sync.wants(domain_id, name_id)) the_device_sync.wait();
   if (!make_room_on_stack()) [[unlikely]] {
     ++m_too_deep;
     the_recording.count_dropped();
@@ -139,7 +141,7 @@ int thread_ranges::push(std::uint32_t domain_id, std::uint32_t name_id) {
 }
 
 int thread_ranges::pop(std::uint32_t domain_id) {
-  const std::uint64_t end_ns = now_ns();
+  std::uint64_t end_ns = now_ns();
   if (m_too_deep > 0) [[unlikely]] {
     --m_too_deep;
     return static_cast<int>(max_open_ranges);
@@ -148,6 +150,10 @@ int thread_ranges::pop(std::uint32_t domain_id) {
   while (i > 0 && m_open[i - 1].domain_id != domain_id) --i;
   if (i == 0) return -2;  // NVTX_NO_PUSH_POP_TRACKING: the program pops what it never pushed
   const open_range closed = m_open[i - 1];
+  if (the_device_sync.wants(closed.domain_id, closed.name_id)) {
+    the_device_sync.wait();
+    end_ns = now_ns();
+  }
   // Domains have stacks of their own: ranges of other domains may lie above this one.
   std::memmove(m_open + i - 1, m_open + i, (m_open_count - i) * sizeof(open_range));
   --m_open_count;
@@ -157,6 +163,7 @@ int thread_ranges::pop(std::uint32_t domain_id) {
 }
 
 std::uint64_t thread_ranges::start(std::uint32_t domain_id, std::uint32_t name_id) {
+  if (the_device_sync.wants(domain_id, name_id)) the_device_sync.wait();
   bool is_capture_range = false;
   range_record* const record = begin_record(domain_id, name_id, record_style::start_end, &is_capture_range);
   if (record == nullptr) {
@@ -169,9 +176,13 @@ std::uint64_t thread_ranges::start(std::uint32_t domain_id, std::uint32_t name_i
 }
 
 void thread_ranges::end(std::uint64_t range_id) {
-  const std::uint64_t end_ns = now_ns();
+  std::uint64_t end_ns = now_ns();
   range_record* const record = the_recording.record_of(range_id);
   if (record == nullptr) return;
+  if (the_device_sync.wants(record->domain_id, record->name_id)) {
+    the_device_sync.wait();
+    end_ns = now_ns();
+  }
   std::uint64_t still_open = 0;
   const bool is_first_end = __atomic_compare_exchange_n(&record->end_ns, &still_open, end_ns, false,
                                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED);

@@ -138,6 +138,46 @@ void check_figures(const resolved& composed) {
   }
 }
 
+/// The collector knows names and no expressions, and is told them in a list: "range@domain,range@domain".
+void check_synchronised(const resolved& composed, const record& stage, const std::string& range) {
+  const auto refuse_it = [&](const std::string& what, const std::string& remedy) {
+    refuse(composed, "workload.stages",
+           fmt::format("the stage '{}' of 'workload.stages' {}", stage.at("name"), what), remedy);
+  };
+  const std::string& wish = stage.at("sync");
+  if (wish != "true" && wish != "false")
+    refuse_it(fmt::format("has sync: {}", wish), "say sync: true, or false");
+  if (wish == "false") return;
+  if (range != core::every_text && core::has_expression_characters(range)) {
+    refuse_it(fmt::format("has sync: true, and its range '{}' is an expression", range),
+              R"(name one range, without \^$.|?*+()[]{}, or all of a domain by '*'; or leave sync away)");
+  }
+  const auto own = stage.find("domain");
+  const std::string domain = own == stage.end() ? composed.text("workload.nvtx_domain") : own->second;
+  if (range.find_first_of(",@") != std::string::npos || domain.find_first_of(",@") != std::string::npos)
+    refuse_it("has sync: true, and a ',' or '@' in its range or domain", "call the range otherwise");
+}
+
+void check_ranges(const resolved& composed) {
+  constexpr std::size_t max_synchronised = 32;  // as many names as the collector keeps
+  std::size_t synchronised = 0;
+  for (const record& stage : composed.records("workload.stages")) {
+    const auto own = stage.find("range");
+    const std::string& range = own == stage.end() ? stage.at("name") : own->second;
+    if (own != stage.end() && range != core::every_text && core::has_expression_characters(range))
+      const core::expression compiles(range, composed.origin("workload.stages"));
+    if (!stage.contains("sync")) continue;
+    check_synchronised(composed, stage, range);
+    if (stage.at("sync") == "true") ++synchronised;
+  }
+  if (synchronised > max_synchronised) {
+    refuse(composed, "workload.stages",
+           fmt::format("'workload.stages' has sync: true {} times, {} is the most", synchronised,
+                       max_synchronised),
+           "leave sync away where the program waits for the device itself");
+  }
+}
+
 void check_server(const resolved& composed) {
   const std::string port_key = "workload.server.ready_port";
   const std::string text_key = "workload.server.ready_text";
@@ -177,11 +217,7 @@ void check_combinations(const resolved& composed) {
         fmt::format("the stage '{}' cannot name files: a '/' is a folder and a '.' begins an ending", stage),
         "call its NVTX range otherwise, such as decode_all");
   }
-  for (const record& stage : composed.records("workload.stages")) {
-    const auto range = stage.find("range");
-    if (range != stage.end() && core::has_expression_characters(range->second))
-      const core::expression compiles(range->second, composed.origin("workload.stages"));
-  }
+  check_ranges(composed);
   check_figures(composed);
   check_server(composed);
   if (!composed.boolean("nsys.gating_nvtx")) return;

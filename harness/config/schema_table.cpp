@@ -95,9 +95,11 @@ std::vector<schema_row> workload_rows() {
           "what opens ranges in the program without an edit of it; pytorch: stages prefill, decode_all and "
           "forward, and a range for each module by its path, where a Python of the program imports torch"),
       text("workload.nvtx_domain", "LLM", "NVTX domain of the workload's ranges; any: they may be in any"),
-      records("workload.stages", "[prefill, decode_all]", {"name", "range", "domain"},
+      records("workload.stages", "[prefill, decode_all]", {"name", "range", "domain", "sync"},
               "NVTX ranges that are stages, in order; {name, range, domain}: the ranges that the expression "
-              "fits, in that domain ('' is the default one, any is any)"),
+              "fits (* is every range), in that domain ('' is the default one, any is any); sync: true, of a "
+              "plain name or *: unprofiled runs wait for the device at both ends of the range, so that its "
+              "time is the device's, too"),
       text("workload.profile_range", "null",
            "a range around all stages, opened once: nsys.gating_nvtx records it by one start of the program; "
            "null: one start for each stage",

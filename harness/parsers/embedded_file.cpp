@@ -64,6 +64,9 @@ class embedded_reader {
     if (head.gpu > static_cast<std::uint32_t>(collector::gpu_state::not_asked)) {
       fail(fmt::format("corrupt header: the unknown state {} of the GPU's recording", head.gpu));
     }
+    if (head.sync > static_cast<std::uint32_t>(collector::sync_state::failed)) {
+      fail(fmt::format("corrupt header: the unknown state {} of synchronised ranges", head.sync));
+    }
     if (head.chunk_count > (m_file_bytes - header_bytes) / chunk_bytes) {
       fail(fmt::format("truncated: {} bytes hold fewer than the {} chunks that its header promises",
                        m_file_bytes, head.chunk_count));

@@ -232,9 +232,9 @@ core::range_record to_range(const embedded_file& file, const collector::range_re
   return range;
 }
 
-std::string note_of(const collector::file_header& header) {
-  return core::to_valid_utf8(
-      std::string_view(header.gpu_note, strnlen(header.gpu_note, sizeof header.gpu_note)));
+template <std::size_t size>
+std::string text_of(const char (&note)[size]) {
+  return core::to_valid_utf8(std::string_view(note, strnlen(note, size)));
 }
 
 std::optional<std::string> kernels_absent_reason(const collector::file_header& header) {
@@ -248,7 +248,7 @@ std::optional<std::string> kernels_absent_reason(const collector::file_header& h
     case collector::gpu_state::failed:
       break;
   }
-  return fmt::format("the embedded collector could not record GPU activity: {}", note_of(header));
+  return fmt::format("the embedded collector could not record GPU activity: {}", text_of(header.gpu_note));
 }
 
 /// A gated recording is flushed when its capture range closes, any other only when the process ends by
@@ -261,12 +261,28 @@ bool is_whole(const embedded_file& file) {
   });
 }
 
+void set_sync_facts(const collector::file_header& header, embedded_facts& facts) {
+  const auto ends = [&](collector::sync_outcome outcome) {
+    return header.sync_ends[static_cast<std::size_t>(outcome)];
+  };
+  facts.synchronised_ends = ends(collector::sync_outcome::waited);
+  const auto add = [&](collector::sync_outcome outcome, const char* reason) {
+    if (ends(outcome) > 0) facts.unsynchronised_ends[reason] = ends(outcome);
+  };
+  add(collector::sync_outcome::capturing, "a stream was capturing a graph");
+  add(collector::sync_outcome::no_context, "no CUDA context was current on the range's thread");
+  add(collector::sync_outcome::error, "cuCtxSynchronize failed");
+  if (header.sync == static_cast<std::uint32_t>(collector::sync_state::failed))
+    facts.sync_problem = text_of(header.sync_note);
+}
+
 embedded_facts facts_of(const embedded_file& file) {
   embedded_facts facts;
   facts.dropped_ranges = file.header.dropped_records;
   facts.dropped_activities = file.header.dropped_activities;
   facts.is_activity_whole = is_whole(file);
   facts.cupti_version = file.header.cupti_version;
+  set_sync_facts(file.header, facts);
   return facts;
 }
 

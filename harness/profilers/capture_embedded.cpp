@@ -48,10 +48,16 @@ embedded_run run_under_collector(const capture_request& request, const std::stri
   command.set_environment["PROFGATE_COLLECTOR_OUTPUT"] =
       (fs::absolute(request.output_folder) / (stem + ".%p.timeline")).string();
   command.set_environment["PROFGATE_COLLECTOR_MAX_BYTES"] = std::to_string(request.collector_max_bytes);
-  if (collect == collected::ranges_only) {
+  const bool synchronises = collect == collected::ranges_only && !request.synchronised.empty();
+  if (collect == collected::ranges_only && !synchronises) {
     command.unset_environment.emplace_back("CUDA_INJECTION64_PATH");
   } else {
     command.set_environment["CUDA_INJECTION64_PATH"] = fs::absolute(request.collector_library).string();
+  }
+  if (synchronises) {
+    command.set_environment["PROFGATE_COLLECTOR_SYNC"] = capture_range_list(request.synchronised);
+  } else {
+    command.unset_environment.emplace_back("PROFGATE_COLLECTOR_SYNC");
   }
   if (collect == collected::inside_capture_ranges) {
     command.set_environment["PROFGATE_COLLECTOR_GATE"] = capture_range_list(request.ranges);
@@ -73,7 +79,7 @@ std::string capture_range_list(const std::vector<range_name>& ranges) {
 
 namespace {
 
-/// The files of one capture, each read once; `losses` sums up what they say is missing.
+/// The files of one capture, each read once; `losses` sums up what they say of what is missing.
 core::timeline read_recorded(const std::vector<fs::path>& files, parsers::embedded_facts& losses) {
   core::timeline all;
   for (const fs::path& file : files) {
@@ -82,6 +88,9 @@ core::timeline read_recorded(const std::vector<fs::path>& files, parsers::embedd
     losses.dropped_ranges += facts.dropped_ranges;
     losses.dropped_activities += facts.dropped_activities;
     losses.is_activity_whole = losses.is_activity_whole && facts.is_activity_whole;
+    losses.synchronised_ends += facts.synchronised_ends;
+    for (const auto& [reason, count] : facts.unsynchronised_ends) losses.unsynchronised_ends[reason] += count;
+    if (losses.sync_problem.empty()) losses.sync_problem = facts.sync_problem;
     if (&file == &files.front()) {
       all = std::move(one);
     } else {
@@ -116,13 +125,38 @@ std::string words_of_collector(const std::string& output) {
   return line.find("nothing is recorded") == std::string::npos ? std::string() : line;
 }
 
+device_waits waits_of(const parsers::embedded_facts& facts) {
+  device_waits waits;
+  waits.are_done = facts.synchronised_ends > 0;
+  if (!facts.sync_problem.empty()) {
+    waits.notes.push_back(fmt::format(
+        "sync: true {}: {}",
+        waits.are_done ? "had no effect in a process" : "had no effect, the times are the host's alone",
+        facts.sync_problem));
+  } else if (!waits.are_done && facts.unsynchronised_ends.empty()) {
+    waits.notes.emplace_back("sync: true had no effect: no process that uses CUDA opened such a range");
+  }
+  for (const auto& [reason, count] : facts.unsynchronised_ends) {
+    waits.notes.push_back(fmt::format("sync: true: the device was not waited for {} {}: {}", count,
+                                      count == 1 ? "time" : "times", reason));
+  }
+  return waits;
+}
+
 }  // namespace
 
 core::timeline observe_ranges(const capture_request& request, const command_runner& run) {
+  device_waits unused;
+  return observe_ranges(request, run, unused);
+}
+
+core::timeline observe_ranges(const capture_request& request, const command_runner& run,
+                              device_waits& waits) {
   const embedded_run observed = run_under_collector(request, "ranges", collected::ranges_only, run);
   parsers::embedded_facts losses;
   core::timeline timeline = read_recorded(observed.files, losses);
   if (timeline.ranges.empty()) require_room(request, losses);
+  if (!request.synchronised.empty()) waits = waits_of(losses);
   for (const fs::path& file : observed.files) fs::remove(file);
   return timeline;
 }

@@ -105,6 +105,12 @@ process_samples read_process_samples(const fs::path& file) {
   return samples;
 }
 
+/// Whether all times of stages are of ranges.
+bool tells_no_times(const analysis::bare_facts& bare) {
+  return std::all_of(bare.stage_sources.begin(), bare.stage_sources.end(),
+                     [](const auto& each) { return each.second == analysis::synchronised_ranges_source; });
+}
+
 /// As it is written; bad_input where it is no JSON, or too deep for those who walk through it.
 std::string read_document(const fs::path& file, const std::string& remedy) {
   std::string text = artifacts::read_file(file);
@@ -199,7 +205,7 @@ const analysis::bare_facts& run_reader::bare() {
   bare.bench_absent_reason =
       bare.process_wall_ns.empty()    ? reason_of("stage1")
       : bare.stage_samples_ns.empty() ? "the program writes no result JSON; only the whole process was timed"
-      : bare.stage_sources.empty()    ? "the program writes no result JSON; its NVTX ranges were timed"
+      : tells_no_times(bare)          ? "the program writes no result JSON; its NVTX ranges were timed"
                                       : "the program writes no result JSON; it told its times otherwise";
   if (status("stage1")) bare.peak_rss_bytes = status("stage1")->peak_rss_bytes;
   return bare;
@@ -366,7 +372,8 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
     const std::string domain = field("domain", own_domain);
     rules.push_back({stage.at("name"), field("range", stage.at("name")),
                      domain == any ? std::nullopt : std::optional(domain),
-                     fmt::format("workload.stages ({})", config.origin("workload.stages"))});
+                     fmt::format("workload.stages ({})", config.origin("workload.stages")),
+                     field("sync", "false") == "true"});
   }
   return rules;
 }
@@ -378,6 +385,29 @@ std::vector<std::string> device_timed_stages(const config::resolved& config) {
     if (parsers::is_adapter_stage(rule.range)) stages.push_back(rule.name);
   }
   return stages;
+}
+
+std::vector<std::string> synchronised_stages(const config::resolved& config) {
+  std::vector<std::string> stages;
+  for (const analysis::stage_rule& rule : stage_rules_of(config))
+    if (rule.is_synchronised) stages.push_back(rule.name);
+  return stages;
+}
+
+std::vector<profilers::range_name> named_ranges(const config::resolved& config,
+                                                const std::vector<std::string>& stages) {
+  std::vector<profilers::range_name> ranges;
+  for (const analysis::stage_rule& rule : stage_rules_of(config)) {
+    if (std::find(stages.begin(), stages.end(), rule.name) == stages.end()) continue;
+    if (rule.range != core::every_text && core::has_expression_characters(rule.range)) {
+      throw core::bad_input(fmt::format("{}: the stage '{}' is to be synchronised, and its range '{}' is an "
+                                        "expression",
+                                        rule.where, rule.name, rule.range),
+                            "give the stage the same range, or no sync, on both sides");
+    }
+    ranges.push_back({rule.range, rule.domain.value_or(profilers::any_domain)});
+  }
+  return ranges;
 }
 
 namespace {

@@ -258,6 +258,33 @@ TEST_F(collector_on_gpu, sees_a_planted_delay_once_in_every_decode_step) {
   }
 }
 
+TEST_F(collector_on_gpu, waits_for_the_device_and_spoils_no_capture) {
+  const auto bare_ns = run_bare(true);
+  if (!m_skip_reason.empty()) GTEST_SKIP() << m_skip_reason;
+  profilers::capture_request request;
+  request.workload = workload(true);
+  request.output_folder = m_folder.path();
+  request.log_file = m_folder / "log.txt";
+  request.collector_library = COLLECTOR_LIBRARY;
+  profilers::tool_run run;
+  const auto run_workload = [&](const profilers::tool_command& command) {
+    return run = run_by_fork(command);
+  };
+  // Those of operators open while the decode step is captured.
+  request.synchronised = {{"*", "LLM"}};
+  profilers::device_waits waits;
+  profilers::observe_ranges(request, run_workload, waits);
+  EXPECT_TRUE(run.is_good()) << run.tail;
+  EXPECT_TRUE(waits.are_done);
+  EXPECT_THAT(waits.notes, ::testing::ElementsAre(::testing::HasSubstr("a stream was capturing a graph")));
+  request.synchronised = {{"prefill", "LLM"}, {"decode_all", "LLM"}};
+  const core::timeline timeline = profilers::observe_ranges(request, run_workload, waits);
+  EXPECT_TRUE(run.is_good()) << run.tail;
+  EXPECT_TRUE(waits.are_done);
+  EXPECT_THAT(waits.notes, ::testing::IsEmpty());
+  print_cost(timeline, bare_ns);
+}
+
 TEST_F(collector_on_gpu, sees_eager_launches_with_their_operators) {
   const auto bare_ns = run_bare(false);
   if (!m_skip_reason.empty()) GTEST_SKIP() << m_skip_reason;

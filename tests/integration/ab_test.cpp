@@ -129,6 +129,38 @@ TEST_F(ab, of_the_same_command_twice_is_no_regression) {
   EXPECT_THAT(result.output, HasSubstr("process is "));
 }
 
+TEST_F(ab, synchronises_the_stages_of_both_arms) {
+  const std::vector<std::string> same = {"/bin/sh",
+                                         "-c",
+                                         R"(echo "sync=$PROFGATE_COLLECTOR_SYNC;"; exec "$@")",
+                                         "sh",
+                                         PROFGATE_RANGE_PROBE,
+                                         "ranges",
+                                         "3",
+                                         "step"};
+  const command_result result =
+      profgate(ab_words({"workload.stages=[{name: step, sync: true}]"}, same, same));
+  EXPECT_THAT(result.exit_code, AnyOf(0, 77)) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("note: sync: true had no effect"));
+  for (const char* of : {"-baseline.log", "-candidate.log"}) {
+    ASSERT_FALSE(files_ending(of).empty());
+    EXPECT_THAT(artifacts::read_file(files_ending(of).front()), HasSubstr("sync=step@*;")) << of;
+  }
+}
+
+#ifdef FAKE_CUDA_DRIVER
+TEST_F(ab, does_not_compare_times_with_and_without_waiting_for_the_device) {
+  m_environment["FAKE_CUDA_DRIVER"] = FAKE_CUDA_DRIVER;
+  m_environment["FAKE_CUDA_CONTEXT"] = "all";
+  m_environment["PROFGATE_CUPTI_LIBRARY"] = FAKE_CUPTI_LIBRARY;
+  const command_result result = profgate(ab_words({"workload.stages=[{name: step, sync: true}]"},
+                                                  {NVTX_PROGRAM, "cuda", "push::step", "work:100", "pop:"},
+                                                  {NVTX_PROGRAM, "push::step", "work:100", "pop:"}));
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("in some processes only"));
+}
+#endif
+
 /// A virtual environment with one package, whose interpreter does nothing.
 std::string environment_in(const fs::path& folder, const std::string& package) {
   fs::create_directories(folder / "bin");

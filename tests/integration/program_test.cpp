@@ -61,6 +61,45 @@ TEST_F(program, an_expression_that_does_not_compile_is_refused_with_its_origin) 
   EXPECT_THAT(result.output, AllOf(HasSubstr("does not compile"), HasSubstr("command line")));
 }
 
+TEST_F(program, is_told_which_stages_to_synchronise_where_it_is_timed_and_not_where_it_is_traced) {
+  std::vector<std::string> command = {"/bin/sh", "-c", R"(echo "sync=$PROFGATE_COLLECTOR_SYNC;"; exec "$@")",
+                                      "sh"};
+  for (const std::string& word : with_ranges()) command.push_back(word);
+  const command_result result = run_program(
+      {"workload.stages=[prefill, {name: decode, range: decode_all, domain: LLM, sync: true}]"}, command);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(text_of("stage1/log.txt"), HasSubstr("sync=decode_all@LLM;"));
+  EXPECT_THAT(text_of("nsys/log.txt"), HasSubstr("sync=;"));
+  EXPECT_THAT(result.output, HasSubstr("note: sync: true had no effect: no process that uses CUDA"));
+  EXPECT_THAT(text_of("stage1/process_samples.json"), Not(HasSubstr("stage_sources")));
+}
+
+#ifdef FAKE_CUDA_DRIVER
+TEST_F(program, whose_stage_was_synchronised_has_the_source_of_its_times_said) {
+  m_environment["FAKE_CUDA_DRIVER"] = FAKE_CUDA_DRIVER;
+  m_environment["FAKE_CUDA_CONTEXT"] = "all";
+  m_environment["PROFGATE_CUPTI_LIBRARY"] = FAKE_CUPTI_LIBRARY;
+  const command_result result =
+      run_program({"workload.stages=[{name: a, sync: true}, b]"},
+                  {NVTX_PROGRAM, "cuda", "push::a", "pop:", "push::b", "work:1000", "pop:"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, Not(HasSubstr("sync: true")));
+  const nlohmann::json profile = nlohmann::json::parse(text_of("profile.json"));
+  EXPECT_EQ(profile.at("stages").at(0).at("step").at("source"),
+            "its NVTX ranges, the device synchronised at both ends");
+  EXPECT_EQ(profile.at("stages").at(1).at("step").at("source"), "NVTX ranges");
+  EXPECT_THAT(text_of("report.md"),
+              AllOf(HasSubstr("the device synchronised at both ends"), Not(HasSubstr("otherwise"))));
+}
+#endif
+
+TEST_F(program, that_writes_a_result_cannot_be_synchronised) {
+  const command_result result =
+      run_program({"workload.stages=[{name: decode_all, sync: true}]"}, {"/bin/true", "{result}"});
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("sync: true is for programs that write no result"));
+}
+
 /// A program that says something by itself and opens no range.
 std::vector<std::string> shell(const std::string& script) {
   return {"/bin/sh", "-c", script};

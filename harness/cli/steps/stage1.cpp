@@ -30,6 +30,11 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
         "workload.figures is for programs that write no result, and this one gets {result} to write it to",
         "remove workload.figures: times and tokens stand in the result (workloads/README.md)");
   }
+  if (!runs::synchronised_stages(context.config).empty()) {
+    throw core::bad_input(
+        "sync: true is for programs that write no result, and this one gets {result} to write it to",
+        "remove sync from workload.stages, and let the workload wait for its device (workloads/README.md)");
+  }
   const fs::path result_file = folder / "result.json";
   const fs::path log_file = folder / "log.txt";
   step_command bare;
@@ -92,6 +97,12 @@ void add_counts(const analysis::stage_counts& counts, runs::process_samples& sam
   }
 }
 
+void add_notes(const std::vector<std::string>& more, std::vector<std::string>& notes) {
+  for (const std::string& note : more) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  }
+}
+
 /// A program that knows nothing of profgate: its process is timed, and its NVTX ranges where it has some.
 void measure_from_outside(step_context& context, const fs::path& folder) {
   const fs::path log_file = folder / "log.txt";
@@ -102,14 +113,18 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   request.set_environment = adapter_environment_of(context, workload::adapter_mode::bare, folder);
   request.output_folder = folder;
   request.log_file = log_file;
+  const std::vector<std::string> synchronised = runs::synchronised_stages(context.config);
+  request.synchronised = runs::named_ranges(context.config, synchronised);
   request.collector_library = context.parts.collector_library;
   request.collector_max_bytes = static_cast<std::uint64_t>(context.config.integer("collector.max_bytes"));
   runs::process_samples samples;
+  bool is_synchronised = true;  // in every process
   program_figures figures(context.config, context.manifest.working_directory);
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
     process::outcome outcome;
     process::outcome client;
-    core::timeline timeline = profilers::observe_ranges(request, [&](const profilers::tool_command& tool) {
+    profilers::device_waits waits;
+    const auto run_program = [&](const profilers::tool_command& tool) {
       step_command bare;
       bare.command = {tool.argv, tool.set_environment, tool.unset_environment,
                       context.manifest.working_directory};
@@ -123,12 +138,15 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       figures.note_start();
       outcome = run_command(context, bare);
       return workload::as_tool_run(outcome);
-    });
+    };
+    core::timeline timeline = profilers::observe_ranges(request, run_program, waits);
     workload::require_good_end(outcome, log_file);
     if (i < warmup) {
       for (const fs::path& report : parsers::adapter_report_files(folder)) fs::remove(report);
       continue;
     }
+    is_synchronised = is_synchronised && waits.are_done;
+    add_notes(waits.notes, context.status.notes);
     // A server's own life says nothing: it is started, and stopped when its client is done.
     samples.wall_ns.push_back(is_server(context.config) ? client.wall_ns : outcome.wall_ns);
     figures.add({outcome, client}, folder, samples);
@@ -141,6 +159,10 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       std::vector<std::int64_t>& all = samples.stages_ns[stage];
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());
     }
+  }
+  for (const std::string& stage : synchronised) {
+    if (is_synchronised && samples.stages_ns.contains(stage))
+      samples.stage_sources.try_emplace(stage, analysis::synchronised_ranges_source);
   }
   take_device_samples(
       parsers::device_samples_ns(parsers::read_adapter_reports(parsers::adapter_report_files(folder))),

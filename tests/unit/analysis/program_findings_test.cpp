@@ -98,16 +98,26 @@ TEST(program, that_warms_up_inside_its_ranges_is_told_so_and_what_it_saves_is_of
 }
 
 TEST(program, whose_work_outlives_its_range_is_told_so) {
-  const auto last_kernel_ends_at = [](std::int64_t end_ns) {
+  const auto program_until = [](std::int64_t end_ns) {
     timeline_builder builder;
     builder.range("denoise", 0, ms);
     builder.kernel("add", 0, 100 * us, end_ns);
-    return texts_of(findings_of(program(builder.build())).takeaways);
+    return program(builder.build());
+  };
+  const auto last_kernel_ends_at = [&](std::int64_t end_ns) {
+    return texts_of(findings_of(program_until(end_ns)).takeaways);
   };
   EXPECT_THAT(last_kernel_ends_at(1900 * us),
               Contains("Its work outlives its range: the time is the host's, not the device's. 50 % of its "
                        "kernels' time lies after the end of the range that launched them"));
   EXPECT_THAT(last_kernel_ends_at(ms), ::testing::Not(Contains(HasSubstr("outlives"))));
+  run_facts waited_for = program_until(1900 * us);
+  EXPECT_THAT(texts_of(findings_of(waited_for).recommendations), Contains(HasSubstr("sync: true")));
+  waited_for.bare.process_wall_ns = {9 * ms};
+  waited_for.bare.stage_samples_ns = {{"denoise", {1900 * us}}};
+  EXPECT_THAT(texts_of(findings_of(waited_for).takeaways), Contains(HasSubstr("outlives")));
+  waited_for.bare.stage_sources = {{"denoise", synchronised_ranges_source}};
+  EXPECT_THAT(texts_of(findings_of(waited_for).takeaways), ::testing::Not(Contains(HasSubstr("outlives"))));
 }
 
 TEST(program, that_synchronises_inside_a_step_is_told_so) {

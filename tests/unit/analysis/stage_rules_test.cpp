@@ -49,6 +49,13 @@ TEST(name_stages, by_a_name_in_any_domain_and_operators_come_along) {
   EXPECT_THAT(names_of(timeline), ElementsAre("any:decode", "any:all_reduce"));
 }
 
+TEST(name_stages, of_every_range_of_a_domain_by_a_star) {
+  core::timeline timeline =
+      of_ranges({range("A", "one", 0, 10), range("A", "", 2, 4), range("B", "one", 5, 6)});
+  name_stages(timeline, {{"all", "*", "A", "here"}}, "LLM");
+  EXPECT_THAT(names_of(timeline), ElementsAre("LLM:all", "LLM:all", "B:one"));
+}
+
 TEST(name_stages, in_its_own_domain_changes_nothing) {
   core::timeline timeline = of_ranges({range("LLM", "decode", 0, 10), range("", "decode", 2, 4)});
   name_stages(timeline, {{"decode", "decode", "LLM", "here"}}, "LLM");

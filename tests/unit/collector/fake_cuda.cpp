@@ -11,6 +11,7 @@ namespace profgate::test {
 namespace {
 
 void initialise_cuda() {
+  if (const char* const driver = std::getenv("FAKE_CUDA_DRIVER")) dlopen(driver, RTLD_NOW);
   const char* const library = std::getenv("CUDA_INJECTION64_PATH");
   if (library == nullptr) return;
   void* const handle = dlopen(library, RTLD_NOW);
@@ -57,6 +58,10 @@ bool run_cuda_word(const std::vector<std::string>& parts) {
       return i < parts.size() ? std::strtoull(parts[i].c_str(), nullptr, 10) : 0;
     };
     fake_function<void(std::uint64_t, std::uint64_t)>("fake_graph_node")(number(1), number(2));
+  } else if (verb == "capture") {
+    fake_function<void(int, int, int, std::uint32_t)>("fake_capture_call")(
+        parts[1] == "begin" ? 1 : 0, parts[2] != "runtime" ? 1 : 0, parts[2] != "driver" ? 1 : 0,
+        static_cast<std::uint32_t>(std::atoi(parts[3].c_str())));
   } else if (verb == "queue") {
     launch(parts[1], 0, true);
   } else if (verb == "run") {

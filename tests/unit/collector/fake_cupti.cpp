@@ -49,7 +49,7 @@ struct fake_state {
   bool is_held = std::getenv("FAKE_CUPTI_HOLD") != nullptr;
   std::vector<CUpti_ActivityKernel9> queued;
   CUpti_CallbackFunc on_event = nullptr;
-  std::set<CUpti_CallbackId> resource_events;
+  std::set<std::pair<CUpti_CallbackDomain, CUpti_CallbackId>> events;
 };
 
 fake_state& fake() {
@@ -204,13 +204,33 @@ FAKE_EXPORT void fake_copy(std::uint64_t bytes, int is_memset) {
 FAKE_EXPORT void fake_graph_node(std::uint64_t node, std::uint64_t original) {
   const CUpti_CallbackId id =
       original == 0 ? CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED : CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
-  if (fake().resource_events.count(id) == 0) return;
+  if (fake().events.count({CUPTI_CB_DOMAIN_RESOURCE, id}) == 0) return;
   CUpti_GraphData graph{};
   graph.node = reinterpret_cast<CUgraphNode>(node);
   graph.originalNode = reinterpret_cast<CUgraphNode>(original);
   CUpti_ResourceData resource{};
   resource.resourceDescriptor = &graph;
   fake().on_event(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &resource);
+}
+
+/// The capture of a stream begins or ends: the runtime calls the driver.
+FAKE_EXPORT void fake_capture_call(int is_begin, int by_driver, int by_runtime, std::uint32_t result) {
+  const CUpti_CallbackId driver_id = is_begin != 0 ? CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2
+                                                   : CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture;
+  const CUpti_CallbackId runtime_id = is_begin != 0 ? CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000
+                                                    : CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000;
+  const auto tell = [&](bool is_asked, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                        CUpti_ApiCallbackSite site) {
+    if (!is_asked || fake().events.count({domain, id}) == 0) return;
+    CUpti_CallbackData call{};
+    call.callbackSite = site;
+    call.functionReturnValue = &result;
+    fake().on_event(nullptr, domain, id, &call);
+  };
+  tell(by_runtime != 0, CUPTI_CB_DOMAIN_RUNTIME_API, runtime_id, CUPTI_API_ENTER);
+  tell(by_driver != 0, CUPTI_CB_DOMAIN_DRIVER_API, driver_id, CUPTI_API_ENTER);
+  tell(by_driver != 0, CUPTI_CB_DOMAIN_DRIVER_API, driver_id, CUPTI_API_EXIT);
+  tell(by_runtime != 0, CUPTI_CB_DOMAIN_RUNTIME_API, runtime_id, CUPTI_API_EXIT);
 }
 
 // CUPTI's functions.
@@ -236,7 +256,7 @@ FAKE_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* /*subscriber*/, C
 FAKE_EXPORT CUptiResult cuptiEnableCallback(std::uint32_t /*enable*/, CUpti_SubscriberHandle /*subscriber*/,
                                             CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   const CUptiResult result = result_of("cuptiEnableCallback");
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE && result == CUPTI_SUCCESS) fake().resource_events.insert(id);
+  if (result == CUPTI_SUCCESS) fake().events.emplace(domain, id);
   return result;
 }
 

@@ -5,6 +5,8 @@
 //   start:<domain>:<name>   registered string        end                    of the last start
 //   many:<domain>:<name>:<count>                     that many closed ranges, registered string
 //   threads:<n>:<name>:<count>                       n threads, each opens that many in the domain LLM
+//   aside:<domain>:<name>   opens and closes one on a thread of its own, for whose end nobody waits here
+//   say:<text>              a line of standard output
 //   fork                    both processes go on; the parent waits for the child at its end, and exits 3 if
 //   it failed work:<microseconds>     exit:<code>     abort     segv     quit     mark:<name> (quit:
 //   _exit(0), without the exit handlers) cuda kernel: graph: …   see fake_cuda.h
@@ -92,6 +94,15 @@ void run_threads(int thread_count, const std::string& name, int count) {
   for (std::thread& thread : threads) thread.join();
 }
 
+void open_aside(nvtxDomainHandle_t domain, const std::string& name, std::vector<std::thread>& threads) {
+  threads.emplace_back([=] { open_and_close(domain, name, 1); });
+}
+
+void say(const std::string& text) {
+  const std::string line = text + "\n";
+  if (write(STDOUT_FILENO, line.data(), line.size()) < 0) std::abort();
+}
+
 void work(long microseconds) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
   while (std::chrono::steady_clock::now() < until) {
@@ -111,6 +122,7 @@ std::vector<std::string> split(const std::string& text) {
 int main(int argc, char** argv) {
   nvtxRangeId_t last_started = 0;
   pid_t child = 0;
+  std::vector<std::thread> aside;
   for (int i = 1; i < argc; ++i) {
     const std::vector<std::string> part = split(argv[i]);
     const std::string& verb = part[0];
@@ -132,6 +144,10 @@ int main(int argc, char** argv) {
       open_and_close(domain_of(part[1]), part[2], std::atoi(part[3].c_str()));
     } else if (verb == "threads") {
       run_threads(std::atoi(part[1].c_str()), part[2], std::atoi(part[3].c_str()));
+    } else if (verb == "aside") {
+      open_aside(domain_of(part[1]), part[2], aside);
+    } else if (verb == "say") {
+      say(part[1]);
     } else if (verb == "mark") {
       nvtxMarkA(part[1].c_str());
     } else if (verb == "fork") {
@@ -151,6 +167,7 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
+  for (std::thread& thread : aside) thread.join();
   int child_status = 0;
   if (child > 0) waitpid(child, &child_status, 0);
   return child_status == 0 ? 0 : 3;

@@ -57,6 +57,28 @@ TEST_F(rules, a_stage_must_be_able_to_name_files) {
   }
 }
 
+TEST_F(rules, only_ranges_that_are_named_can_be_synchronised) {
+  const auto refused = [&](const std::string& fields) {
+    return refusal_with("workload.stages=[{name: prefill, " + fields + "}, decode_all]").what;
+  };
+  EXPECT_EQ(refused("range: 'step_.*', sync: true"),
+            "command line: the stage 'prefill' of 'workload.stages' has sync: true, and its range 'step_.*' "
+            "is an expression");
+  EXPECT_THAT(refused("sync: yes"), HasSubstr("has sync: yes"));
+  EXPECT_THAT(refused("range: 'a,b', sync: true"), HasSubstr("a ',' or '@'"));
+  EXPECT_THAT(refused("range: 'a@b', sync: true"), HasSubstr("a ',' or '@'"));
+  EXPECT_THAT(refused("domain: 'a,b', sync: true"), HasSubstr("a ',' or '@'"));
+  EXPECT_THAT(refused("sinc: true"), HasSubstr("has no key 'sinc'"));
+  std::string many;
+  for (int i = 0; i < 33; ++i) many += ", {name: s" + std::to_string(i) + ", sync: true}";
+  EXPECT_THAT(refusal_with("workload.stages=[prefill, decode_all" + many + "]").what,
+              HasSubstr("has sync: true 33 times, 32 is the most"));
+  m_request.command_line_overrides = {
+      "workload.stages=[{name: prefill, sync: true}, {name: decode_all, range: '*', domain: '', sync: true}, "
+      "{name: steps, range: 'step_.*', sync: false}]"};
+  EXPECT_EQ(compose(m_request).records("workload.stages").at(1).at("sync"), "true");
+}
+
 TEST_F(rules, a_figure_says_where_it_is_read_and_in_which_unit) {
   const auto refused = [&](const std::string& fields) {
     return refusal_with("workload.figures=[{name: latency, " + fields + "}]").what;

@@ -189,6 +189,26 @@ TEST_F(embedded_timeline, what_was_not_delivered_counts_as_dropped) {
   EXPECT_EQ(dropped(), 5U) << "the gate never closed";
 }
 
+TEST_F(embedded_timeline, tells_at_which_ends_the_device_was_waited_for) {
+  m_header.sync = static_cast<std::uint32_t>(format::sync_state::failed);
+  std::strcpy(m_header.sync_note, "no CUPTI");
+  for (std::uint64_t i = 0; i < format::sync_outcome_count; ++i) m_header.sync_ends[i] = 10 + i;
+  parsers::embedded_facts facts;
+  parsers::read_embedded_timeline(write(bytes()), facts);
+  EXPECT_EQ(facts.synchronised_ends, 10U);
+  EXPECT_THAT(
+      facts.unsynchronised_ends,
+      ::testing::ElementsAre(::testing::Pair("a stream was capturing a graph", 11U),
+                             ::testing::Pair("cuCtxSynchronize failed", 13U),
+                             ::testing::Pair("no CUDA context was current on the range's thread", 12U)));
+  EXPECT_EQ(facts.sync_problem, "no CUPTI");
+  std::memset(m_header.sync_note, 'x', sizeof m_header.sync_note);
+  parsers::read_embedded_timeline(write(bytes()), facts);
+  EXPECT_EQ(facts.sync_problem, std::string(sizeof m_header.sync_note, 'x')) << "without an end";
+  m_header.sync = 4;
+  EXPECT_THAT(words(), HasSubstr("the unknown state 4 of synchronised ranges"));
+}
+
 TEST_F(embedded_timeline, says_what_is_wrong_with_activity) {
   using format::chunk_kind;
   const std::vector<format::kernel_record> one = {kernel(10, 20)};

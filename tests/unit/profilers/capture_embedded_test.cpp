@@ -1,5 +1,6 @@
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "capture_fixture.h"
@@ -112,6 +113,64 @@ TEST_F(capture_embedded, notes_what_is_missing_of_the_gpu) {
   m_request.is_gated = false;
   set_script({"cuda", "push:LLM:decode_all", "kernel:_Z4gemmv:3", "pop:LLM", "quit"});
   EXPECT_THAT(capture().notes, ElementsAre(HasSubstr("ended without its exit handlers")));
+}
+#endif
+
+TEST_F(capture_embedded, tells_the_program_which_ranges_to_synchronise_only_where_it_is_observed) {
+  std::vector<profilers::tool_command> commands;
+  const auto note_command = [&](const profilers::tool_command& command) {
+    commands.push_back(command);
+    return run_by_fork(command);
+  };
+  set_script({"push:LLM:decode_all", "pop:LLM"});
+  profilers::device_waits waits;
+  profilers::observe_ranges(m_request, note_command, waits);
+  EXPECT_THAT(waits.notes, ::testing::IsEmpty());
+  m_request.synchronised = {{"decode_all", "LLM"}, {"*", ""}, {"step", "*"}};
+  profilers::observe_ranges(m_request, note_command, waits);
+  profilers::capture_embedded(m_request, note_command);
+  const auto is_unset = [](const profilers::tool_command& command, const std::string& name) {
+    return std::count(command.unset_environment.begin(), command.unset_environment.end(), name) == 1 &&
+           !command.set_environment.contains(name);
+  };
+  ASSERT_EQ(commands.size(), 3U);
+  EXPECT_TRUE(is_unset(commands[0], "PROFGATE_COLLECTOR_SYNC"));
+  EXPECT_TRUE(is_unset(commands[0], "CUDA_INJECTION64_PATH"));
+  EXPECT_EQ(commands[1].set_environment["PROFGATE_COLLECTOR_SYNC"], "decode_all@LLM,*,step@*");
+  EXPECT_EQ(commands[1].set_environment["CUDA_INJECTION64_PATH"], COLLECTOR_LIBRARY);
+  EXPECT_TRUE(is_unset(commands[2], "PROFGATE_COLLECTOR_SYNC"));
+  EXPECT_FALSE(waits.are_done);
+  EXPECT_THAT(waits.notes,
+              ElementsAre("sync: true had no effect: no process that uses CUDA opened such a range"));
+}
+
+#ifdef FAKE_CUPTI_LIBRARY
+TEST_F(capture_embedded, says_where_the_device_was_not_waited_for) {
+  const auto waits_with = [&](const std::vector<std::string>& script) {
+    set_script(script);
+    profilers::device_waits waits;
+    profilers::observe_ranges(m_request, run_by_fork, waits);
+    return waits;
+  };
+  m_request.synchronised = {{"step", "LLM"}};
+  m_request.set_environment = {{"PROFGATE_CUPTI_LIBRARY", FAKE_CUPTI_LIBRARY},
+                               {"FAKE_CUDA_DRIVER", FAKE_CUDA_DRIVER},
+                               {"FAKE_CUDA_CONTEXT", "main"}};
+  const profilers::device_waits whole = waits_with({"cuda", "push:LLM:step", "pop:LLM"});
+  EXPECT_TRUE(whole.are_done);
+  EXPECT_THAT(whole.notes, ::testing::IsEmpty());
+  const profilers::device_waits torn =
+      waits_with({"cuda", "push:LLM:step", "capture:begin", "pop:LLM", "capture:end", "threads:1:step:1"});
+  EXPECT_TRUE(torn.are_done);
+  EXPECT_THAT(torn.notes,
+              ElementsAre("sync: true: the device was not waited for 1 time: a stream was capturing a graph",
+                          "sync: true: the device was not waited for 2 times: no CUDA context was current on "
+                          "the range's thread"));
+  m_request.set_environment["PROFGATE_CUPTI_LIBRARY"] = "none";
+  const profilers::device_waits none = waits_with({"cuda", "push:LLM:step", "pop:LLM"});
+  EXPECT_FALSE(none.are_done);
+  EXPECT_THAT(none.notes, ElementsAre("sync: true had no effect, the times are the host's alone: CUPTI is "
+                                      "hidden by PROFGATE_CUPTI_LIBRARY=none"));
 }
 #endif
 

@@ -28,6 +28,10 @@ struct program_figure {
   std::vector<double> values;
 };
 
+/// A stage's source where it has sync: true.
+inline constexpr const char* synchronised_ranges_source =
+    "its NVTX ranges, the device synchronised at both ends";
+
 /// What the bare (untraced) run left. All times in reports come from here.
 struct bare_facts {
   std::vector<std::string> stages;  ///< in the order that people read
@@ -38,7 +42,7 @@ struct bare_facts {
   std::vector<std::int64_t> process_wall_ns;  ///< for a program that writes no result: stage "process"
   /// The same, by stage: how long each of its occurrences took.
   std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};
-  /// Of those, by stage, where the program told them itself ("out.json"); the others are of its NVTX ranges.
+  /// Of those, by stage, where they come from ("out.json"); the others are of its NVTX ranges as they are.
   std::map<std::string, std::string> stage_sources{};
   /// What it was seen to be fed and to make, as a result has it: "batch", "prompt", "decode"; empty: unknown.
   std::map<std::string, std::int64_t> seen_tokens{};

@@ -15,9 +15,10 @@ namespace profgate::analysis {
 
 struct stage_rule {
   std::string name;                   ///< what reports call the stage
-  std::string range;                  ///< a range's name, or an expression over the whole of it
+  std::string range;                  ///< a range's name, an expression over the whole of it, or "*": all
   std::optional<std::string> domain;  ///< empty: the default domain; nothing: any
   std::string where;                  ///< the rule stands, for messages
+  bool is_synchronised = false;       ///< unprofiled runs wait for the device at its ends
 };
 
 /// What the named groups of a stage's expression say, summed over its occurrences: "decode_tokens".

@@ -22,8 +22,25 @@ enum class gpu_state : std::uint32_t {
   no_cuda = 0,    ///< the process never initialised CUDA
   recording = 1,  ///< CUPTI delivers; no kernel in the file means that none ran
   failed = 2,     ///< gpu_note says why
-  not_asked = 3,  ///< CUDA_INJECTION64_PATH was not set, so CUDA could not load the collector
+  not_asked = 3,  ///< CUDA_INJECTION64_PATH was not set, so CUDA could not load the collector, or ranges
+                  ///< alone were wanted
 };
+
+/// Whether the device was waited for at the ends of the ranges that PROFGATE_COLLECTOR_SYNC names.
+enum class sync_state : std::uint32_t {
+  not_asked = 0,
+  no_cuda = 1,   ///< the process never initialised CUDA
+  watching = 2,  ///< it was, but for those ends that are counted otherwise
+  failed = 3,    ///< sync_note says why
+};
+/// What became of one end; file_header::sync_ends counts them.
+enum class sync_outcome : std::uint32_t {
+  waited = 0,
+  capturing = 1,   ///< not: a stream captured, whose graph would have been spoiled
+  no_context = 2,  ///< not: none was current on the range's thread
+  error = 3,       ///< cuCtxSynchronize() failed
+};
+constexpr std::size_t sync_outcome_count = 4;
 
 struct file_header {
   char magic[8];
@@ -41,6 +58,10 @@ struct file_header {
   std::uint32_t gpu;             ///< a gpu_state
   std::uint32_t cupti_version;   ///< CUPTI's own number; 0: none was loaded
   char gpu_note[1024];           ///< why there is no activity, or where CUPTI was found; ends with a zero
+  std::uint64_t sync_ends[sync_outcome_count];  ///< by sync_outcome
+  std::uint32_t sync;                           ///< a sync_state
+  std::uint32_t reserved;
+  char sync_note[512];  ///< ends with a zero
 };
 
 enum class chunk_kind : std::uint32_t {

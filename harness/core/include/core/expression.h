@@ -39,6 +39,9 @@ class expression {
   std::unique_ptr<compiled> m_compiled;
 };
 
+/// In the place of an expression: every text. As one it would not compile, having nothing to repeat.
+inline constexpr std::string_view every_text = "*";
+
 /// Whether it stands for more than itself.
 bool has_expression_characters(std::string_view text);
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/records.h"
@@ -20,6 +22,12 @@ struct embedded_facts {
   std::uint64_t dropped_activities = 0;  ///< kernels, copies and calls
   bool is_activity_whole = true;         ///< false: the process died before CUPTI had delivered everything
   std::uint32_t cupti_version = 0;       ///< CUPTI's own number; 0: none was loaded
+
+  /// Where the device was to be waited for at the ends of some ranges: at how many of them it was, and at how
+  /// many it was not, by reason.
+  std::uint64_t synchronised_ends = 0;
+  std::map<std::string, std::uint64_t> unsynchronised_ends{};
+  std::string sync_problem{};  ///< why it was not at any
 };
 /// Both in one reading: the file may have hundreds of megabytes.
 core::timeline read_embedded_timeline(const std::filesystem::path& file, embedded_facts& facts);

@@ -33,6 +33,9 @@ struct capture_request {
   bool is_gated = true;
   std::optional<range_name> around_all;  ///< a range around all of them: nsys waits for it, and runs once
 
+  /// Of observe_ranges alone: ranges at whose ends the device is waited for; their name may be "*".
+  std::vector<range_name> synchronised{};
+
   /// libprofgate_collector.so; for nsys only to find out why a range never opened (may be empty).
   std::filesystem::path collector_library;
   std::uint64_t collector_max_bytes = std::uint64_t{256} << 20;
@@ -64,6 +67,13 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
 /// nanoseconds a range: for programs that do not time themselves, and to find out why a range never opened.
 /// Leaves no file; empty where the program opened none.
 core::timeline observe_ranges(const capture_request& request, const command_runner& run);
+
+/// Whether the device was waited for at the ends of capture_request::synchronised.
+struct device_waits {
+  bool are_done = false;             ///< at some of them at least
+  std::vector<std::string> notes{};  ///< at which not, and why
+};
+core::timeline observe_ranges(const capture_request& request, const command_runner& run, device_waits& waits);
 
 /// Leaves embedded.timeline, or embedded.<pid>.timeline for each process where several use NVTX.
 capture_result capture_embedded(const capture_request& request, const command_runner& run);

@@ -81,6 +81,12 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
 /// Beside a program's samples: the work of its model, where that is known.
 inline constexpr const char* counted_work_file = "work.json";
 
+/// Those with sync: true.
+std::vector<std::string> synchronised_stages(const config::resolved& config);
+/// The ranges of these stages, as the collector is told of them; bad_input where one is an expression.
+std::vector<profilers::range_name> named_ranges(const config::resolved& config,
+                                                const std::vector<std::string>& stages);
+
 /// The files of one traced run, its stages called by their names.
 core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config);
 
