@@ -51,7 +51,7 @@ bool judge_cold_starts(const stage_figures& stage, findings& result) {
   const std::size_t cold = cold_samples(*stage.bare.time_ns);
   if (cold == 0) return false;
   const std::string evidence =
-      fmt::format("{} of {} took more than ten times the median, the longest {}", cold,
+      fmt::format("{} of {} took more than three times the median, the longest {}", cold,
                   stage.bare.time_ns->samples.size(), core::format_duration(stage.bare.time_ns->max));
   result.takeaways.push_back({stage.bare.name, "It warms up inside of its ranges.", evidence});
   result.recommendations.push_back(about_measuring(

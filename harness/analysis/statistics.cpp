@@ -50,10 +50,15 @@ measured<distribution> describe_distribution(std::vector<double> samples,
 }
 
 std::size_t cold_samples(const sample_statistics& statistics) {
-  constexpr double cold_factor = 10;
-  return static_cast<std::size_t>(
-      std::count_if(statistics.samples.begin(), statistics.samples.end(),
-                    [&](double sample) { return sample > cold_factor * statistics.median; }));
+  constexpr double first_factor = 3;  // of the first ones it is expected
+  constexpr double any_factor = 10;
+  const auto above = [&](double factor) {
+    return [limit = factor * statistics.median](double sample) { return sample > limit; };
+  };
+  const auto& samples = statistics.samples;
+  const auto warm = std::find_if_not(samples.begin(), samples.end(), above(first_factor));
+  return static_cast<std::size_t>((warm - samples.begin()) +
+                                  std::count_if(warm, samples.end(), above(any_factor)));
 }
 
 std::vector<double> to_doubles(const std::vector<std::int64_t>& values) {

@@ -144,11 +144,14 @@ void add_program(const run_figures& figures, std::vector<std::string>& summary) 
   if (process != nullptr && stages.size() == 1) add_way_to_stages(*process, summary);
 }
 
-void add_speed(const bare_figures& bare, std::vector<std::string>& summary) {
+/// The first texts of a program of others may have warmed it up.
+void add_speed(const bare_figures& bare, bool warms_up, std::vector<std::string>& summary) {
   if (!bare.tokens_per_s) return;
-  std::string text = fmt::format("It decodes {} tokens/s", plain_number(bare.tokens_per_s->mean));
+  std::string text = fmt::format(
+      "It decodes {} tokens/s", plain_number(warms_up ? bare.tokens_per_s->median : bare.tokens_per_s->mean));
   if (bare.ttft_ns) {
-    text += fmt::format(", with the first token after {}", core::format_duration(bare.ttft_ns->mean));
+    text += fmt::format(", with the first token after {}",
+                        core::format_duration(warms_up ? bare.ttft_ns->median : bare.ttft_ns->mean));
   }
   if (bare.tpot_ns) {
     text += fmt::format(" and {} for each further one (p99 {})", core::format_duration(bare.tpot_ns->p50),
@@ -198,7 +201,7 @@ void add_confidence(const run_figures& figures, std::vector<std::string>& summar
   const std::size_t cold = figures.is_timed_by_itself ? 0 : cold_samples(*widest->time_ns);
   if (cv_ratio > unreliable_cv_ratio && cold > 0) {
     summary.push_back(fmt::format(
-        "{} of {} repetitions of {} took more than ten times the median, as those do that warm up.", cold,
+        "{} of {} repetitions of {} took more than three times the median, as those do that warm up.", cold,
         widest->time_ns->samples.size(), widest->name));
     return;
   }
@@ -261,7 +264,7 @@ std::vector<std::string> summarize_run(const run_facts& facts, const run_figures
   } else {
     add_program(figures, summary);
   }
-  add_speed(figures.bare, summary);
+  add_speed(figures.bare, !figures.is_timed_by_itself, summary);
   add_energy(figures.bare, summary);
   add_confidence(figures, summary);
   add_throttling(figures, summary);

@@ -30,8 +30,8 @@ struct distribution {
 measured<sample_statistics> describe(std::vector<double> samples, const std::string& reason_if_empty);
 measured<distribution> describe_distribution(std::vector<double> samples, const std::string& reason_if_empty);
 
-/// How many took more than ten times the median: as a rule the first ones of a program, which load libraries,
-/// choose kernels or compile them.
+/// How many took more than ten times the median, or three times as the first ones of a program, which load
+/// libraries, choose kernels or compile them.
 std::size_t cold_samples(const sample_statistics& statistics);
 
 /// Linear interpolation between the two nearest ranks (position p·(n−1)); `sorted` is not empty.
