@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "../collector/temp_folder.h"
+#include "analysis/stage_operations.h"
 #include "analysis/stage_rules.h"
 #include "analysis/timeline_analysis.h"
 #include "parsers/timeline.h"
@@ -264,6 +265,57 @@ TEST(own_sql, the_nodes_of_a_replayed_graph) {
   EXPECT_GT(sql.number("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE graphNodeId > 0"), 0);
   make_stage_tables(sql, ranges_named("decode_all"));
   expect_as_sql_has_it(*figures.stages[0], sql);
+}
+
+/// An unedited PyTorch program whose decode steps are replayed from a CUDA graph: the adapter's ranges were
+/// open when its nodes were made, by the thread that captured.
+TEST(own_sql, gives_replayed_kernels_the_modules_of_their_capture) {
+  const fs::path file = recordings / "pytorch-2.11/adapter_graph.sqlite";
+  std::map<std::string, std::int64_t> expected_ns;  // by module, layers as one
+  const sql_file sql(file);
+  // Of a copied node the tool tells twice, once without what it is a copy of.
+  sql.rows(R"(
+CREATE TEMP TABLE made AS SELECT graphNodeId AS node, max(originalGraphNodeId) AS original, min(start) AS at
+  FROM CUDA_GRAPH_NODE_EVENTS GROUP BY graphNodeId;
+CREATE TEMP TABLE named AS SELECT copy.node AS node,
+  (SELECT textId FROM NVTX_EVENTS AS r WHERE r.start <= first.at AND r.end >= first.at AND r.domainId = 1
+   ORDER BY r.start DESC LIMIT 1) AS name
+  FROM made AS copy JOIN made AS first ON copy.original = first.node;)");
+  const auto sum_ns = [&](const std::string& pattern) {
+    return sql.number(
+        fmt::format("SELECT coalesce(sum(k.end - k.start), 0) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN "
+                    "named ON named.node = "
+                    "k.graphNodeId JOIN StringIds AS s ON s.id = named.name WHERE s.value GLOB '{}'",
+                    pattern));
+  };
+  for (const char* module : {"attn.qkv_proj", "attn.o_proj", "mlp.0", "mlp.2", "norm1", "norm2"})
+    expected_ns[fmt::format("layers.*.{}", module)] = sum_ns(fmt::format("layers.[0-9].{}", module));
+  expected_ns["layers.*.attn"] = sum_ns("layers.[0-9].attn");
+  expected_ns["head"] = sum_ns("head");
+  EXPECT_GT(expected_ns["layers.*.attn.qkv_proj"], 40'000'000);
+
+  core::timeline timeline = parsers::read_nsys_sqlite(file);
+  const std::vector<std::string> stages = {"prefill", "decode_all"};
+  std::vector<analysis::stage_rule> rules;
+  for (const std::string& stage : stages) rules.push_back({stage, stage, "LLM", "here"});
+  analysis::name_stages(timeline, rules, "LLM", analysis::layers::together);
+  std::map<std::string, std::int64_t> ours_ns;
+  std::int64_t all_ns = 0;
+  std::int64_t under_modules_ns = 0;
+  for (const core::kernel_execution& kernel : timeline.kernels)
+    if (kernel.graph_node != 0) all_ns += kernel.end_ns - kernel.start_ns;
+  const analysis::labelled_traces decodes =
+      analysis::label_operations(timeline, "decode_all", {"LLM", nullptr, nullptr, stages});
+  ASSERT_EQ(decodes.occurrences.size(), 3U) << "one step that warms up, and two texts";
+  for (std::size_t text : {1U, 2U}) {
+    for (const analysis::operation& one : decodes.occurrences[text].operations) {
+      if (one.is_copy || one.path.empty()) continue;
+      ours_ns[std::string(one.path.substr(one.path.rfind('/') + 1))] += one.end_ns - one.start_ns;
+      under_modules_ns += one.end_ns - one.start_ns;
+    }
+  }
+  for (const auto& [module, module_ns] : expected_ns) EXPECT_EQ(ours_ns[module], module_ns) << module;
+  EXPECT_GT(static_cast<double>(under_modules_ns), 0.95 * static_cast<double>(all_ns));
 }
 
 }  // namespace
