@@ -43,6 +43,7 @@ json throughput_json(const run_facts& facts, const bare_figures& figures) {
   object.put("decode_tokens_count", tokens("decode"));
   object.put("batch_count", tokens("batch"));
   object.put("tokens_mean_per_s", part_of(&sample_statistics::mean)(figures.tokens_per_s));
+  object.put("tokens_median_per_s", part_of(&sample_statistics::median)(figures.tokens_per_s));
   object.put("tokens_std_per_s", part_of(&sample_statistics::std)(figures.tokens_per_s));
   object.put("ttft", first_token_json(figures));
   object.put("tpot", further_token_json(figures));

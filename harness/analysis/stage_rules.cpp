@@ -71,18 +71,34 @@ std::string without_counters(std::string_view name) {
 
 /// Names a model's modules by their paths, its layers as one: "model.layers.*.mlp" of "model.layers.7.mlp". A
 /// number is a layer's where modules lie below it; the last one of "layers.7.mlp.2" is that of a single
-/// module in a row of different ones, and stays.
+/// module in a row of different ones, and stays. A layer that has other modules than most of its list is
+/// called by its own number.
 class layer_names {
  public:
   void see(std::string_view path) {
-    for (std::size_t end = path.find('.'); end != std::string_view::npos; end = path.find('.', end + 1))
-      m_containers.insert(all_joined(path.substr(0, end)));
+    for_each_part(path, [&](std::string_view part, std::string_view until) {
+      if (until.size() == path.size() || !is_number(part) || until.size() == part.size()) return;
+      m_lists[all_joined(until)][std::string(part)].insert(all_joined(path.substr(until.size() + 1)));
+    });
+  }
+
+  /// Once all paths were seen that there are.
+  void find_odd_ones() {
+    for (auto& [list, layers] : m_lists) {
+      std::map<std::set<std::string>, std::size_t> alike;
+      for (const auto& [number, modules] : layers) alike[modules] += 1;
+      const auto usual = std::max_element(alike.begin(), alike.end(),
+                                          [](const auto& a, const auto& b) { return a.second < b.second; });
+      if (2 * usual->second <= layers.size()) continue;  // no two are alike
+      for (const auto& [number, modules] : layers)
+        if (modules != usual->first) m_odd[list].insert(number);
+    }
   }
 
   std::string name_of(std::string_view path) const {
     std::string name;
     for_each_part(path, [&](std::string_view part, std::string_view until) {
-      const bool is_layer = is_number(part) && !name.empty() && m_containers.contains(all_joined(until));
+      const bool is_layer = is_number(part) && !name.empty() && is_like_others(all_joined(until), part);
       if (!name.empty()) name += '.';
       name += is_layer ? "*" : part;
     });
@@ -90,6 +106,12 @@ class layer_names {
   }
 
  private:
+  bool is_like_others(const std::string& list, std::string_view number) const {
+    if (!m_lists.contains(list)) return false;
+    const auto odd = m_odd.find(list);
+    return odd == m_odd.end() || !odd->second.contains(std::string(number));
+  }
+
   static bool is_number(std::string_view part) {
     return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
   }
@@ -115,7 +137,9 @@ class layer_names {
     }
   }
 
-  std::set<std::string> m_containers;
+  /// By list ("model.layers.*"): by number, what lies below.
+  std::map<std::string, std::map<std::string, std::set<std::string>>> m_lists;
+  std::map<std::string, std::set<std::string>> m_odd;  ///< by list: numbers
 };
 
 std::string operator_name(std::string_view name, const layer_names* joined) {
@@ -248,6 +272,7 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
     std::set<std::string_view> seen;  // few, of a million ranges
     for (const core::range_record& range : timeline.ranges)
       if (seen.insert(range.name).second) joined.see(range.name);
+    joined.find_odd_ones();
   }
   const layer_names* const names = are == layers::together ? &joined : nullptr;
   std::unordered_map<text_places, renaming, place_hash> known;

@@ -80,6 +80,20 @@ TEST(name_stages, makes_one_operator_of_a_models_layers_where_asked_to) {
                                                 "model.layers.11", "head", "0.conv", "a..1"));
 }
 
+TEST(name_stages, shows_a_layer_apart_that_is_made_of_other_modules) {
+  core::timeline timeline;
+  for (const char* name : {"layers.0", "layers.0.attn", "layers.0.mlp", "layers.1", "layers.1.attn",
+                           "layers.1.experts.0.up", "layers.1.experts.1.up", "layers.2", "layers.2.attn",
+                           "layers.2.experts.0.up", "layers.2.experts.1.up"})
+    timeline.ranges.push_back(range("", name, 0, 100));
+  name_stages(timeline, {{"step", "step", std::nullopt, "here"}}, "any", layers::together);
+  std::vector<std::string> names;
+  for (const core::range_record& each : timeline.ranges) names.emplace_back(each.name);
+  EXPECT_THAT(names, ElementsAre("layers.0", "layers.0.attn", "layers.0.mlp", "layers.*", "layers.*.attn",
+                                 "layers.*.experts.*.up", "layers.*.experts.*.up", "layers.*",
+                                 "layers.*.attn", "layers.*.experts.*.up", "layers.*.experts.*.up"));
+}
+
 TEST(name_stages, leaves_counters_out_of_operators_names) {
   core::timeline timeline = of_ranges(
       {range("", "step", 0, 100), range("", "aten::mm, op_id = 7", 0, 10),
