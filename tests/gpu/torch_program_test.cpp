@@ -3,8 +3,8 @@
 #include "gpu_pair_fixture.h"
 #include "parsers/nsys_csv.h"
 
-/// PyTorch programs as people write them (tests/gpu/torch), with the real nsys and ncu: what the report says
-/// against what the program says of itself, and what nsys sums up.
+/// PyTorch programs as people write them (tests/gpu/torch), with the real nsys and ncu, unedited and with the
+/// adapter: what the report says against what the program says of itself, and what nsys sums up.
 namespace profgate::integration {
 namespace {
 
@@ -114,6 +114,74 @@ TEST_F(torch_program, registered_as_a_pair_gives_the_same) {
   expect_whole_bundle();
   expect_steps_as_the_script_timed_them();
   expect_kernels_as_nsys_stats_has_them();
+}
+
+/// The last line of the unprofiled run's output that begins so, as JSON.
+nlohmann::json told(const std::string& log, const std::string& beginning) {
+  const std::size_t start = log.rfind(beginning);
+  if (start == std::string::npos) return {};
+  return nlohmann::json::parse(log.substr(start, log.find('\n', start) - start));
+}
+
+/// The share of a stage's kernel time whose launches lie under a module below the root.
+double share_under_modules(const nlohmann::json& stage) {
+  double all_ns = 0;
+  double named_ns = 0;
+  for (const nlohmann::json& group : stage["kernel_groups"]) {
+    const auto own_ns = group["own_ns"].get<double>();
+    all_ns += own_ns;
+    if (!group["op_name"].is_null()) named_ns += own_ns;
+  }
+  return all_ns > 0 ? named_ns / all_ns : 0;
+}
+
+const std::vector<std::string> with_adapter = {"--adapter", "pytorch"};
+
+TEST_F(torch_program, generating_unedited_has_its_modules_its_tokens_and_its_work) {
+  const command_result result =
+      run_program(with_adapter, script("generate.py", {"--hidden", "4096", "--layers", "16", "--prompt",
+                                                       "8192", "--rounds", "5", "--tokens", "16"}));
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  expect_whole_bundle();
+  expect_kernels_as_nsys_stats_has_them();
+  for (const char* stage : {"prefill", "decode_all"}) {
+    EXPECT_GE(share_under_modules(stage_in(profile(), stage)), 0.95) << stage;
+    EXPECT_GT(stage_in(profile(), stage)["utilisation"]["mbu_over_vendor_ratio"], 0) << stage;
+    expect_counters_of(stage);
+  }
+  const nlohmann::json throughput = profile()["throughput"];
+  EXPECT_EQ(throughput["prompt_tokens_count"], 8192);
+  EXPECT_EQ(throughput["decode_tokens_count"], 15) << "the first token is the prefill's";
+  const nlohmann::json own = told(text_of("stage1/log.txt"), "{\"ttft_s\"");
+  ASSERT_TRUE(own.is_object());
+  for (const char* figure : {"ttft", "tpot"}) {
+    const double own_ns = own[std::string(figure) + "_s"].get<double>() * 1e9;
+    EXPECT_NEAR(throughput[figure]["p50_ns"].get<double>() / own_ns, 1, 0.03) << figure;
+  }
+}
+
+TEST_F(torch_program, out_of_a_cuda_graph_has_the_modules_of_its_capture) {
+  const command_result result =
+      run_program(with_adapter, script("decode_loop.py", {"--graph", "--rounds", "3"}));
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  expect_kernels_as_nsys_stats_has_them();
+  const nlohmann::json decode = stage_in(profile(), "decode_all");
+  EXPECT_GE(share_under_modules(decode), 0.95);
+  EXPECT_LT(decode["idle"]["idle_ratio"], 0.1) << "the device runs behind the host, without a pause";
+}
+
+TEST_F(torch_program, compiled_is_compiled_as_without_the_adapter) {
+  const std::string words = "compiled graphs: ";
+  const command_result plain =
+      run(script("decode_loop.py", {"--compile", "--full-graph", "--rounds", "1", "--steps", "8"}));
+  ASSERT_EQ(plain.exit_code, 0) << plain.output;
+  const std::size_t at = plain.output.find(words);
+  ASSERT_NE(at, std::string::npos) << plain.output;
+  const command_result adapted =
+      run_program({"--adapter", "pytorch", "timeline=none"},
+                  script("decode_loop.py", {"--compile", "--full-graph", "--rounds", "1", "--steps", "8"}));
+  EXPECT_THAT(text_of("stage1/log.txt"), HasSubstr(plain.output.substr(at, words.size() + 1)));
+  EXPECT_EQ(stage_in(profile(), "decode_all")["bare"]["samples_count"], 2) << adapted.output;
 }
 
 class torch_program_both_ways : public torch_program, public ::testing::WithParamInterface<bool> {
