@@ -115,13 +115,18 @@ class builder {
     m_source = m_home / "source";
   }
 
+  /// git locks a worktree while it makes it: one that is locked was cut off, however whole its files are.
+  bool is_checked_out() const {
+    if (!fs::exists(m_source / ".git")) return false;
+    const auto git_dir = ask_git(m_source, {"rev-parse", "--absolute-git-dir"});
+    return git_dir && !fs::exists(fs::path(*git_dir) / "locked") &&
+           ask_git(m_source, {"rev-parse", "HEAD"}) == m_commit &&
+           ask_git(m_source, {"status", "--porcelain", "--untracked-files=no"}) == "";
+  }
+
   void check_out() {
-    const bool is_there = fs::exists(m_source / ".git") &&
-                          ask_git(m_source, {"rev-parse", "HEAD"}) == m_commit &&
-                          ask_git(m_source, {"status", "--porcelain", "--untracked-files=no"}) == "";
-    if (is_there) return;
-    // A checkout that was cut off: git locks a worktree while it makes it, and forgets those that are not
-    // locked and whose folder is gone.
+    if (is_checked_out()) return;
+    // git forgets worktrees that are not locked and whose folder is gone.
     fs::remove_all(m_source);
     ask_git(m_top, {"worktree", "unlock", m_source.string()});
     ask_git(m_top, {"worktree", "prune"});

@@ -133,6 +133,14 @@ TEST_F(baseline_build_test, a_checkout_that_was_killed_is_repaired) {
   fs::remove(source / ".git");
   fs::remove_all(build);
   EXPECT_EQ(read_text(provide("main").build_dir / "prog"), "one\n");
+  // Or at the very end, all files there and the last ref still locked.
+  git({"worktree", "lock", "--reason", "initializing", source.string()});
+  const fs::path ref_lock = m_project / ".git/worktrees/source/HEAD.lock";
+  ASSERT_TRUE(fs::exists(ref_lock.parent_path() / "HEAD"));
+  write_text(ref_lock, "");
+  fs::remove_all(build);
+  EXPECT_EQ(read_text(provide("main").build_dir / "prog"), "one\n");
+  EXPECT_FALSE(fs::exists(ref_lock));
 }
 
 /// The hook is this test once more, with GIT_INDEX_FILE and GIT_DIR of the commit in its environment.
