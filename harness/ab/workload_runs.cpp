@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "ab/comparison.h"
 #include "ab/gate_config.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
@@ -116,13 +117,15 @@ finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string&
     if (times_itself) {
       const process::outcome outcome = process::run(command, options_of(m_where, arm.build, log_file));
       if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
-      workload::require_good_end(outcome, log_file, timeout_key);
+      workload::require_good_end(outcome, log_file, workload::exit_codes::by_contract, timeout_key);
       take_result(result_file, run);
     } else {
       run_from_outside(arm, command, log_file, run);
     }
   } catch (const core::step_failure& failed) {
     run.crash = failed.what();
+  } catch (const stage_not_closed& other) {
+    throw stage_not_closed(fmt::format("the {}: {}", name, other.what()), other.remedy(), other.closed());
   } catch (const core::error& hopeless) {
     throw core::error(hopeless.code(), fmt::format("the {}: {}", name, hopeless.what()), hopeless.remedy());
   }
@@ -166,7 +169,7 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   artifacts::make_folder(request.output_folder);
   std::map<std::string, std::vector<std::int64_t>> samples_ns =
       runs::sample_ranges(profilers::observe_ranges(request, run_program, waits), arm.build.config).stages_ns;
-  workload::require_good_end(outcome, log_file, timeout_key);
+  workload::require_good_end(outcome, log_file, workload::exit_codes::its_own, timeout_key);
   require_same_kind(waits);
   samples_ns[core::whole_process_stage] = {outcome.wall_ns};
   for (const auto& [stage, durations_ns] : parsers::device_samples_ns(
@@ -183,8 +186,11 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
                             "let the program's Python see PYTHONPATH, or leave --adapter away");
     }
     if (found == samples_ns.end()) {
-      throw core::bad_input(fmt::format("the program closed no NVTX range of stage '{}'", stage),
-                            "name ranges that it has: workload.stages, or gate.stages for some of them");
+      std::vector<std::string> closed;
+      for (const auto& [name, durations_ns] : samples_ns) closed.push_back(name);
+      throw stage_not_closed(fmt::format("the program closed no NVTX range of stage '{}'", stage),
+                             "name ranges that it has: workload.stages, or gate.stages for some of them",
+                             closed);
     }
     // How often a program repeats a step is its own affair: a process is one sample, its median step.
     const std::vector<double> steps_ns(found->second.begin(), found->second.end());

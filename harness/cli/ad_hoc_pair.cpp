@@ -108,7 +108,7 @@ pair_manifest ad_hoc_pair(const std::vector<std::string>& command) {
   const fs::path here = fs::current_path();
   pair_manifest manifest;
   manifest.model = name_of_program(command);
-  manifest.config = "adhoc";
+  manifest.config = ad_hoc_config;
   manifest.pair = manifest.model + "." + manifest.config;
   const bool has_gpu = static_cast<bool>(artifacts::chosen_gpu(artifacts::gather_gpu_facts()));
   manifest.device = has_gpu ? "cuda" : "cpu";

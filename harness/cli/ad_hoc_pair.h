@@ -8,6 +8,9 @@
 
 namespace profgate::cli {
 
+/// What stands for the configuration's name in that of a pair that nobody registered.
+inline constexpr const char* ad_hoc_config = "adhoc";
+
 /// Any command as a pair that nobody registered: it runs in the current folder, which gets the runs, with
 /// profgate's own settings and those of ./conf where there are some. Called "<program>.adhoc", after the
 /// script where the program is an interpreter.

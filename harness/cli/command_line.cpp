@@ -31,7 +31,7 @@ void add_pair_words(CLI::App* command, const std::shared_ptr<pair_options>& opti
     if ((manifest->count() > 0 || !options->command.empty()) && pair->count() > 0) {
       options->overrides.insert(options->overrides.begin(), options->pair);
     } else if (manifest->count() == 0 && pair->count() == 0 && options->command.empty()) {
-      throw CLI::RequiredError("pair");
+      throw CLI::RequiredError("a pair, or -- and a command,");
     }
     finish();
   });

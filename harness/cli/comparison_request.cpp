@@ -116,7 +116,11 @@ ab::request request_of_commands(const pair_manifest& baseline, const pair_manife
     return core::shorten_middle(shown(arm), longest_bytes);
   };
   const std::string adapter = options.candidate_settings.text("workload.adapter");
-  const std::string adapter_words = adapter == workload::no_adapter ? "" : "--adapter " + adapter + " ";
+  std::string typed_words = adapter == workload::no_adapter ? "" : "--adapter " + adapter + " ";
+  for (const std::string& setting : options.typed) {
+    if (!setting.starts_with("workload.adapter=") && !setting.starts_with("gate."))
+      typed_words += process::quote_for_display({setting}) + " ";
+  }
   // Who types stages wants them judged.
   const auto judging_stages = [](const config::resolved& settings) {
     if (!settings.list("gate.stages").empty()) return settings;
@@ -128,7 +132,7 @@ ab::request request_of_commands(const pair_manifest& baseline, const pair_manife
   };
   return {std::move(where), arm_of(baseline, judging_stages(options.baseline_settings), named(baseline)),
           arm_of(candidate, judging_stages(options.candidate_settings), named(candidate)),
-          fmt::format("profgate run {}-- {}", adapter_words, shown(candidate))};
+          fmt::format("profgate run {}-- {}", typed_words, shown(candidate))};
 }
 
 ab::request comparison_request(const pair_manifest& pair, const comparison_options& options,

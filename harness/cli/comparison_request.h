@@ -24,7 +24,8 @@ struct comparison_options {
   config::resolved baseline_settings;  ///< as a rule the same for both: the candidate's
   config::resolved candidate_settings;
   std::optional<std::filesystem::path> out{};
-  std::string candidate{};  ///< the same; empty: the pair as it is built
+  std::string candidate{};           ///< the same; empty: the pair as it is built
+  std::vector<std::string> typed{};  ///< settings, as somebody who looks deeper types them again
 };
 
 /// Finds or builds both builds. `display` must outlive the request.

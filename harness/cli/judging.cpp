@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ab/gate_config.h"
+#include "ad_hoc_pair.h"
 #include "artifacts/files.h"
 #include "baselines/run_set_file.h"
 #include "gate/judge.h"
@@ -66,7 +67,10 @@ gate::judgement judge_against_stored(step_context& context, const gate::build_id
   request.rules.reduction = ab::reduction_rules_of(context.manifest.command_has_placeholders);
   request.waivers = read_waivers(request.baselines_dir);
   request.today = today_utc();
-  request.accept_hint = fmt::format("profgate baseline record {}", context.manifest.pair);
+  request.accept_hint = context.manifest.config == ad_hoc_config
+                            ? "profgate run --save <name>, which makes a pair of the command; to compare two "
+                              "commands: profgate ab -- <one> -- <the other>"
+                            : fmt::format("profgate baseline record {}", context.manifest.pair);
   baselines::stored_outcome outcome = baselines::judge_against_stored(std::move(request), more);
   if (!outcome.candidate.processes.empty()) {
     baselines::stored_run_set stored;

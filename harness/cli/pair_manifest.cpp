@@ -109,9 +109,11 @@ pair_manifest find_pair(const fs::path& build_dir, const std::string& name) {
     names.push_back(pair.pair);
   }
   const std::optional<std::string> meant = core::nearest(name, names);
-  throw core::bad_input(fmt::format("no pair '{}' is registered in {}", name, build_dir.string()),
-                        meant ? fmt::format("did you mean '{}'? `profgate list` shows them all", *meant)
-                              : fmt::format("registered are: {}", fmt::join(names, ", ")));
+  throw core::bad_input(
+      fmt::format("no pair '{}' is registered in {}", name, build_dir.string()),
+      meant ? fmt::format("did you mean '{}'? `profgate list` shows them all", *meant)
+            : fmt::format("a program of your own: profgate run -- <command>; registered are: {}",
+                          fmt::join(names, ", ")));
 }
 
 }  // namespace profgate::cli

@@ -204,10 +204,19 @@ std::string verdict_sentence(const gate::judgement& whole) {
 
 const gate::stage_judgement* deciding_stage(const gate::judgement& whole) {
   if (const gate::stage_judgement* waived = passes_by_waiver(whole)) return waived;
+  // Of several the one that costs most.
+  const gate::stage_judgement* deciding = nullptr;
+  const auto size_ns = [](const gate::stage_judgement& stage) {
+    return stage.numbers ? std::abs(stage.numbers->difference_ns) : 0;
+  };
   for (const gate::stage_judgement& stage : whole.stages) {
-    if (counts_as(stage, whole.overall)) return &stage;
+    if (!counts_as(stage, whole.overall)) continue;
+    const bool is_first = deciding == nullptr;
+    const bool is_worse =
+        !is_first && whole.overall != gate::verdict::unchanged && size_ns(stage) > size_ns(*deciding);
+    if (is_first || is_worse) deciding = &stage;
   }
-  return nullptr;
+  return deciding;
 }
 
 std::vector<std::string> gate_lines(const gate::judgement& whole) {

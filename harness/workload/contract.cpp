@@ -55,24 +55,28 @@ std::string describe_with_last_line(const process::outcome& outcome) {
   return fmt::format("{}{}{}", process::describe(outcome), said.reason.empty() ? "" : ": ", said.reason);
 }
 
-void require_good_end(const process::outcome& outcome, const fs::path& log_file,
+void require_good_end(const process::outcome& outcome, const fs::path& log_file, exit_codes codes,
                       const std::string& timeout_key) {
   if (outcome.how == process::ending::exited && outcome.exit_code == 0) return;
   if (outcome.how == process::ending::not_started) {
-    throw core::step_failure(outcome.start_error,
-                             "build the workload, or correct its COMMAND in profgate_add_workload()");
+    throw core::step_failure(
+        outcome.start_error,
+        codes == exit_codes::its_own
+            ? "correct the command (of a pair: COMMAND of profgate_add_workload()), or build its program"
+            : "build the workload, or correct its COMMAND in profgate_add_workload()");
   }
   const last_words said = read_last_words(outcome.tail);
   const bool exited = outcome.how == process::ending::exited;
   const std::string all_it_said = fmt::format("all it said is in {}", log_file.string());
   const std::string remedy =
       said.remedy.empty() ? all_it_said : fmt::format("{} ({})", said.remedy, all_it_said);
+  const bool is_told = exited && codes == exit_codes::by_contract;
   if (exited && outcome.exit_code == static_cast<int>(core::exit_code::not_possible)) {
     throw core::not_possible(said.reason.empty() ? "the workload cannot run on this machine" : said.reason,
                              remedy);
   }
   const std::string reason = fmt::format("the workload {}", describe_with_last_line(outcome));
-  if (exited && outcome.exit_code == static_cast<int>(core::exit_code::bad_input))
+  if (is_told && outcome.exit_code == static_cast<int>(core::exit_code::bad_input))
     throw core::bad_input(reason, remedy);
   if (outcome.how == process::ending::timed_out) {
     throw core::step_failure(

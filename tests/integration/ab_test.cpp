@@ -71,7 +71,8 @@ TEST_F(ab, a_slower_candidate_fails_and_its_operators_are_named) {
   probe_build("old", "20000");
   const command_result result = compare(probe_build("new", "60000"), "old");
   EXPECT_EQ(result.exit_code, 1) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("decode_all: regressed: "));
+  EXPECT_THAT(result.output, HasSubstr("regressed: decode_all is ")) << "which costs more than prefill";
+  EXPECT_THAT(result.output, HasSubstr("  prefill: regressed: "));
   EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
   EXPECT_EQ(files_ending("embedded.timeline").size(), 6U);
 }
@@ -115,8 +116,8 @@ TEST_F(ab, of_two_typed_commands_judges_the_second_by_its_ranges_and_names_opera
   const command_result result = profgate(ab_words(
       {"workload.stages=[decode_all]"}, program_of(m_project, "20000"), program_of(m_project, "80000")));
   EXPECT_EQ(result.exit_code, 1) << result.output;
-  EXPECT_THAT(result.output,
-              ::testing::AllOf(HasSubstr("decode_all"), HasSubstr("attn"), HasSubstr("profgate run -- ")));
+  EXPECT_THAT(result.output, ::testing::AllOf(HasSubstr("decode_all"), HasSubstr("attn"),
+                                              HasSubstr("profgate run 'workload.stages=[decode_all]' -- ")));
   ASSERT_EQ(files_ending("verdict.json").size(), 1U);
   EXPECT_THAT(artifacts::read_file(files_ending("verdict.json").front()),
               ::testing::AllOf(HasSubstr("--spin-iterations 20000"), HasSubstr("--spin-iterations 80000")));

@@ -288,6 +288,25 @@ TEST_F(pytorch_adapter, judges_two_commands_by_its_stages) {
   EXPECT_THAT(silent.output, HasSubstr("the PyTorch adapter never reported in"));
 }
 
+TEST_F(pytorch_adapter, compares_a_model_without_tokens_and_a_program_without_a_model_by_what_they_have) {
+  const auto compared = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> argv = {
+        "ab", "--adapter", "pytorch", "gate.screen_ratio=1", "gate.confirm_ratio=1", "gate.unchanged_ratio=1",
+        "--"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    argv.emplace_back("--");
+    argv.insert(argv.end(), words.begin(), words.end());
+    return profgate(argv);
+  };
+  const command_result encoder = compared({python, program("encoder.py")});
+  EXPECT_THAT(encoder.output, AllOf(HasSubstr("its stages are forward"), HasSubstr("unchanged: forward is")));
+  EXPECT_EQ(encoder.exit_code, 0) << encoder.output;
+  EXPECT_THAT(encoder.output, HasSubstr("look deeper: profgate run --adapter pytorch -- "));
+  const command_result layer =
+      compared({python, "-c", "import torch; torch.nn.Linear(2, 2)(torch.zeros(1, 2))"});
+  EXPECT_THAT(layer.output, HasSubstr("its stages are process"));
+}
+
 TEST_F(pytorch_adapter, is_refused_where_there_is_none_of_that_name) {
   const command_result result = run_program({"--adapter", "pytroch"}, {python, "-c", "1"});
   EXPECT_EQ(result.exit_code, 2);

@@ -44,7 +44,7 @@ void measure_by_contract(step_context& context, const fs::path& folder) {
   bare.what = "the bare workload";
   bare.runs_workload = true;
   bare.log_file = log_file;
-  workload::require_good_end(run_command(context, bare), log_file);
+  workload::require_good_end(run_command(context, bare), log_file, workload::exit_codes::by_contract);
   if (!fs::exists(result_file)) {
     throw core::step_failure(
         fmt::format("the workload ended well but wrote no {}", result_file.string()),
@@ -140,7 +140,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       return workload::as_tool_run(outcome);
     };
     core::timeline timeline = profilers::observe_ranges(request, run_program, waits);
-    workload::require_good_end(outcome, log_file);
+    workload::require_good_end(outcome, log_file, workload::exit_codes::its_own);
     if (i < warmup) {
       for (const fs::path& report : parsers::adapter_report_files(folder)) fs::remove(report);
       continue;

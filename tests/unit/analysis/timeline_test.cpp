@@ -24,6 +24,16 @@ core::timeline two_traced_stages() {
       .build();
 }
 
+TEST(timeline_figures, know_what_no_operator_covers_inside_of_a_range_around_all_stages) {
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("generate", 0, 1000)
+                                                   .range("prefill", 100, 200)
+                                                   .range("attn", 110, 150)
+                                                   .range("inner", 120, 130)
+                                                   .build());
+  EXPECT_EQ(figures.stages[0]->uncovered_ns, 60);
+}
+
 TEST(analyze_timelines, tells_inclusive_from_exclusive_time) {
   const timeline_figures figures = analyze_one(two_traced_stages());
   const traced_stage& prefill = *figures.stages[0];

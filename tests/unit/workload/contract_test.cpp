@@ -23,9 +23,9 @@ process::outcome exited(int code, const std::string& last_words = "") {
 }
 
 /// What require_good_end() says of it.
-core::error complaint_about(const process::outcome& outcome) {
+core::error complaint_about(const process::outcome& outcome, exit_codes codes = exit_codes::by_contract) {
   try {
-    require_good_end(outcome, "log.txt", "gate.process_timeout_s");
+    require_good_end(outcome, "log.txt", codes, "gate.process_timeout_s");
   } catch (const core::error& said) {
     return said;
   }
@@ -40,7 +40,7 @@ TEST(fill_placeholders, fills_each_wherever_it_stands) {
 }
 
 TEST(require_good_end, is_content_with_zero) {
-  EXPECT_NO_THROW(require_good_end(exited(0, "all is well"), "log.txt"));
+  EXPECT_NO_THROW(require_good_end(exited(0, "all is well"), "log.txt", exit_codes::by_contract));
 }
 
 TEST(require_good_end, takes_77_for_a_skip_and_2_for_bad_input_with_the_last_words) {
@@ -56,6 +56,8 @@ TEST(require_good_end, takes_77_for_a_skip_and_2_for_bad_input_with_the_last_wor
 
 TEST(require_good_end, takes_everything_else_for_a_failure) {
   EXPECT_EQ(complaint_about(exited(3)).code(), core::exit_code::failed);
+  EXPECT_EQ(complaint_about(exited(2), exit_codes::its_own).code(), core::exit_code::failed)
+      << "a program of others means something else by it";
   process::outcome crashed = exited(-1);
   crashed.how = process::ending::signalled;
   crashed.signal = SIGSEGV;

@@ -15,10 +15,13 @@ std::vector<std::string> fill_placeholders(std::vector<std::string> words,
                                            const std::filesystem::path& config, const std::string& mode,
                                            const std::filesystem::path& result);
 
-/// Throws where the workload did not end well: its exit code 77 is a skip and 2 bad input, by the contract;
+/// Whether a program's exit codes mean what the contract says.
+enum class exit_codes { by_contract, its_own };
+
+/// Throws where the workload did not end well: its exit code 77 is a skip, by the contract 2 is bad input,
 /// everything else failed. `timeout_key`: the setting that ended it where it took too long.
 void require_good_end(const process::outcome& outcome, const std::filesystem::path& log_file,
-                      const std::string& timeout_key = "run.step_timeout_s");
+                      exit_codes codes, const std::string& timeout_key = "run.step_timeout_s");
 
 /// "exited with code 3 after 1.20 s: " and the last line that it said.
 std::string describe_with_last_line(const process::outcome& outcome);
