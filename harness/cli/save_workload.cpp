@@ -1,6 +1,7 @@
 #include "save_workload.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -10,6 +11,7 @@
 #include "artifacts/files.h"
 #include "steps/step.h"
 #include "terminal.h"
+#include "workload/adapter.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -69,13 +71,25 @@ saved_workload plan_saving(const pair_options& options, const pair_manifest& man
     throw core::bad_input(saved.file.string(), 0, "is there already, and is not overwritten",
                           "give --save another name, or remove the file");
   }
-  saved.yaml = compose_for(manifest, options.overrides).section_yaml("workload");
+  const config::resolved settings = compose_for(manifest, options.overrides);
+  saved.yaml = settings.section_yaml("workload");
+  std::vector<std::string> overrides = options.overrides;
+  // Who types stages wants them judged. Of an adapter's nobody knows yet which the program has.
+  const std::vector<std::string> stages = settings.list("workload.stages");
+  const bool has_adapter = settings.text("workload.adapter") != workload::no_adapter;
+  const bool names_stages = settings.list("gate.stages").empty() && !has_adapter &&
+                            stages != std::vector<std::string>{core::whole_process_stage};
+  if (names_stages) overrides.push_back(fmt::format("gate.stages=[{}]", fmt::join(stages, ", ")));
+  if (has_adapter && settings.list("gate.stages").empty())
+    saved.hint =
+        "the gate judges the whole process, unless the line names stages: OVERRIDES \"gate.stages=[prefill, "
+        "decode_all]\"";
   std::string command;
   for (const std::string& word : manifest.command) command += " " + cmake_word(word);
   saved.cmake_line = fmt::format(
       "profgate_add_workload(NAME {} CONFIGS {} WORKING_DIRECTORY \"${{CMAKE_CURRENT_SOURCE_DIR}}\"{}\n"
       "                      COMMAND{})",
-      manifest.model, options.save, other_overrides(options.overrides), command);
+      manifest.model, options.save, other_overrides(overrides), command);
   return saved;
 }
 
@@ -84,6 +98,7 @@ void save_workload(const saved_workload& saved) {
   artifacts::write_file_atomically(saved.file, saved.yaml);
   print("saved as {}; in CMakeLists.txt of this folder it becomes a pair by\n{}\n", saved.file.string(),
         saved.cmake_line);
+  if (!saved.hint.empty()) print("{}\n", saved.hint);
 }
 
 }  // namespace profgate::cli

@@ -13,6 +13,7 @@ struct saved_workload {
   std::filesystem::path file;  ///< conf/workload/<name>.yaml of the current folder
   std::string yaml;            ///< its settings
   std::string cmake_line;      ///< that registers it
+  std::string hint{};          ///< what it leaves to its user; empty: nothing
 };
 
 /// bad_input where it cannot be saved: no command, a name that no config can have, a file that is there.

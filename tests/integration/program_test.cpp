@@ -193,6 +193,11 @@ TEST_F(program, that_was_typed_can_be_saved_and_runs_again_by_its_name) {
   ASSERT_EQ(again.exit_code, 0) << again.output;
   EXPECT_EQ(nlohmann::json::parse(text_of("profile.json"))["program_figures"][0]["mean"], 3.5);
 
+  const command_result staged =
+      run_program({"--save", "staged", "workload.stages=[prefill, decode_all]"}, with_ranges());
+  EXPECT_THAT(staged.output, HasSubstr("OVERRIDES timeline=none \"gate.stages=[prefill, decode_all]\""))
+      << "who types stages wants them judged";
+
   for (const char* wrong : {"a.b", "gate", "a/b", "../x"}) {
     const command_result named = run_program({"--save", wrong}, shell("touch started"));
     EXPECT_EQ(named.exit_code, 2) << named.output;
