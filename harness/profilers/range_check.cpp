@@ -14,6 +14,7 @@ namespace profgate::profilers {
 namespace {
 
 std::string in_words(std::string_view domain) {
+  if (domain == any_domain) return "any domain";
   return domain.empty() ? "the default domain" : fmt::format("the domain '{}'", domain);
 }
 
@@ -61,13 +62,15 @@ void fail_absent_range(const range_name& wanted, const core::timeline& timeline)
                       range_name{std::string(range.name), std::string(range.domain)}.as_capture_range(),
                       in_words(wanted.domain)));
     }
-    if (range.domain == wanted.domain) names.emplace(range.name);
+    if (wanted.domain == any_domain || range.domain == wanted.domain) names.emplace(range.name);
   }
   const std::vector<std::string> in_domain(names.begin(), names.end());
   if (const auto meant = core::nearest(wanted.range, in_domain)) {
     throw core::step_failure(fmt::format("{}; it opened '{}'", what, *meant),
-                             fmt::format("ask for '{}', or rename the range in the program",
-                                         range_name{*meant, wanted.domain}.as_capture_range()));
+                             wanted.domain == any_domain
+                                 ? fmt::format("did you mean workload.stages=[{}]?", *meant)
+                                 : fmt::format("ask for '{}', or rename the range in the program",
+                                               range_name{*meant, wanted.domain}.as_capture_range()));
   }
   const std::size_t shown = std::min<std::size_t>(in_domain.size(), 8);
   throw core::step_failure(

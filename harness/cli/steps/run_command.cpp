@@ -150,6 +150,15 @@ void note_adapter(step_context& context, const fs::path& folder) {
   const std::vector<parsers::adapter_report> reports =
       parsers::read_adapter_reports(parsers::adapter_report_files(folder));
   if (reports.empty()) context.status.notes.push_back(workload::silent_adapter_words());
+  const bool saw_nothing = std::all_of(
+      reports.begin(), reports.end(),
+      [](const parsers::adapter_report& report) { return report.roots.empty() && report.errors.empty(); });
+  if (!reports.empty() && saw_nothing) {
+    context.status.notes.emplace_back(
+        "torch was imported, but no model was called, so nothing is known of stages; ranges of the program's "
+        "own "
+        "(nvtx) can be named in workload.stages");
+  }
   for (const parsers::adapter_report& report : reports) {
     for (const std::string& error : report.errors)
       context.status.notes.push_back(fmt::format(

@@ -184,6 +184,14 @@ TEST_F(capture_embedded, tells_the_usual_mistakes_apart) {
   EXPECT_THAT(words(), HasSubstr("there it opened evaluate, train"));
   set_script({"push:X:train", "pop:X"});
   EXPECT_THAT(words(), HasSubstr("its ranges are in the domain 'X'"));
+  const std::vector<profilers::range_name> own = m_request.ranges;
+  m_request.ranges = {{"decod", profilers::any_domain}};
+  set_script({"push:X:train", "pop:X", "push:Y:decode", "pop:Y"});
+  EXPECT_THAT(words(), AllOf(HasSubstr("in any domain; it opened 'decode'"),
+                             HasSubstr("did you mean workload.stages=[decode]?")));
+  m_request.ranges = {{"sample", profilers::any_domain}};
+  EXPECT_THAT(words(), HasSubstr("in any domain; there it opened decode, train"));
+  m_request.ranges = own;
   set_script({"mark:m"});
   EXPECT_THAT(words(), HasSubstr("it opened no range at all"));
   set_script({"exit:0"});
