@@ -184,6 +184,25 @@ TEST_F(torch_program, compiled_is_compiled_as_without_the_adapter) {
   EXPECT_EQ(stage_in(profile(), "decode_all")["bare"]["samples_count"], 2) << adapted.output;
 }
 
+TEST_F(torch_program, that_serves_is_counted_while_its_client_asks_and_stopped) {
+  const std::string port = "8765";
+  const std::vector<std::string> server = script("server.py", {"serve", port});
+  const std::vector<std::string> client = script("server.py", {"ask", port});
+  std::vector<std::string> words = {"run", "--ready-port", port, "workload.stages=[prefill, decode]", "--"};
+  words.insert(words.end(), server.begin(), server.end());
+  words.emplace_back("--");
+  words.insert(words.end(), client.begin(), client.end());
+  const command_result result = profgate(words);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.left_behind, ::testing::IsEmpty());
+  expect_whole_bundle();
+  expect_kernels_as_nsys_stats_has_them();
+  EXPECT_EQ(stage_in(profile(), "prefill")["bare"]["samples_count"], 12);
+  EXPECT_EQ(stage_in(profile(), "decode")["bare"]["samples_count"], 12 * 16);
+  expect_counters_of("prefill");
+  expect_counters_of("decode");
+}
+
 class torch_program_both_ways : public torch_program, public ::testing::WithParamInterface<bool> {
  protected:
   /// Typed, or registered as a pair.
