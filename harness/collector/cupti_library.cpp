@@ -115,6 +115,7 @@ bool cupti_library::take_functions(void* handle, char* problem, std::size_t capa
   need("cuptiActivityGetNextRecord", get_next_record);
   need("cuptiActivityGetNumDroppedRecords", get_dropped_count);
   need("cuptiGetCallbackName", get_callback_name);
+  take(handle, "cuptiActivityFlushPeriod", flush_period);
   take(handle, "cuptiActivityEnableRuntimeApi", enable_runtime_api);
   take(handle, "cuptiActivityEnableDriverApi", enable_driver_api);
   take(handle, "cuptiEnableCallback", enable_callback);

@@ -19,6 +19,7 @@ struct cupti_library {
   decltype(&::cuptiActivitySetAttribute) set_attribute = nullptr;
   decltype(&::cuptiActivityEnable) enable = nullptr;
   decltype(&::cuptiActivityFlushAll) flush_all = nullptr;
+  decltype(&::cuptiActivityFlushPeriod) flush_period = nullptr;  ///< not there before CUDA 11
   decltype(&::cuptiActivityGetNextRecord) get_next_record = nullptr;
   decltype(&::cuptiActivityGetNumDroppedRecords) get_dropped_count = nullptr;
   decltype(&::cuptiGetCallbackName) get_callback_name = nullptr;

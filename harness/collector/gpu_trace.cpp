@@ -116,6 +116,10 @@ const char* enable_all(CUptiResult* error) {
   if (fails(cupti.register_callbacks(&on_buffer_requested, &on_buffer_completed))) {
     return "cuptiActivityRegisterCallbacks";
   }
+  const char* const fetch_ms = std::getenv("PROFGATE_COLLECTOR_FETCH_MS");
+  const long period_ms = fetch_ms == nullptr ? 0 : std::strtol(fetch_ms, nullptr, 10);
+  if (period_ms > 0 && cupti.flush_period != nullptr)
+    cupti.flush_period(static_cast<std::uint32_t>(period_ms));
   // Where CUPTI does not know this it zeroes the buffers by itself, only slower.
   std::uint8_t is_zeroed = 1;
   std::size_t size = sizeof is_zeroed;

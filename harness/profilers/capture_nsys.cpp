@@ -261,6 +261,10 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
   fail_on_files(problem);
 }
 
+std::int64_t fetching_interval_ms(const tool_use& use) {
+  return use.settings.list("workload.client").empty() ? 0 : 200;
+}
+
 capture_result capture_with_nsys(const capture_request& request, const tool_use& use) {
   capture_request own = request;
   own.nsys.sample = use.settings.text("nsys.sample");
@@ -271,6 +275,7 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
   own.nsys.between_profiler_calls = use.settings.boolean("workload.calls_profiler_api");
   if (!use.settings.is_null("nsys.delay_s")) own.nsys.delay_s = use.settings.integer("nsys.delay_s");
   if (!use.settings.is_null("nsys.duration_s")) own.nsys.duration_s = use.settings.integer("nsys.duration_s");
+  own.nsys.fetch_every_ms = fetching_interval_ms(use);
   own.collector_max_bytes = static_cast<std::uint64_t>(use.settings.integer("collector.max_bytes"));
   const nsys_installation nsys = inspect_nsys(use.executable, use.here.environment, use.here.ask);
   own.nsys.trace = fmt::format("{}", fmt::join(traceable(use.settings.list("nsys.trace"), nsys), ","));

@@ -26,6 +26,8 @@ std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, con
   if (traces_cuda && nsys.knows_cuda_graph_trace) {
     argv.push_back("--cuda-graph-trace=" + options.cuda_graph_trace);
   }
+  if (traces_cuda && options.fetch_every_ms > 0)
+    argv.push_back(fmt::format("--cuda-flush-interval={}", options.fetch_every_ms));
   if (!options.pytorch.empty() && nsys.knows_pytorch) argv.push_back("--pytorch=" + options.pytorch);
   if (options.traces_forks) argv.emplace_back("--trace-fork-before-exec=true");
   if (capture_range) {

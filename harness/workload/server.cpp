@@ -111,7 +111,8 @@ std::optional<std::string> server_run::look() {
       }
       break;
     case phase::serving:
-      if (m_is_client_done) begin_stop();
+      if (m_is_client_done && !m_client_ended) m_client_ended = clock::now();
+      if (m_client_ended && clock::now() - *m_client_ended >= m_rules.rest) begin_stop();
       break;
     case phase::stopping:
       go_on_stopping();

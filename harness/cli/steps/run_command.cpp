@@ -51,6 +51,7 @@ workload::server_rules server_rules_of(const step_context& context, const step_c
   if (!config.is_null(text_key)) rules.ready_text = config.text(text_key);
   rules.origin = fmt::format("{} ({})", text_key, config.origin(text_key));
   rules.ready_within = std::chrono::seconds(config.integer("workload.server.ready_within_s"));
+  rules.rest = wanted.is_profiled ? std::chrono::milliseconds(1000) : std::chrono::milliseconds(0);
   rules.stop_within = std::chrono::seconds(config.integer("workload.server.stop_within_s"));
   rules.client.argv = config.list("workload.client");
   rules.client.working_directory = context.manifest.working_directory;
@@ -220,6 +221,7 @@ profilers::command_runner step_tool_runner(step_context& context) {
       // What was recorded until the time was over is still worth reading.
       const std::chrono::seconds time_at_least(tool.runs_workload ? 0 : 60);
       step_command wanted{command, short_name(tool.argv), tool.log_file, tool.capture_stdout};
+      wanted.is_profiled = tool.runs_workload;
       wanted.time_at_least = time_at_least;
       wanted.runs_workload = tool.runs_workload;
       return run_command(context, wanted);

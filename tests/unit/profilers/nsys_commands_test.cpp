@@ -81,6 +81,15 @@ TEST(nsys_profile_command, asks_for_graph_nodes_only_where_that_means_something)
               Not(Contains(HasSubstr("cuda-graph-trace"))));
 }
 
+TEST(nsys_profile_command, fetches_what_a_server_did_before_it_is_stopped) {
+  nsys_options server;
+  server.fetch_every_ms = 200;
+  EXPECT_THAT(nsys_profile_command(some_nsys(), server, std::nullopt, "/out", {"x"}),
+              Contains("--cuda-flush-interval=200"));
+  EXPECT_THAT(nsys_profile_command(some_nsys(), {}, std::nullopt, "/out", {"x"}),
+              Not(Contains(HasSubstr("cuda-flush-interval"))));
+}
+
 TEST(nsys_profile_command, names_pytorchs_functions_where_nsys_can) {
   nsys_options options;
   options.pytorch = "autograd-nvtx";

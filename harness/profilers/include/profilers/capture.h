@@ -39,6 +39,8 @@ struct capture_request {
   /// libprofgate_collector.so; for nsys only to find out why a range never opened (may be empty).
   std::filesystem::path collector_library;
   std::uint64_t collector_max_bytes = std::uint64_t{256} << 20;
+  /// What the GPU did is fetched this often; 0: when buffers are full, and at the program's end.
+  std::int64_t fetch_every_ms = 0;
   nsys_options nsys;
   std::filesystem::path lock_file = core::shared_lock_file("nsys");
   std::int64_t max_lock_wait_ms = 30 * 60 * 1000;
@@ -62,6 +64,10 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
                                  const command_runner& run);
 /// The same as the settings nsys.* have it.
 capture_result capture_with_nsys(const capture_request& request, const tool_use& use);
+
+/// capture_request::fetch_every_ms. A server may die by the signal that stops it, without its exit handlers
+/// (Python's own answer to SIGINT): what has not been fetched by then is lost.
+std::int64_t fetching_interval_ms(const tool_use& use);
 
 /// Runs the workload with nothing but the collector's clock around its ranges, which costs some ten
 /// nanoseconds a range: for programs that do not time themselves, and to find out why a range never opened.

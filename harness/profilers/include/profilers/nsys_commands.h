@@ -31,6 +31,7 @@ struct nsys_options {
   std::optional<std::int64_t> delay_s{};     ///< record only after so long
   std::optional<std::int64_t> duration_s{};  ///< and for so long; the program runs on
   bool traces_forks = false;                 ///< children that go on without exec
+  std::int64_t fetch_every_ms = 0;           ///< of a capture_request
   std::string pytorch{};                     ///< for --pytorch; empty: nothing
 };
 

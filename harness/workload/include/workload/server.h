@@ -26,6 +26,8 @@ struct server_rules {
   std::string origin{};                     ///< of ready_text, for messages
   std::chrono::seconds ready_within{600};
   std::chrono::seconds stop_within{30};  ///< SIGINT at once, SIGTERM after half of it, SIGKILL at its end
+  /// From the client's end to the first signal: time for a profiler to fetch the last of it.
+  std::chrono::milliseconds rest{0};
   process::command client{};
   std::chrono::milliseconds client_within{0};
   std::filesystem::path client_log{};
@@ -74,6 +76,7 @@ class server_run {
   std::optional<core::expression> m_ready_text;
   phase m_phase = phase::starting;
   clock::time_point m_phase_began = clock::now();
+  std::optional<clock::time_point> m_client_ended{};
   bool m_saw_ready_text = false;
   bool m_is_too_slow = false;  ///< it was not ready in time
   int m_last_signal = 0;
