@@ -100,7 +100,7 @@ gate::stored_rules stored_rules_of(const config::resolved& config) {
 
 gate::exact_rules exact_rules_of(const config::resolved& config) {
   return {config.text("gate.kernels") == "fail", config.text("gate.launches") == "fail",
-          config.text("gate.graph_nodes") == "fail"};
+          config.text("gate.graph_nodes") == "fail", config.text("gate.launch_configuration") == "fail"};
 }
 
 gate::reduction_rules reduction_rules_of(bool times_itself) {
@@ -121,7 +121,8 @@ comparison_settings settings_of(const arm_build& candidate) {
   settings.traced_processes =
       is_traceable ? static_cast<std::size_t>(config.integer("gate.traced_processes")) : 0;
   const gate::exact_rules exact = exact_rules_of(config);
-  settings.compares_structure = exact.kernels_fail || exact.launches_fail || exact.graph_nodes_fail;
+  settings.compares_structure =
+      exact.kernels_fail || exact.launches_fail || exact.graph_nodes_fail || exact.launch_configuration_fails;
   return settings;
 }
 

@@ -89,14 +89,16 @@ std::vector<analysis::stage_trace> traced_arm::traces_of(const std::string& stag
   return all;
 }
 
-std::map<std::string, gate::stage_structure> traced_arm::structure(
-    const std::vector<std::string>& stages) const {
+std::map<std::string, gate::stage_structure> traced_arm::structure(const std::vector<std::string>& stages) {
   std::map<std::string, gate::stage_structure> by_stage;
   if (m_processes.empty()) return by_stage;
-  const traced_process& first = m_processes.front();
+  traced_process& first = m_processes.front();
+  label(first, stages);
   const std::string domain = m_build.config.text("workload.nvtx_domain");
-  for (const std::string& stage : stages)
+  for (const std::string& stage : stages) {
     by_stage[stage] = gate::structure_of(first.timeline, domain, stage, tokens_of(first.result, stage));
+    by_stage[stage].operations = gate::facts_of(first.labelled.at(stage).asked_for);
+  }
   return by_stage;
 }
 

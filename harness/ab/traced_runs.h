@@ -31,7 +31,7 @@ class traced_arm {
   /// One a process. Their texts live as long as this object.
   std::vector<analysis::stage_trace> traces_of(const std::string& stage);
 
-  std::map<std::string, gate::stage_structure> structure(const std::vector<std::string>& stages) const;
+  std::map<std::string, gate::stage_structure> structure(const std::vector<std::string>& stages);
 
   /// By process, by stage.
   std::vector<std::map<std::string, analysis::stage_operations>> sums(const std::vector<std::string>& stages);

@@ -41,7 +41,11 @@ std::string joined(const std::vector<const core::range_record*>& ranges) {
 class path_finder : public sweep_visitor {
  public:
   path_finder(const core::timeline& timeline, core::text_pool& texts)
-      : kernel_paths(timeline.kernels.size()), copy_paths(timeline.copies.size()), m_texts(texts) {}
+      : kernel_paths(timeline.kernels.size()),
+        copy_paths(timeline.copies.size()),
+        kernel_host_ranges(timeline.kernels.size()),
+        copy_host_ranges(timeline.copies.size()),
+        m_texts(texts) {}
 
   void on_range(const inner_range&) override {}
 
@@ -52,12 +56,22 @@ class path_finder : public sweep_visitor {
       m_last_ranges = launched.enclosing;
       m_last_path = m_texts.keep(joined(launched.enclosing));
     }
-    if (launched.which.what == operation_id::kernel) kernel_paths[launched.which.index] = m_last_path;
-    if (launched.which.what == operation_id::copy) copy_paths[launched.which.index] = m_last_path;
+    const std::string_view innermost = launched.enclosing.back()->name;
+    if (launched.which.what == operation_id::kernel) {
+      kernel_paths[launched.which.index] = m_last_path;
+      kernel_host_ranges[launched.which.index] = innermost;
+    }
+    if (launched.which.what == operation_id::copy) {
+      copy_paths[launched.which.index] = m_last_path;
+      copy_host_ranges[launched.which.index] = innermost;
+    }
   }
 
   std::vector<std::string_view> kernel_paths;
   std::vector<std::string_view> copy_paths;
+  std::vector<std::string_view>
+      kernel_host_ranges;  ///< where a graph's replay was asked for, not its capture
+  std::vector<std::string_view> copy_host_ranges;
 
  private:
   core::text_pool& m_texts;
@@ -152,6 +166,7 @@ class device_labeller {
     std::vector<stage_window> windows =
         find_windows(m_timeline, {stage}, m_labels.domain, m_labels.device_timed_stages);
     const path_finder paths = find_paths(stage, windows, replays, result.texts);
+    const std::vector<std::string_view> wait_ranges = ranges_of_waits();
     // Of several processes one may lag further behind than another.
     std::stable_sort(windows.begin(), windows.end(), [](const stage_window& a, const stage_window& b) {
       return a.device_start_ns < b.device_start_ns;
@@ -164,24 +179,36 @@ class device_labeller {
     for (const stage_window& window : windows) {
       stage_trace& trace =
           result.occurrences.emplace_back(stage_trace{window.device_start_ns, window.device_end_ns});
-      for (const std::uint32_t k : kernels.during(window)) {
-        const core::kernel_execution& kernel = m_timeline.kernels[k];
-        const std::string_view path = paths.kernel_paths[k];
-        trace.operations.push_back({kernel.shape->name, path, categories.of(*kernel.shape, path), false,
-                                    kernel.device, kernel.stream, kernel.start_ns, kernel.end_ns});
-      }
-      for (const std::uint32_t c : copies.during(window)) {
-        const core::copy_execution& copy = m_timeline.copies[c];
-        trace.operations.push_back({name_of(copy.kind), paths.copy_paths[c], "copy", true, copy.device,
-                                    copy.stream, copy.start_ns, copy.end_ns});
-      }
+      for (const std::uint32_t k : kernels.during(window))
+        trace.operations.push_back(labelled_kernel(k, paths, categories));
+      for (const std::uint32_t c : copies.during(window)) trace.operations.push_back(labelled_copy(c, paths));
       for (const std::uint32_t g : graphs.during(window)) {
         const core::opaque_graph& graph = m_timeline.opaque_graphs[g];
-        trace.operations.push_back(
-            {"graph, its kernels unseen", {}, "other", false, graph.device, 0, graph.start_ns, graph.end_ns});
+        trace.operations.push_back({"graph, its kernels unseen",
+                                    {},
+                                    "other",
+                                    false,
+                                    graph.device,
+                                    0,
+                                    graph.start_ns,
+                                    graph.end_ns,
+                                    graph.launched_ns});
       }
       for (const std::uint32_t w : waits.during(window))
-        trace.waits.push_back({m_waits[w].start_ns, m_waits[w].end_ns});
+        trace.waits.push_back({m_waits[w].start_ns, m_waits[w].end_ns, m_waits[w].name, wait_ranges[w]});
+    }
+    if (windows.empty()) return result;
+    const stage_window& last = windows.back();
+    const auto is_asked_for = [&](const auto& one) {
+      return one.process_id == last.process_id && last.start_ns <= one.launched_ns &&
+             one.launched_ns <= last.end_ns;
+    };
+    for (std::uint32_t k = 0; k < m_timeline.kernels.size(); ++k) {
+      if (is_asked_for(m_timeline.kernels[k]))
+        result.asked_for.push_back(labelled_kernel(k, paths, categories));
+    }
+    for (std::uint32_t c = 0; c < m_timeline.copies.size(); ++c) {
+      if (is_asked_for(m_timeline.copies[c])) result.asked_for.push_back(labelled_copy(c, paths));
     }
     return result;
   }
@@ -190,6 +217,66 @@ class device_labeller {
   static const std::vector<core::graph_map>& no_maps() {
     static const std::vector<core::graph_map> none;
     return none;
+  }
+
+  operation labelled_kernel(std::uint32_t k, const path_finder& paths, category_cache& categories) const {
+    const core::kernel_execution& kernel = m_timeline.kernels[k];
+    const std::string_view path = paths.kernel_paths[k];
+    return {kernel.shape->name,
+            path,
+            categories.of(*kernel.shape, path),
+            false,
+            kernel.device,
+            kernel.stream,
+            kernel.start_ns,
+            kernel.end_ns,
+            kernel.launched_ns,
+            paths.kernel_host_ranges[k],
+            kernel.shape};
+  }
+
+  operation labelled_copy(std::uint32_t c, const path_finder& paths) const {
+    const core::copy_execution& copy = m_timeline.copies[c];
+    return {name_of(copy.kind),
+            paths.copy_paths[c],
+            "copy",
+            true,
+            copy.device,
+            copy.stream,
+            copy.start_ns,
+            copy.end_ns,
+            copy.launched_ns,
+            paths.copy_host_ranges[c],
+            nullptr,
+            copy.bytes};
+  }
+
+  /// The innermost push/pop range of its thread around each wait.
+  std::vector<std::string_view> ranges_of_waits() const {
+    std::vector<std::string_view> innermost(m_waits.size());
+    std::map<thread_key, std::vector<std::uint32_t>> by_thread;  // in the order of their starts
+    for (std::size_t i = 0; i < m_waits.size(); ++i)
+      by_thread[{m_waits[m_wait_order[i]].process_id, m_waits[m_wait_order[i]].thread_id}].push_back(
+          m_wait_order[i]);
+    for (const auto& [thread, waits] : by_thread) {
+      const auto work = m_threads.find(thread);
+      if (work == m_threads.end()) continue;
+      const auto ranges = work->second.ranges.find(m_labels.domain);
+      if (ranges == work->second.ranges.end()) continue;
+      std::vector<const core::range_record*> open;
+      std::size_t next = 0;
+      for (const std::uint32_t wait : waits) {
+        for (; next < ranges->second.size(); ++next) {
+          const core::range_record& range = m_timeline.ranges[ranges->second[next]];
+          if (range.start_ns > m_waits[wait].start_ns) break;
+          if (range.style == core::range_style::push_pop) open.push_back(&range);
+        }
+        std::erase_if(
+            open, [&](const core::range_record* range) { return *range->end_ns < m_waits[wait].start_ns; });
+        if (!open.empty()) innermost[wait] = open.back()->name;
+      }
+    }
+    return innermost;
   }
 
   /// Another stage's range is one of the ranges around a launch, so each stage has paths of its own.

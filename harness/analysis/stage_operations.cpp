@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "analysis/exclusive_time.h"
 #include "core/error.h"
@@ -34,30 +35,77 @@ void refuse_impossible(const stage_trace& trace) {
 /// moved.
 class idle_explainer {
  public:
-  explicit idle_explainer(const stage_trace& trace) {
-    for (const host_wait& wait : trace.waits) m_waits.add({wait.start_ns, wait.end_ns});
+  explicit idle_explainer(const stage_trace& trace) : m_calls(trace.waits) {
+    std::sort(m_calls.begin(), m_calls.end(),
+              [](const host_wait& a, const host_wait& b) { return a.start_ns < b.start_ns; });
+    for (const host_wait& wait : m_calls) m_waits.add({wait.start_ns, wait.end_ns});
     m_waits.join();
   }
 
-  /// `next` ends the gap; null: the stage does.
-  void explain(interval gap, const operation* next, bool was_busy, idle_times& idle) const {
-    const auto add = [&](idle_cause cause, std::int64_t some_ns) {
-      idle.by_cause_ns[static_cast<std::size_t>(cause)] += some_ns;
-    };
-    const std::int64_t gap_ns = gap.end_ns - gap.start_ns;
+  /// `next` ends the gap; null: the stage does. Returns how long `next` had been asked for.
+  std::int64_t explain(interval gap, const operation* next, bool was_busy) {
     if (next == nullptr) {
-      add(was_busy ? idle_cause::synchronisation : idle_cause::host, gap_ns);
-    } else if (next->is_copy) {
-      add(idle_cause::copy, gap_ns);
-    } else {
-      const std::int64_t waited_ns = m_waits.covered_ns(gap);
-      add(idle_cause::synchronisation, waited_ns);
-      add(idle_cause::launch, gap_ns - waited_ns);
+      const bool waits = was_busy && m_waits.covered_ns(gap) > 0;
+      add(was_busy ? idle_cause::synchronisation : idle_cause::host, gap, waits ? call_in(gap) : nullptr,
+          nullptr);
+      return 0;
+    }
+    // Who does not tell when it was asked for leaves only the waits to go by.
+    const std::int64_t asked_ns =
+        next->launched_ns == 0 ? gap.end_ns : std::clamp(next->launched_ns, gap.start_ns, gap.end_ns);
+    const interval late{gap.start_ns, asked_ns};
+    const std::int64_t waited_ns = next->is_copy && next->launched_ns == 0 ? 0 : m_waits.covered_ns(late);
+    const std::int64_t elsewhere_ns = late.end_ns - late.start_ns - waited_ns;
+    if (waited_ns > 0) add_some(idle_cause::synchronisation, waited_ns, call_in(late), nullptr);
+    const idle_cause own = next->is_copy ? idle_cause::copy : idle_cause::launch;
+    if (next->launched_ns == 0) {
+      add_some(own, elsewhere_ns, nullptr, nullptr);
+      return elsewhere_ns;
+    }
+    if (elsewhere_ns > 0) add_some(idle_cause::host, elsewhere_ns, nullptr, next);
+    add_some(own, gap.end_ns - asked_ns, nullptr, nullptr);
+    return gap.end_ns - asked_ns;
+  }
+
+  void put_into(stage_times& times) const {
+    for (std::size_t cause = 0; cause < idle_cause_count; ++cause)
+      times.idle.by_cause_ns[cause] += m_idle.by_cause_ns[cause];
+    for (const auto& [place, idle_ns] : m_places) {
+      const auto& [cause, call, range] = place;
+      const auto known = std::find_if(times.places.begin(), times.places.end(), [&](const idle_place& one) {
+        return one.cause == cause && one.call == call && one.host_range == range;
+      });
+      if (known == times.places.end()) {
+        times.places.push_back({cause, std::string(call), std::string(range), idle_ns});
+      } else {
+        known->idle_ns += idle_ns;
+      }
     }
   }
 
  private:
+  void add(idle_cause cause, interval gap, const host_wait* call, const operation* next) {
+    add_some(cause, gap.end_ns - gap.start_ns, call, next);
+  }
+
+  void add_some(idle_cause cause, std::int64_t some_ns, const host_wait* call, const operation* next) {
+    m_idle.by_cause_ns[static_cast<std::size_t>(cause)] += some_ns;
+    if (call != nullptr) m_places[{cause, call->call, call->host_range}] += some_ns;
+    if (next != nullptr) m_places[{cause, {}, next->host_range}] += some_ns;
+  }
+
+  /// The first wait in it: there is one.
+  const host_wait* call_in(interval gap) const {
+    for (const host_wait& wait : m_calls) {
+      if (wait.end_ns > gap.start_ns && wait.start_ns < gap.end_ns) return &wait;
+    }
+    return nullptr;
+  }
+
+  std::vector<host_wait> m_calls;
   interval_set m_waits;
+  idle_times m_idle{};
+  std::map<std::tuple<idle_cause, std::string_view, std::string_view>, std::int64_t> m_places;
 };
 
 /// One occurrence: its operations in the order of their starts, cut to the window.
@@ -70,6 +118,13 @@ class occurrence_sums {
     });
   }
 
+  /// Each device has the whole stage's time; what it was not busy in, it was idle for a reason.
+  void add(sums_by_name& sums, stage_times& times) {
+    add_operations(sums);
+    add_times(sums, times);
+  }
+
+ private:
   void add_operations(sums_by_name& sums) const {
     exclusive_time_sweep sweep(m_trace.operations.size());
     for (const std::uint32_t i : m_order) {
@@ -95,14 +150,13 @@ class occurrence_sums {
     }
   }
 
-  /// Each device has the whole stage's time; what it was not busy in, it was idle for a reason.
-  void add_times(stage_times& times) const {
+  void add_times(sums_by_name& sums, stage_times& times) const {
     std::map<int, std::vector<const operation*>> by_device;
     for (const std::uint32_t i : m_order) {
       by_device[m_trace.operations[i].device].push_back(&m_trace.operations[i]);
     }
     if (by_device.empty()) by_device[0];
-    const idle_explainer idle(m_trace);
+    idle_explainer idle(m_trace);
     for (const auto& [device, operations] : by_device) {
       times.occurrences += 1;
       times.time_ns += m_trace.end_ns - m_trace.start_ns;
@@ -112,22 +166,40 @@ class occurrence_sums {
         const std::int64_t start_ns = cut(one->start_ns);
         const std::int64_t end_ns = cut(one->end_ns);
         if (start_ns == end_ns) continue;
-        if (start_ns > busy_until_ns) idle.explain({busy_until_ns, start_ns}, one, was_busy, times.idle);
+        if (start_ns > busy_until_ns)
+          sums.at({one->name, one->path}).waiting_ns +=
+              idle.explain({busy_until_ns, start_ns}, one, was_busy);
         busy_until_ns = std::max(busy_until_ns, end_ns);
         was_busy = true;
       }
-      if (busy_until_ns < m_trace.end_ns) {
-        idle.explain({busy_until_ns, m_trace.end_ns}, nullptr, was_busy, times.idle);
-      }
+      if (busy_until_ns < m_trace.end_ns) idle.explain({busy_until_ns, m_trace.end_ns}, nullptr, was_busy);
     }
+    idle.put_into(times);
   }
 
- private:
   std::int64_t cut(std::int64_t at_ns) const { return std::clamp(at_ns, m_trace.start_ns, m_trace.end_ns); }
 
   const stage_trace& m_trace;
   std::vector<std::uint32_t> m_order;
 };
+
+/// Enough to name a cause.
+constexpr std::size_t most_places = 8;
+
+std::vector<const stage_trace*> least_disturbed(const std::vector<stage_trace>& occurrences) {
+  std::vector<const stage_trace*> taken;
+  bool are_alike = true;
+  for (const stage_trace& trace : occurrences) {
+    taken.push_back(&trace);
+    are_alike = are_alike && trace.operations.size() == occurrences.front().operations.size();
+  }
+  if (!are_alike) return taken;
+  std::stable_sort(taken.begin(), taken.end(), [](const stage_trace* a, const stage_trace* b) {
+    return a->end_ns - a->start_ns < b->end_ns - b->start_ns;
+  });
+  taken.resize((taken.size() + 1) / 2);
+  return taken;
+}
 
 }  // namespace
 
@@ -146,16 +218,16 @@ std::string to_text(idle_cause cause) {
 }
 
 stage_operations sum_up(const std::vector<stage_trace>& occurrences) {
+  for (const stage_trace& trace : occurrences) refuse_impossible(trace);
   stage_operations stage;
   stage.times.emplace();
   sums_by_name sums;
-  for (const stage_trace& trace : occurrences) {
-    refuse_impossible(trace);
-    const occurrence_sums occurrence(trace);
-    occurrence.add_operations(sums);
-    occurrence.add_times(*stage.times);
-  }
+  for (const stage_trace* trace : least_disturbed(occurrences))
+    occurrence_sums(*trace).add(sums, *stage.times);
   for (auto& [key, sum] : sums) stage.operations.push_back(std::move(sum));
+  std::stable_sort(stage.times->places.begin(), stage.times->places.end(),
+                   [](const idle_place& a, const idle_place& b) { return a.idle_ns > b.idle_ns; });
+  stage.times->places.resize(std::min(stage.times->places.size(), most_places));
   return stage;
 }
 

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "artifacts/files.h"
 #include "artifacts/sha256.h"
 #include "core/error.h"
@@ -80,6 +84,36 @@ gate::process_record read_process(const json_cursor& object) {
   return process;
 }
 
+/// Neither a time in nanoseconds nor a count of a traced process is larger.
+std::int64_t traced_number(const json_cursor& value) {
+  return value.integer(0, 10'000'000'000'000);
+}
+
+gate::operation_facts read_facts(const json_cursor& object) {
+  const auto whole = [](const json_cursor& value) {
+    return static_cast<std::uint32_t>(value.integer(0, std::numeric_limits<std::uint32_t>::max()));
+  };
+  const auto dimensions = [&](const json_cursor& list) {
+    const std::vector<json_cursor> values = list.items();
+    std::array<std::uint32_t, 3> all{};
+    if (values.size() != all.size()) list.fail("must have three numbers");
+    std::transform(values.begin(), values.end(), all.begin(), whole);
+    return all;
+  };
+  gate::operation_facts facts;
+  facts.name = object.require("name").text();
+  facts.path = object.require("operator_path").text();
+  if (const auto bytes = object.find("bytes")) facts.bytes = traced_number(*bytes);
+  if (const auto code = object.find("code")) facts.code = code->text();
+  for (const json_cursor& launch : object.require("launches").items()) {
+    const gate::launch_configuration configuration{
+        dimensions(launch.require("grid")), dimensions(launch.require("block")),
+        whole(launch.require("registers_per_thread")), whole(launch.require("shared_bytes"))};
+    facts.launches[configuration] += traced_number(launch.require("count"));
+  }
+  return facts;
+}
+
 gate::stage_structure read_structure(const json_cursor& object) {
   gate::stage_structure structure;
   structure.tokens = object.require("tokens").integer();
@@ -89,12 +123,10 @@ gate::stage_structure read_structure(const json_cursor& object) {
     const std::vector<std::string> names = kernels->texts();
     structure.kernels.emplace(names.begin(), names.end());
   }
+  if (const auto operations = object.find("operations")) {
+    for (const json_cursor& facts : operations->items()) structure.operations.push_back(read_facts(facts));
+  }
   return structure;
-}
-
-/// Neither a time in nanoseconds nor a count of a traced process is larger.
-std::int64_t traced_number(const json_cursor& value) {
-  return value.integer(0, 10'000'000'000'000);
 }
 
 /// What schema 1.0 did not have yet is 0.
@@ -111,7 +143,23 @@ analysis::operation_sum read_operation(const json_cursor& object) {
   sum.total_ns = traced_number(object.require("total_ns"));
   sum.exclusive_units = number("shared_ns") * analysis::units_per_ns;
   sum.first_at_ns = number("first_at_ns");
+  sum.waiting_ns = number("waiting_ns");
   return sum;
+}
+
+analysis::idle_place read_place(const json_cursor& object) {
+  analysis::idle_place place;
+  const json_cursor cause = object.require("cause");
+  std::size_t which = 0;
+  while (which < analysis::idle_cause_count &&
+         analysis::to_text(static_cast<analysis::idle_cause>(which)) != cause.text())
+    ++which;
+  if (which == analysis::idle_cause_count) cause.fail(fmt::format("is no cause: \"{}\"", cause.text()));
+  place.cause = static_cast<analysis::idle_cause>(which);
+  place.call = object.require("call").text();
+  place.host_range = object.require("host_range").text();
+  place.idle_ns = traced_number(object.require("idle_ns"));
+  return place;
 }
 
 analysis::stage_times read_idle(const json_cursor& object) {
@@ -122,6 +170,9 @@ analysis::stage_times read_idle(const json_cursor& object) {
   for (std::size_t i = 0; i < analysis::idle_cause_count; ++i) {
     const std::string cause = analysis::to_text(static_cast<analysis::idle_cause>(i));
     times.idle.by_cause_ns[i] = traced_number(idle.require(cause));
+  }
+  if (const auto places = object.find("places")) {
+    for (const json_cursor& place : places->items()) times.places.push_back(read_place(place));
   }
   return times;
 }

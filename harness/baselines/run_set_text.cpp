@@ -91,11 +91,29 @@ json process_json(const gate::process_record& process) {
   return object;
 }
 
+json facts_json(const gate::operation_facts& facts) {
+  json launches = json::array();
+  for (const auto& [configuration, count] : facts.launches) {
+    launches.push_back({{"block", configuration.block},
+                        {"count", count},
+                        {"grid", configuration.grid},
+                        {"registers_per_thread", configuration.registers_per_thread},
+                        {"shared_bytes", configuration.shared_bytes}});
+  }
+  json object = {{"launches", std::move(launches)},
+                 {"name", text_json(facts.name)},
+                 {"operator_path", text_json(facts.path)}};
+  if (facts.bytes > 0) object["bytes"] = facts.bytes;
+  if (!facts.code.empty()) object["code"] = text_json(facts.code);
+  return object;
+}
+
 json structure_json(const gate::stage_structure& structure) {
   json object = {{"tokens", structure.tokens}};
   if (structure.graph_nodes) object["graph_nodes"] = *structure.graph_nodes;
   if (structure.kernels) object["kernels"] = list_json(*structure.kernels, text_json);
   if (structure.launches) object["launches"] = *structure.launches;
+  if (!structure.operations.empty()) object["operations"] = list_json(structure.operations, facts_json);
   return object;
 }
 
@@ -108,6 +126,7 @@ json operation_json(const analysis::operation_sum& sum, bool has_shares) {
   if (has_shares) {
     object["first_at_ns"] = sum.first_at_ns;
     object["shared_ns"] = analysis::whole_ns(sum.exclusive_units);
+    if (sum.waiting_ns > 0) object["waiting_ns"] = sum.waiting_ns;
   }
   return object;
 }
@@ -131,9 +150,15 @@ json times_json(const traced_process& stages) {
     json idle = json::object();
     for (std::size_t i = 0; i < analysis::idle_cause_count; ++i)
       idle[analysis::to_text(static_cast<analysis::idle_cause>(i))] = traced.times->idle.by_cause_ns[i];
-    object[core::to_valid_utf8(stage)] = {{"idle_ns", std::move(idle)},
-                                          {"occurrences", traced.times->occurrences},
-                                          {"time_ns", traced.times->time_ns}};
+    json& written = object[core::to_valid_utf8(stage)] = {{"idle_ns", std::move(idle)},
+                                                          {"occurrences", traced.times->occurrences},
+                                                          {"time_ns", traced.times->time_ns}};
+    for (const analysis::idle_place& place : traced.times->places) {
+      written["places"].push_back({{"call", text_json(place.call)},
+                                   {"cause", analysis::to_text(place.cause)},
+                                   {"host_range", text_json(place.host_range)},
+                                   {"idle_ns", place.idle_ns}});
+    }
   }
   return object;
 }

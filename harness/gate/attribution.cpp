@@ -8,85 +8,45 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/error.h"
+#include "arm_sums.h"
+#include "gate/exact_gates.h"
 #include "gate/matching.h"
 
 namespace profgate::gate {
 namespace {
 
-/// Sums over an arm's processes; whole numbers, so that they are exact.
-struct arm_sums {
-  double occurrences = 0;
-  std::int64_t total_ns = 0;
-  std::int64_t busy_ns = 0;
-  analysis::idle_times idle{};
-  std::size_t operations = 0;
-  std::vector<operation_group> groups{};
+/// What an operation, or idle time of one kind, has to do with the difference, before it is scaled.
+struct part {
+  double busy_ns = 0;     ///< difference of what the device did
+  double waiting_ns = 0;  ///< difference of what it idled; a tracer stretches it
+  cause story{};
 
-  double mean(std::int64_t sum) const { return static_cast<double>(sum) / occurrences; }
-  double mean_ns(std::int64_t units) const {
-    return mean(units) / static_cast<double>(analysis::units_per_ns);
-  }
+  double traced_ns() const { return busy_ns + waiting_ns; }
 };
 
-void add_times(const analysis::stage_times& times, arm_sums& sums) {
-  sums.occurrences += static_cast<double>(times.occurrences);
-  sums.total_ns += times.time_ns;
-  sums.busy_ns += times.time_ns;
-  for (std::size_t cause = 0; cause < analysis::idle_cause_count; ++cause) {
-    sums.idle.by_cause_ns[cause] += times.idle.by_cause_ns[cause];
-    sums.busy_ns -= times.idle.by_cause_ns[cause];
-  }
-}
+struct side {
+  double launches = 0;
+  double busy_ns = 0;
+  double waiting_ns = 0;
+  double lasting_ns = 0;  ///< from start to end of each
+  double total_ns() const { return busy_ns + waiting_ns; }
+  double each_ns() const { return launches > 0 ? total_ns() / launches : 0; }
+};
 
-/// The parts of a trace's time are that time, but for rounding. It also keeps the sums from overflowing.
-void check(const analysis::stage_operations& process, std::int64_t before_ns) {
-  constexpr std::int64_t longest_ns = 10'000'000'000'000;  // some 2.8 hours of all processes: 7.2e18 units
-  if (!process.times) {
-    throw core::bad_input("a trace holds no idle times, so nothing can be attributed",
-                          "record the build anew with this profgate");
+side side_of(const arm_sums& arm, const std::vector<operation_group>& groups) {
+  operation_group sum;
+  for (const operation_group& group : groups) {
+    sum.launches += group.launches;
+    sum.units += group.units;
+    sum.waiting_ns += group.waiting_ns;
+    sum.total_ns += group.total_ns;
   }
-  std::int64_t parts_ns = 0;
-  double operations = 1;
-  for (const std::int64_t idle_ns : process.times->idle.by_cause_ns) parts_ns += idle_ns;
-  for (const analysis::operation_sum& one : process.operations) {
-    parts_ns += one.exclusive_units / analysis::units_per_ns;
-    operations += static_cast<double>(one.launches);
-  }
-  const bool adds_up =
-      std::abs(static_cast<double>(parts_ns) - static_cast<double>(process.times->time_ns)) <= operations;
-  if (!adds_up || before_ns + process.times->time_ns > longest_ns) {
-    throw core::bad_input(
-        fmt::format("a trace of {} ns has parts of {} ns", process.times->time_ns, parts_ns),
-        "record the build anew");
-  }
-}
-
-arm_sums sums_of(const std::vector<analysis::stage_operations>& processes) {
-  arm_sums sums;
-  std::map<std::pair<std::string_view, std::string_view>, operation_group> groups;
-  for (const analysis::stage_operations& process : processes) {
-    check(process, sums.total_ns);
-    add_times(*process.times, sums);
-    for (const analysis::operation_sum& one : process.operations) {
-      const auto [found, is_new] = groups.try_emplace({one.name, one.operator_path});
-      operation_group& group = found->second;
-      if (is_new) group = {one.name, one.operator_path, one.category, 0, 0, one.first_at_ns};
-      group.first_offset_ns = std::min(group.first_offset_ns, one.first_at_ns);
-      group.launches += one.launches;
-      group.units += one.exclusive_units;
-      sums.operations += static_cast<std::size_t>(one.launches);
-    }
-  }
-  if (sums.occurrences == 0) {
-    throw core::bad_input("an arm has no traced process, so nothing can be attributed", "trace both arms");
-  }
-  for (auto& [key, group] : groups) sums.groups.push_back(std::move(group));
-  return sums;
+  return {arm.mean(sum.launches), arm.mean_ns(sum.units), arm.mean(sum.waiting_ns), arm.mean(sum.total_ns)};
 }
 
 /// Several names as one: "f" or "f and 2 more".
 std::string name_of(const std::vector<operation_group>& groups) {
+  if (groups.empty()) return "";
   const auto longest = std::max_element(groups.begin(), groups.end(),
                                         [](const auto& a, const auto& b) { return a.units < b.units; });
   if (groups.size() == 1) return longest->name;
@@ -97,76 +57,185 @@ std::string path_of(const std::vector<operation_group>& groups) {
   const bool is_one = std::all_of(groups.begin(), groups.end(), [&](const operation_group& group) {
     return group.path == groups.front().path;
   });
-  return is_one ? groups.front().path : "";
+  return is_one && !groups.empty() ? groups.front().path : "";
 }
 
-struct side {
-  double launches = 0;
-  double total_ns = 0;
-  double each_ns() const { return launches > 0 ? total_ns / launches : 0; }
+/// How often it is launched is exact, and further launches may be longer than those before: what is launched
+/// more often is not called slower.
+cause_kind kind_of(const side& before, const side& after) {
+  constexpr double same_ratio = 0.02;  // a stage may begin or end within a program's step
+  if (before.launches == 0) return cause_kind::new_operation;
+  if (after.launches == 0) return cause_kind::gone_operation;
+  const double more = after.launches / before.launches - 1;
+  const bool points_there = (more > 0) == (after.total_ns() > before.total_ns());
+  return std::abs(more) > same_ratio && points_there ? cause_kind::launches : cause_kind::duration;
+}
+
+part part_of(const std::vector<operation_group>& before, const std::vector<operation_group>& after,
+             matched_by rule, const arm_sums& baseline, const arm_sums& candidate) {
+  const side was = side_of(baseline, before);
+  const side is = side_of(candidate, after);
+  const std::vector<operation_group>& shown = after.empty() ? before : after;
+  part result;
+  result.busy_ns = is.busy_ns - was.busy_ns;
+  result.waiting_ns = is.waiting_ns - was.waiting_ns;
+  cause& story = result.story;
+  story.kind = kind_of(was, is);
+  story.name = name_of(shown);
+  if (!after.empty()) story.baseline_name = name_of(before);
+  if (story.baseline_name == story.name) story.baseline_name.clear();
+  story.path = path_of(shown);
+  if (!after.empty() && !before.empty() && path_of(before) != story.path)
+    story.baseline_path = path_of(before);
+  story.category = shown.front().category;
+  story.match = rule;
+  story.baseline_launches = was.launches;
+  story.candidate_launches = is.launches;
+  story.baseline_each_ns = was.each_ns();
+  story.candidate_each_ns = is.each_ns();
+  return result;
+}
+
+/// What has another name now, or none, or had none, under one operator.
+struct operator_change {
+  std::vector<operation_group> before{};
+  std::vector<operation_group> after{};
 };
 
-side side_of(const arm_sums& arm, const std::vector<operation_group>& groups) {
-  std::int64_t launches = 0;
-  std::int64_t units = 0;
-  for (const operation_group& group : groups) {
-    launches += group.launches;
-    units += group.units;
+/// A story for each operation that both have. Under one operator what is new belongs to what is gone: kernels
+/// are fused, split and exchanged.
+std::vector<part> parts_of(const arm_sums& baseline, const arm_sums& candidate) {
+  group_matches matches = match_groups(baseline.groups, candidate.groups);
+  std::map<std::string, operator_change> changed;
+  for (operation_group& group : matches.added) changed[group.path].after.push_back(std::move(group));
+  for (operation_group& group : matches.gone) changed[group.path].before.push_back(std::move(group));
+  std::vector<part> parts;
+  for (group_match& match : matches.matched) {
+    const auto around = changed.find(match.candidate.front().path);
+    if (match.rule == matched_by::launch_order && around != changed.end()) {
+      std::move(match.baseline.begin(), match.baseline.end(), std::back_inserter(around->second.before));
+      std::move(match.candidate.begin(), match.candidate.end(), std::back_inserter(around->second.after));
+      continue;
+    }
+    parts.push_back(part_of(match.baseline, match.candidate, match.rule, baseline, candidate));
   }
-  return {arm.mean(launches), arm.mean_ns(units)};
-}
-
-cause part_of(cause_kind kind, double delta_ns, const side& before, const side& after) {
-  cause part;
-  part.kind = kind;
-  part.delta_ns = delta_ns;
-  part.baseline_launches = before.launches;
-  part.candidate_launches = after.launches;
-  part.baseline_each_ns = before.each_ns();
-  part.candidate_each_ns = after.each_ns();
-  return part;
-}
-
-/// n₁d₁ − n₀d₀ = (n₁ − n₀)(d₀ + d₁)/2 + (d₁ − d₀)(n₀ + n₁)/2
-void add_match(const group_match& match, const arm_sums& baseline, const arm_sums& candidate,
-               std::vector<cause>& causes) {
-  const side before = side_of(baseline, match.baseline);
-  const side after = side_of(candidate, match.candidate);
-  const double by_launches_ns = (after.launches - before.launches) * (before.each_ns() + after.each_ns()) / 2;
-  const double by_duration_ns = (after.each_ns() - before.each_ns()) * (before.launches + after.launches) / 2;
-  for (cause part : {part_of(cause_kind::launches, by_launches_ns, before, after),
-                     part_of(cause_kind::duration, by_duration_ns, before, after)}) {
-    part.name = name_of(match.candidate);
-    part.baseline_name = name_of(match.baseline);
-    if (part.baseline_name == part.name) part.baseline_name.clear();
-    part.path = path_of(match.candidate);
-    part.category = match.candidate.front().category;
-    part.match = match.rule;
-    causes.push_back(std::move(part));
+  for (const auto& [path, change] : changed) {
+    parts.push_back(part_of(change.before, change.after, matched_by::nothing, baseline, candidate));
+    if (!change.before.empty() && !change.after.empty()) parts.back().story.kind = cause_kind::replaced;
   }
+  return parts;
 }
 
-void add_single(cause_kind kind, const operation_group& group, const arm_sums& arm,
-                std::vector<cause>& causes) {
-  const side only = side_of(arm, {group});
-  const bool is_new = kind == cause_kind::new_operation;
-  cause part = is_new ? part_of(kind, only.total_ns, {}, only) : part_of(kind, -only.total_ns, only, {});
-  part.name = group.name;
-  part.path = group.path;
-  part.category = group.category;
-  causes.push_back(std::move(part));
+/// Where the host was in most of what the candidate idled longer.
+std::string place_of(analysis::idle_cause cause, const arm_sums& baseline, const arm_sums& candidate) {
+  std::map<std::string, double> more_ns;
+  const auto add = [&](const arm_sums& arm, double sign) {
+    for (const analysis::idle_place& place : arm.places) {
+      if (place.cause != cause) continue;
+      const std::string where = place.host_range.empty() ? "" : "in " + place.host_range;
+      more_ns[place.call.empty() || where.empty() ? place.call + where : place.call + " " + where] +=
+          sign * arm.mean(place.idle_ns);
+    }
+  };
+  add(candidate, 1);
+  add(baseline, -1);
+  const auto most = std::max_element(more_ns.begin(), more_ns.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == more_ns.end() || most->second <= 0 ? "" : most->first;
 }
 
-void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<cause>& causes) {
+/// What the device idled and no operation had been asked for.
+void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<part>& parts) {
   for (std::size_t i = 0; i < analysis::idle_cause_count; ++i) {
-    cause part;
-    part.kind = cause_kind::idle;
-    part.name = to_text(static_cast<analysis::idle_cause>(i));
-    part.baseline_idle_ns = baseline.mean(baseline.idle.by_cause_ns[i]);
-    part.candidate_idle_ns = candidate.mean(candidate.idle.by_cause_ns[i]);
-    part.delta_ns = part.candidate_idle_ns - part.baseline_idle_ns;
-    causes.push_back(std::move(part));
+    const auto which = static_cast<analysis::idle_cause>(i);
+    part idle;
+    idle.story.kind = cause_kind::idle;
+    idle.story.name = to_text(which);
+    const auto of_operations = [&](const arm_sums& arm) {
+      std::int64_t waiting_ns = 0;
+      for (const operation_group& group : arm.groups) {
+        const bool is_its =
+            which == (group.category == "copy" ? analysis::idle_cause::copy : analysis::idle_cause::launch);
+        waiting_ns += is_its ? group.waiting_ns : 0;
+      }
+      return waiting_ns;
+    };
+    idle.story.baseline_idle_ns = baseline.mean(baseline.idle.by_cause_ns[i] - of_operations(baseline));
+    idle.story.candidate_idle_ns = candidate.mean(candidate.idle.by_cause_ns[i] - of_operations(candidate));
+    idle.waiting_ns = idle.story.candidate_idle_ns - idle.story.baseline_idle_ns;
+    idle.story.place = place_of(which, baseline, candidate);
+    parts.push_back(std::move(idle));
   }
+}
+
+/// To the difference that was measured without a tracer. What devices did is nearly the same under a tracer;
+/// how long they idled is not: a program whose host just keeps up falls far behind. So the bare difference
+/// less what was done is what was idled, and the traces only say how it is shared out.
+void scale(double bare_ns, std::vector<part>& parts, attribution& result) {
+  constexpr double largest_scale = 1.5;  // traces that say less than two thirds of it explain no more
+  double busy_ns = 0;
+  for (const part& one : parts) busy_ns += one.busy_ns;
+  const double idled_ns = bare_ns - busy_ns;
+  const auto points_there = [&](const part& one) { return (one.waiting_ns > 0) == (idled_ns > 0); };
+  double traced_idle_ns = 0;
+  for (const part& one : parts) traced_idle_ns += points_there(one) ? one.waiting_ns : 0;
+  const double idle_scale = traced_idle_ns == 0 ? 0 : std::min(1.0, idled_ns / traced_idle_ns);
+  const double told_ns = busy_ns + idle_scale * traced_idle_ns;
+  const double all_scale =
+      told_ns * bare_ns <= 0 ? 1 : std::clamp(bare_ns / told_ns, 1 / largest_scale, largest_scale);
+  for (part& one : parts)
+    one.story.delta_ns = all_scale * (one.busy_ns + (points_there(one) ? idle_scale * one.waiting_ns : 0));
+  result.unexplained_ns = bare_ns - all_scale * told_ns;
+}
+
+/// Kernels that last longer though they cost nothing more: they began early and wait.
+void add_waiting(const group_matches& matches, const arm_sums& baseline, const arm_sums& candidate,
+                 cause& first) {
+  const double grown_ns = first.candidate_each_ns - first.baseline_each_ns;
+  if (first.kind != cause_kind::duration || grown_ns <= 0) return;
+  for (const group_match& match : matches.matched) {
+    const side was = side_of(baseline, match.baseline);
+    const side is = side_of(candidate, match.candidate);
+    const std::string path = path_of(match.candidate);
+    if (was.launches <= 0 || is.launches <= 0 || path.empty() || path == first.path) continue;
+    const double lasts_longer_ns = is.lasting_ns / is.launches - was.lasting_ns / was.launches;
+    const double costs_more_ns = is.each_ns() - was.each_ns();
+    if (lasts_longer_ns > grown_ns / 2 && costs_more_ns < grown_ns / 4) first.waiting.push_back(path);
+  }
+}
+
+bool is_of(const exact_change& change, const cause& story) {
+  const std::string& was = story.baseline_name.empty() ? story.name : story.baseline_name;
+  return change.path == story.path && (change.subject == story.name || change.subject == was);
+}
+
+void add_evidence(const exact_comparison& exact, cause& story) {
+  for (const exact_change& change : exact.changes) {
+    const bool says_how = change.kind == exact_kind::launch_configuration ||
+                          change.kind == exact_kind::machine_code || change.kind == exact_kind::copied_bytes;
+    if (says_how && is_of(change, story)) story.evidence.push_back(difference_text(change));
+  }
+}
+
+/// What changed by itself is more likely to be the cause than what only takes longer, if it is no trifle.
+double weight_of(const cause& story, double difference_ns) {
+  constexpr double exact_weight = 3;
+  constexpr double trifle_ratio = 0.15;
+  if (std::abs(story.delta_ns) < trifle_ratio * std::abs(difference_ns)) return std::abs(story.delta_ns);
+  const bool is_exact = !story.evidence.empty() ||
+                        (story.kind != cause_kind::duration && story.kind != cause_kind::idle) ||
+                        !story.baseline_name.empty();
+  return std::abs(story.delta_ns) * (is_exact ? exact_weight : 1);
+}
+
+void check_sum(const std::vector<part>& parts, attribution& result) {
+  double sum_ns = 0;
+  for (const part& one : parts) sum_ns += one.traced_ns();
+  result.residual_ns = result.difference_ns - sum_ns;
+  if (std::abs(result.residual_ns) <= static_cast<double>(std::max<std::size_t>(result.operations, 1)))
+    return;
+  throw std::logic_error(
+      fmt::format("attribution: {} ns of {} ns are in no part", result.residual_ns, result.difference_ns));
 }
 
 }  // namespace
@@ -174,12 +243,13 @@ void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<c
 attribution attribute(const std::vector<analysis::stage_trace>& baseline,
                       const std::vector<analysis::stage_trace>& candidate,
                       std::optional<double> bare_difference_ns) {
-  return attribute({analysis::sum_up(baseline)}, {analysis::sum_up(candidate)}, bare_difference_ns);
+  return attribute(std::vector{analysis::sum_up(baseline)}, std::vector{analysis::sum_up(candidate)},
+                   bare_difference_ns);
 }
 
 attribution attribute(const std::vector<analysis::stage_operations>& baseline,
                       const std::vector<analysis::stage_operations>& candidate,
-                      std::optional<double> bare_difference_ns) {
+                      std::optional<double> bare_difference_ns, const exact_comparison* exact) {
   const arm_sums before = sums_of(baseline);
   const arm_sums after = sums_of(candidate);
   attribution result;
@@ -191,38 +261,36 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
   result.bare_difference_ns = bare_difference_ns;
   result.operations = before.operations + after.operations;
 
-  const group_matches matches = match_groups(before.groups, after.groups);
-  for (const group_match& match : matches.matched) add_match(match, before, after, result.causes);
-  for (const operation_group& group : matches.added) {
-    add_single(cause_kind::new_operation, group, after, result.causes);
-  }
-  for (const operation_group& group : matches.gone) {
-    add_single(cause_kind::gone_operation, group, before, result.causes);
-  }
-  add_idle(before, after, result.causes);
+  std::vector<part> parts = parts_of(before, after);
+  add_idle(before, after, parts);
+  check_sum(parts, result);
+  for (part& one : parts) one.story.traced_delta_ns = one.story.delta_ns = one.traced_ns();
+  if (bare_difference_ns) scale(*bare_difference_ns, parts, result);
 
-  double sum_ns = 0;
-  for (const cause& part : result.causes) sum_ns += part.delta_ns;
-  result.residual_ns = result.difference_ns - sum_ns;
-  if (std::abs(result.residual_ns) > static_cast<double>(std::max<std::size_t>(result.operations, 1))) {
-    throw std::logic_error(
-        fmt::format("attribution: {} ns of {} ns are in no part", result.residual_ns, result.difference_ns));
+  for (part& one : parts) {
+    // Doubles leave a billionth of a nanosecond where nothing changed.
+    if (std::abs(one.story.delta_ns) < 1e-3) continue;
+    if (exact != nullptr) add_evidence(*exact, one.story);
+    result.causes.push_back(std::move(one.story));
   }
-  // Doubles leave a billionth of a nanosecond where nothing changed.
-  result.causes.erase(std::remove_if(result.causes.begin(), result.causes.end(),
-                                     [](const cause& part) { return std::abs(part.delta_ns) < 1e-3; }),
-                      result.causes.end());
-  std::stable_sort(result.causes.begin(), result.causes.end(), [](const cause& a, const cause& b) {
-    return std::abs(a.delta_ns) > std::abs(b.delta_ns);
+  const double whole_ns = result.explained_difference_ns();
+  std::stable_sort(result.causes.begin(), result.causes.end(), [&](const cause& a, const cause& b) {
+    return weight_of(a, whole_ns) > weight_of(b, whole_ns);
   });
+  if (const auto first = std::find_if(
+          result.causes.begin(), result.causes.end(),
+          [&](const cause& one) { return (one.delta_ns > 0) == (result.explained_difference_ns() > 0); });
+      first != result.causes.end()) {
+    add_waiting(match_groups(before.groups, after.groups), before, after, *first);
+  }
   return result;
 }
 
 std::vector<cause> leading_causes(const attribution& result, std::size_t count) {
   std::vector<cause> leading;
-  for (const cause& part : result.causes) {
+  for (const cause& one : result.causes) {
     if (leading.size() == count) break;
-    if ((part.delta_ns > 0) == (result.difference_ns > 0)) leading.push_back(part);
+    if ((one.delta_ns > 0) == (result.explained_difference_ns() > 0)) leading.push_back(one);
   }
   return leading;
 }

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -49,41 +50,90 @@ std::string shown_path(std::string_view path) {
   }
 }
 
+/// A kernel of NVIDIA's library of matrix products, which chooses among many.
+bool is_of_cublas(const std::string& name) {
+  for (const char* part : {"nvjet", "cutlass", "xmma", "gemvx", "splitKreduce", "cublas"}) {
+    if (name.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// " in attn.qkv, once in attn.out".
+std::string place_text(const cause& cause) {
+  std::string text = cause.path.empty() ? "" : " in " + shown_path(cause.path);
+  if (!cause.baseline_path.empty()) text += ", formerly in " + shown_path(cause.baseline_path) + ",";
+  return text;
+}
+
 /// "a, which was b, in attn.qkv".
 std::string subject_of(const cause& cause) {
   std::string text = shown(cause.name);
-  if (!cause.baseline_name.empty()) text += ", which was " + shown(cause.baseline_name) + ",";
-  if (!cause.path.empty()) text += " in " + shown_path(cause.path);
-  return text;
+  if (!cause.baseline_name.empty()) {
+    const bool is_choice = is_of_cublas(cause.name) && is_of_cublas(cause.baseline_name);
+    text += fmt::format(", which was {}{},", shown(cause.baseline_name),
+                        is_choice ? " (cuBLASLt chose another kernel)" : "");
+  }
+  return text + place_text(cause);
+}
+
+std::string total_text(double launches, double each_ns) {
+  return fmt::format("{}, {:.1f} µs", counted_launches(launches), launches * each_ns / 1000);
+}
+
+/// What the host did meanwhile: "host work in decode_step".
+std::string idle_text(const cause& cause) {
+  const bool is_host = cause.name == "host";
+  const bool is_wait = cause.name == "synchronisation";
+  if (!is_host && !is_wait) return "waiting for a " + cause.name;
+  const std::string what = is_host ? "host work" : "synchronisation";
+  if (cause.place.empty()) return what;
+  return fmt::format("{}{} {}", what, is_wait ? "," : "", cause.place);
+}
+
+std::string text_of_kind(const cause& cause) {
+  const bool more = cause.delta_ns > 0;
+  switch (cause.kind) {
+    case cause_kind::duration:
+      return fmt::format("{} is {}: {:.2f} → {:.2f} µs a launch, {}", subject_of(cause),
+                         more ? "slower" : "faster", cause.baseline_each_ns / 1000,
+                         cause.candidate_each_ns / 1000, counted_launches(cause.candidate_launches));
+    case cause_kind::launches:
+      return fmt::format("{} is launched {}: {} → {} times, {:.2f} → {:.2f} µs each", subject_of(cause),
+                         more ? "more often" : "less often", launches_text(cause.baseline_launches),
+                         launches_text(cause.candidate_launches), cause.baseline_each_ns / 1000,
+                         cause.candidate_each_ns / 1000);
+    case cause_kind::new_operation:
+      return fmt::format("{} is new: {}, {:.2f} µs each", subject_of(cause),
+                         counted_launches(cause.candidate_launches), cause.candidate_each_ns / 1000);
+    case cause_kind::gone_operation:
+      return fmt::format("{} is gone: it had {}, {:.2f} µs each", subject_of(cause),
+                         counted_launches(cause.baseline_launches), cause.baseline_each_ns / 1000);
+    case cause_kind::replaced:
+      return fmt::format("{} replaced {}{}: {} → {}", shown(cause.name), shown(cause.baseline_name),
+                         place_text(cause), total_text(cause.baseline_launches, cause.baseline_each_ns),
+                         total_text(cause.candidate_launches, cause.candidate_each_ns));
+    case cause_kind::idle:
+      return fmt::format("{} idle, {}: {:.1f} → {:.1f} µs", more ? "more" : "less", idle_text(cause),
+                         cause.baseline_idle_ns / 1000, cause.candidate_idle_ns / 1000);
+  }
+  return cause.name;
 }
 
 }  // namespace
 
 std::string to_text(const cause& cause) {
-  const std::string size = size_text(cause.delta_ns) + ": ";
-  const bool more = cause.delta_ns > 0;
-  switch (cause.kind) {
-    case cause_kind::duration:
-      return size + fmt::format("{} is {}: {:.2f} → {:.2f} µs a launch, {}", subject_of(cause),
-                                more ? "slower" : "faster", cause.baseline_each_ns / 1000,
-                                cause.candidate_each_ns / 1000, counted_launches(cause.candidate_launches));
-    case cause_kind::launches:
-      return size + fmt::format("{} is launched {}: {} → {} times, {:.2f} µs each", subject_of(cause),
-                                more ? "more often" : "less often", launches_text(cause.baseline_launches),
-                                launches_text(cause.candidate_launches), cause.candidate_each_ns / 1000);
-    case cause_kind::new_operation:
-      return size + fmt::format("{} is new: {}, {:.2f} µs each", subject_of(cause),
-                                counted_launches(cause.candidate_launches), cause.candidate_each_ns / 1000);
-    case cause_kind::gone_operation:
-      return size + fmt::format("{} is gone: it had {}, {:.2f} µs each", subject_of(cause),
-                                counted_launches(cause.baseline_launches), cause.baseline_each_ns / 1000);
-    case cause_kind::idle:
-      return size +
-             fmt::format("{} idle, {}: {:.1f} → {:.1f} µs", more ? "more" : "less",
-                         cause.name == "host" ? "no work for the device" : "waiting for a " + cause.name,
-                         cause.baseline_idle_ns / 1000, cause.candidate_idle_ns / 1000);
+  std::string text = size_text(cause.delta_ns) + ": " + text_of_kind(cause);
+  for (const std::string& evidence : cause.evidence) text += "; " + evidence;
+  if (!cause.waiting.empty()) {
+    std::vector<std::string> paths;
+    for (const std::string& path : cause.waiting) paths.push_back(shown_path(path));
+    text += fmt::format("; {} {} for it", fmt::join(paths, ", "), paths.size() == 1 ? "waits" : "wait");
   }
-  return size + cause.name;
+  // The times a launch are those of the traces, and so may be another sum.
+  const double apart_ns = std::abs(cause.delta_ns - cause.traced_delta_ns);
+  if (apart_ns > 0.1 * std::abs(cause.delta_ns))
+    text += fmt::format(" (traced: {})", size_text(cause.traced_delta_ns));
+  return text;
 }
 
 }  // namespace profgate::gate

@@ -1,10 +1,13 @@
 #include "gate/exact_gates.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "analysis/stage_windows.h"
 
@@ -28,7 +31,7 @@ void compare_kernels(const stage_structure& baseline, const stage_structure& can
                           exact_kind kind) {
     std::vector<std::string> names;
     std::set_difference(of.begin(), of.end(), without.begin(), without.end(), std::back_inserter(names));
-    for (std::string& name : names) result.changes.push_back({kind, std::move(name), {}, {}, fails});
+    for (std::string& name : names) result.changes.push_back({kind, std::move(name), {}, {}, fails, {}});
   };
   report(*candidate.kernels, *baseline.kernels, exact_kind::new_kernel);
   report(*baseline.kernels, *candidate.kernels, exact_kind::gone_kernel);
@@ -48,10 +51,117 @@ void compare_launches(const stage_structure& baseline, const stage_structure& ca
                             {},
                             before,
                             after,
-                            fails});
+                            fails,
+                            {}});
+}
+
+/// As CUDA's own messages write it.
+std::string dimensions(const std::array<std::uint32_t, 3>& of) {
+  return fmt::format("({}, {}, {})", of[0], of[1], of[2]);
+}
+
+/// The values that the two do not have alike, each with its name.
+std::pair<std::string, std::string> configuration_difference(const launch_configuration& before,
+                                                             const launch_configuration& after) {
+  std::vector<std::string> was;
+  std::vector<std::string> is;
+  const auto compare = [&](const char* what, const std::string& a, const std::string& b) {
+    if (a == b) return;
+    was.push_back(fmt::format("{} {}", what, a));
+    is.push_back(fmt::format("{} {}", what, b));
+  };
+  compare("grid", dimensions(before.grid), dimensions(after.grid));
+  compare("block", dimensions(before.block), dimensions(after.block));
+  compare("registers", std::to_string(before.registers_per_thread),
+          std::to_string(after.registers_per_thread));
+  compare("shared bytes", std::to_string(before.shared_bytes), std::to_string(after.shared_bytes));
+  return {fmt::format("{}", fmt::join(was, "; ")), fmt::format("{}", fmt::join(is, "; "))};
+}
+
+/// "grid (16, 8, 1) → (8, 8, 1); registers 64 → 128" of "grid (16, 8, 1); registers 64" and the other's.
+std::string configuration_text(std::string_view was, std::string_view is) {
+  const auto take = [](std::string_view& text) {
+    const std::string_view first = text.substr(0, text.find("; "));
+    text.remove_prefix(std::min(text.size(), first.size() + 2));
+    return first;
+  };
+  std::string text;
+  while (!was.empty() && !is.empty()) {
+    const std::string_view before = take(was);
+    std::string_view after = take(is);
+    const std::size_t value = before.find_first_of("(0123456789");
+    if (value != std::string_view::npos && after.starts_with(before.substr(0, value)))
+      after.remove_prefix(value);
+    text += fmt::format("{}{} → {}", text.empty() ? "" : "; ", before, after);
+  }
+  return text;
+}
+
+/// The configuration of most launches; the others are said by their number.
+void compare_configurations(const operation_facts& before, const operation_facts& after, bool fails,
+                            exact_comparison& result) {
+  // More or fewer launches of the same configurations are another change.
+  const auto is_known_in = [](const operation_facts& other) {
+    return [&other](const auto& entry) { return other.launches.contains(entry.first); };
+  };
+  if (std::all_of(before.launches.begin(), before.launches.end(), is_known_in(after)) &&
+      std::all_of(after.launches.begin(), after.launches.end(), is_known_in(before)))
+    return;
+  const auto most_launched_only_in = [](const operation_facts& own, const operation_facts& other) {
+    const std::pair<const launch_configuration, std::int64_t>* most = nullptr;
+    for (const auto& entry : own.launches) {
+      if (other.launches.contains(entry.first)) continue;
+      if (most == nullptr || entry.second > most->second) most = &entry;
+    }
+    return most == nullptr ? nullptr : &most->first;
+  };
+  const launch_configuration* const was = most_launched_only_in(before, after);
+  const launch_configuration* const is = most_launched_only_in(after, before);
+  exact_change change{exact_kind::launch_configuration, after.name, {}, {}, fails, after.path};
+  if (was != nullptr && is != nullptr) {
+    std::tie(change.baseline, change.candidate) = configuration_difference(*was, *is);
+  } else {
+    const auto count = [](const operation_facts& of) {
+      return fmt::format("{} configurations", of.launches.size());
+    };
+    change.baseline = count(before);
+    change.candidate = count(after);
+  }
+  result.changes.push_back(std::move(change));
+}
+
+void compare_operations(const stage_structure& baseline, const stage_structure& candidate,
+                        const exact_rules& rules, exact_comparison& result) {
+  if (baseline.operations.empty() || candidate.operations.empty()) {
+    if (baseline.kernels && candidate.kernels && baseline.operations.size() != candidate.operations.size())
+      result.not_compared.push_back("launch configurations: an arm does not have them");
+    return;
+  }
+  std::map<std::pair<std::string_view, std::string_view>, const operation_facts*> known;
+  for (const operation_facts& facts : baseline.operations) known[{facts.name, facts.path}] = &facts;
+  for (const operation_facts& after : candidate.operations) {
+    const auto found = known.find({after.name, after.path});
+    if (found == known.end()) continue;
+    const operation_facts& before = *found->second;
+    compare_configurations(before, after, rules.launch_configuration_fails, result);
+    const auto differ = [&](exact_kind kind, const std::string& was, const std::string& is) {
+      if (was != is) result.changes.push_back({kind, after.name, was, is, false, after.path});
+    };
+    differ(exact_kind::operation_launches, std::to_string(before.launch_count()),
+           std::to_string(after.launch_count()));
+    differ(exact_kind::copied_bytes, std::to_string(before.bytes), std::to_string(after.bytes));
+    if (!before.code.empty() && !after.code.empty())
+      differ(exact_kind::machine_code, before.code, after.code);
+  }
 }
 
 }  // namespace
+
+std::int64_t operation_facts::launch_count() const {
+  std::int64_t count = 0;
+  for (const auto& [configuration, launched] : launches) count += launched;
+  return count;
+}
 
 bool exact_comparison::fails() const {
   return std::any_of(changes.begin(), changes.end(), [](const exact_change& change) { return change.fails; });
@@ -69,8 +179,10 @@ exact_comparison compare_exactly(const stage_structure& baseline, const stage_st
                               {},
                               std::to_string(*baseline.graph_nodes),
                               std::to_string(*candidate.graph_nodes),
-                              rules.graph_nodes_fail});
+                              rules.graph_nodes_fail,
+                              {}});
   }
+  compare_operations(baseline, candidate, rules, result);
   return result;
 }
 
@@ -86,8 +198,49 @@ std::string to_text(const exact_change& change) {
       return fmt::format("launches a token: {} → {}", change.baseline, change.candidate);
     case exact_kind::graph_nodes:
       return fmt::format("graph nodes: {} → {}", change.baseline, change.candidate);
+    case exact_kind::launch_configuration:
+    case exact_kind::operation_launches:
+    case exact_kind::machine_code:
+    case exact_kind::copied_bytes:
+      return fmt::format("{}{}: {}", change.subject, change.path.empty() ? "" : " in " + change.path,
+                         difference_text(change));
   }
   return change.subject;
+}
+
+std::string difference_text(const exact_change& change) {
+  switch (change.kind) {
+    case exact_kind::operation_launches:
+      return fmt::format("launches {} → {}", change.baseline, change.candidate);
+    case exact_kind::machine_code:
+      return "other machine code";
+    case exact_kind::copied_bytes:
+      return fmt::format("bytes {} → {}", change.baseline, change.candidate);
+    case exact_kind::launch_configuration:
+      return configuration_text(change.baseline, change.candidate);
+    default:
+      return fmt::format("{} → {}", change.baseline, change.candidate);
+  }
+}
+
+std::vector<operation_facts> facts_of(const std::vector<analysis::operation>& asked_for) {
+  std::map<std::pair<std::string_view, std::string_view>, operation_facts> all;
+  for (const analysis::operation& one : asked_for) {
+    operation_facts& facts = all[{one.name, one.path}];
+    if (facts.name.empty()) {
+      facts.name = one.name;
+      facts.path = one.path;
+    }
+    launch_configuration configuration;
+    if (one.shape != nullptr)
+      configuration = {one.shape->grid, one.shape->block, one.shape->registers_per_thread,
+                       one.shape->shared_bytes};
+    facts.launches[configuration] += 1;
+    facts.bytes += one.bytes;
+  }
+  std::vector<operation_facts> sorted;
+  for (auto& [key, facts] : all) sorted.push_back(std::move(facts));
+  return sorted;
 }
 
 stage_structure structure_of(const core::timeline& timeline, std::string_view domain, std::string_view stage,

@@ -107,7 +107,8 @@ void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_j
   }
   try {
     judged.attributed =
-        attribute(before, now, judged.numbers ? std::optional(judged.numbers->difference_ns) : std::nullopt);
+        attribute(before, now, judged.numbers ? std::optional(judged.numbers->difference_ns) : std::nullopt,
+                  &judged.exact);
   } catch (const core::bad_input& unsuitable) {
     judged.attribution_reason = fmt::format("{}: {}", unsuitable.what(), unsuitable.remedy());
   } catch (const std::exception& fault) {

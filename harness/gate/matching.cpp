@@ -36,7 +36,6 @@ class matcher {
               [&](const operation_group& g) { return joined(normalised(g), g.path); });
     match_all(matched_by::normalised_name, normalised);
     match_in_order([](const operation_group& g) { return joined(g.path, kind_of_work(g.category)); });
-    match_all(matched_by::category, [](const operation_group& g) { return g.category; });
     m_result.gone = std::move(m_left.baseline);
     m_result.added = std::move(m_left.candidate);
     return std::move(m_result);

@@ -232,9 +232,13 @@ std::string group_of(const gate::cause& cause) {
       return "new kernels";
     case gate::cause_kind::gone_operation:
       return "gone kernels";
+    case gate::cause_kind::replaced:
+      return "replaced kernels";
     case gate::cause_kind::idle:
       return fmt::format("{} idle, {}", more ? "more" : "less",
-                         cause.name == "host" ? "no work for the device" : "waiting for a " + cause.name);
+                         cause.name == "host"              ? "host work"
+                         : cause.name == "synchronisation" ? cause.name
+                                                           : "waiting for a " + cause.name);
   }
   return "other";
 }
@@ -259,10 +263,17 @@ std::string detail_of(const gate::cause& cause) {
       text = fmt::format("gone: {}, {:.2f} µs each", counted_launches(cause.baseline_launches),
                          cause.baseline_each_ns / 1e3);
       break;
+    case gate::cause_kind::replaced:
+      text = fmt::format("{} → {}", counted_launches(cause.baseline_launches),
+                         counted_launches(cause.candidate_launches));
+      break;
     case gate::cause_kind::idle:
-      return fmt::format("{} → {}", core::format_duration(cause.baseline_idle_ns),
+      text = fmt::format("{} → {}", core::format_duration(cause.baseline_idle_ns),
                          core::format_duration(cause.candidate_idle_ns));
+      if (!cause.place.empty()) text = cause.place + ": " + text;
+      break;
   }
+  for (const std::string& evidence : cause.evidence) text += "; " + evidence;
   return text;
 }
 

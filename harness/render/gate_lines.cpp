@@ -129,9 +129,19 @@ void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& li
     if (!stage.attribution_reason.empty()) lines.push_back("  no causes: " + stage.attribution_reason);
     return;
   }
+  const gate::attribution& attributed = *stage.attributed;
+  const double whole_ns = attributed.explained_difference_ns();
+  const double unexplained_ratio = whole_ns == 0 ? 0 : attributed.unexplained_ns / whole_ns;
+  if (std::abs(unexplained_ratio) > gate::most_unexplained_ratio)
+    lines.push_back(fmt::format("  the cause is not known: traces explain {:.0f} % of the difference",
+                                100 * (1 - unexplained_ratio)));
   std::size_t number = 0;
-  for (const gate::cause& cause : gate::leading_causes(*stage.attributed, causes_shown))
+  for (const gate::cause& cause : gate::leading_causes(attributed, causes_shown))
     lines.push_back(fmt::format("  {}. {}", ++number, gate::to_text(cause)));
+  if (std::abs(unexplained_ratio) > 0.05)
+    lines.push_back(fmt::format("  not explained: {}, {:.0f} % of the difference",
+                                core::format_duration(std::abs(attributed.unexplained_ns)),
+                                100 * std::abs(unexplained_ratio)));
 }
 
 std::vector<std::string> detail_lines(const gate::stage_judgement& stage) {

@@ -48,9 +48,9 @@ std::string readable(const std::string& name) {
 }
 
 /// The causes one by one with the running total, the last row being all that is left.
-json steps_of(const gate::attribution& attributed) {
+json steps_of(const gate::attribution& attributed, double from_ns) {
   json list = json::array();
-  double at_ns = attributed.baseline_ns;
+  double at_ns = from_ns;
   double rest_ns = 0;
   std::size_t rest_count = 0;
   for (const gate::cause& cause : attributed.causes) {
@@ -81,11 +81,10 @@ json steps_of(const gate::attribution& attributed) {
   return list;
 }
 
-/// The traced difference is less than half or more than twice the bare one, or of another sign.
-bool far_apart(const gate::attribution& attributed) {
-  if (!attributed.bare_difference_ns || *attributed.bare_difference_ns == 0) return false;
-  const double ratio = attributed.difference_ns / *attributed.bare_difference_ns;
-  return ratio < 0.5 || ratio > 2;
+/// Where the causes begin to add up: without a tracer, where that was measured.
+double baseline_ns_of(const gate::stage_judgement& stage) {
+  const bool is_bare = stage.numbers && stage.attributed->bare_difference_ns;
+  return is_bare ? stage.numbers->baseline_median_ns : stage.attributed->baseline_ns;
 }
 
 json markdown_data(const gate::judgement& whole) {
@@ -98,10 +97,12 @@ json markdown_data(const gate::judgement& whole) {
     if (stage.numbers) document["has_numbers"] = true;
     if (!stage.attributed) continue;
     json& part = document["stages"][i]["attribution"];
+    const double from_ns = baseline_ns_of(stage);
     part["groups"] = groups_of(*stage.attributed);
-    part["steps"] = steps_of(*stage.attributed);
-    part["sum_ns"] = stage.attributed->difference_ns - stage.attributed->residual_ns;
-    part["disagrees"] = far_apart(*stage.attributed);
+    part["steps"] = steps_of(*stage.attributed, from_ns);
+    part["from_ns"] = from_ns;
+    part["to_ns"] = from_ns + stage.attributed->explained_difference_ns();
+    part["whole_difference_ns"] = stage.attributed->explained_difference_ns();
   }
   document["document"] = document;  // for functions that take an object and a field's name
   return document;
@@ -119,9 +120,12 @@ json gate_drawing(const gate::judgement& whole) {
                            stage.numbers->upper_95_ratio});
     }
     if (stage.attributed) {
-      falls.push_back({fmt::format("Where the difference of {} comes from (traced)", stage.stage), "baseline",
-                       stage.attributed->baseline_ns, "candidate", stage.attributed->candidate_ns,
-                       bars_of(stage.attributed->causes, drawn_causes)});
+      const double from_ns = baseline_ns_of(stage);
+      std::vector<waterfall_bar> bars = bars_of(stage.attributed->causes, drawn_causes);
+      if (stage.attributed->unexplained_ns != 0)
+        bars.push_back({"not explained", "", stage.attributed->unexplained_ns});
+      falls.push_back({fmt::format("Where the difference of {} comes from", stage.stage), "baseline", from_ns,
+                       "candidate", from_ns + stage.attributed->explained_difference_ns(), std::move(bars)});
     }
   }
   return drawing_of(fmt::format("{}: {}", whole.pair, verdict_word(whole)), intervals, falls);

@@ -14,11 +14,12 @@ struct word {
   std::string_view text;
 };
 
-inline constexpr std::array<word<gate::cause_kind>, 5> cause_kind_words{{
+inline constexpr std::array<word<gate::cause_kind>, 6> cause_kind_words{{
     {gate::cause_kind::duration, "duration"},
     {gate::cause_kind::launches, "launches"},
     {gate::cause_kind::new_operation, "new"},
     {gate::cause_kind::gone_operation, "gone"},
+    {gate::cause_kind::replaced, "replaced"},
     {gate::cause_kind::idle, "idle"},
 }};
 
@@ -30,12 +31,16 @@ inline constexpr std::array<word<gate::matched_by>, 5> matched_by_words{{
     {gate::matched_by::category, "category"},
 }};
 
-inline constexpr std::array<word<gate::exact_kind>, 5> exact_kind_words{{
+inline constexpr std::array<word<gate::exact_kind>, 9> exact_kind_words{{
     {gate::exact_kind::new_kernel, "new kernel"},
     {gate::exact_kind::gone_kernel, "gone kernel"},
     {gate::exact_kind::launches, "launches"},
     {gate::exact_kind::launches_per_token, "launches a token"},
     {gate::exact_kind::graph_nodes, "graph nodes"},
+    {gate::exact_kind::launch_configuration, "launch configuration"},
+    {gate::exact_kind::operation_launches, "launches of one"},
+    {gate::exact_kind::machine_code, "machine code"},
+    {gate::exact_kind::copied_bytes, "copied bytes"},
 }};
 
 template <class Words, class Value>

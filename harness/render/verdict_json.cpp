@@ -41,6 +41,7 @@ void visit_fields(Fields& fields, gate::exact_change& change) {
   fields.value("subject", change.subject, "it is a count, not a kernel");
   fields.value("baseline", change.baseline, "it is a kernel, not a count");
   fields.value("candidate", change.candidate, "it is a kernel, not a count");
+  fields.value("path", change.path, "it is not of one operator");
   fields.value("fails", change.fails);
   fields.derived("text", gate::to_text(change));
 }
@@ -58,9 +59,11 @@ void visit_fields(Fields& fields, gate::cause& cause) {
   const bool is_idle = cause.kind == gate::cause_kind::idle;
   const char* no_launches = "idle time has no launches";
   fields.value("delta_ns", cause.delta_ns);
+  fields.value("traced_delta_ns", cause.traced_delta_ns);
   fields.value("name", cause.name);
   fields.value("baseline_name", cause.baseline_name, "it is the same");
   fields.value("path", cause.path, is_idle ? no_launches : "no range was open around its launches");
+  fields.value("baseline_path", cause.baseline_path, "it is the same");
   fields.value("category", cause.category, is_idle ? no_launches : "it has none");
   fields.word("matched_by", cause.match, matched_by_words);
   fields.value_if(!is_idle, "baseline_launches_count", cause.baseline_launches, no_launches);
@@ -69,6 +72,9 @@ void visit_fields(Fields& fields, gate::cause& cause) {
   fields.value_if(!is_idle, "candidate_each_ns", cause.candidate_each_ns, no_launches);
   fields.value_if(is_idle, "baseline_idle_ns", cause.baseline_idle_ns, "the device was busy");
   fields.value_if(is_idle, "candidate_idle_ns", cause.candidate_idle_ns, "the device was busy");
+  fields.value("place", cause.place, is_idle ? "it is not known" : "the device was busy");
+  fields.texts("evidence", cause.evidence);
+  fields.texts("waiting", cause.waiting);
   fields.derived("text", gate::to_text(cause));
 }
 
@@ -81,6 +87,7 @@ void visit_fields(Fields& fields, gate::attribution& attributed) {
   fields.value("idle_difference_ns", attributed.idle_difference_ns);
   fields.value("bare_difference_ns", attributed.bare_difference_ns,
                "the stage was not timed without a tracer");
+  fields.value("unexplained_ns", attributed.unexplained_ns);
   fields.value("residual_ns", attributed.residual_ns);
   fields.value("operations_count", attributed.operations);
   fields.objects("causes", attributed.causes);

@@ -70,6 +70,7 @@ comparison_settings settings_for(const two_arms& arms) {
   std::set<std::string> stages;
   for (const gate::run_set* runs : {&arms.baseline, &arms.candidate}) stages.merge(stages_in(*runs));
   settings.stages.assign(stages.begin(), stages.end());
+  if (!arms.candidate.gated_stages.empty()) settings.stages = arms.candidate.gated_stages;
   settings.reduction = gate::reduction_for(arms.candidate);
   return settings;
 }
@@ -81,6 +82,7 @@ two_arms live_arms(const two_arms& recorded, const comparison_settings& settings
                 run_set_of(settings, state, gate::arm::candidate)};
   const auto add = [](const gate::run_set& from, gate::run_set& to) {
     to.identity = from.identity;
+    to.gated_stages = from.gated_stages;
     to.structure = from.structure;
     to.traces = from.traces;
     for (auto& process : to.traces) {

@@ -110,7 +110,7 @@ TEST_F(traced_runs_test, sums_hold_all_launches_and_all_time) {
 TEST_F(traced_runs_test, a_trace_that_failed_says_why) {
   add_run(arm::baseline);
   m_runs[0].crash = "the workload made no NVTX call";
-  const traced_arm traced(m_build, m_folder, m_runs, arm::baseline);
+  traced_arm traced(m_build, m_folder, m_runs, arm::baseline);
   EXPECT_EQ(traced.size(), 0U);
   EXPECT_THAT(traced.absent_reason(),
               HasSubstr("the baseline could not be traced: the workload made no NVTX call"));

@@ -11,6 +11,8 @@
 #include "analysis/exclusive_time.h"
 #include "analysis/stage_operations.h"
 #include "artifacts/files.h"
+#include "gate/attribution.h"
+#include "gate/exact_gates.h"
 #include "parsers/timeline.h"
 
 namespace profgate::analysis {
@@ -18,14 +20,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Mean exclusive time a launch inside decode_all in µs, by kernel.
-std::map<std::string, double> exclusive_us_of(const std::string& recording) {
+core::timeline recorded(const std::string& recording) {
   const fs::path data = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/overlapping-kernels";
   const fs::path copy =
       fs::path(::testing::TempDir()) / (recording + "-" + std::to_string(getpid()) + ".sqlite");
   std::ofstream(copy, std::ios::binary) << artifacts::read_file(data / (recording + ".sqlite"));
-  const core::timeline timeline = parsers::read_nsys_sqlite(copy);
+  core::timeline timeline = parsers::read_nsys_sqlite(copy);
   fs::remove(copy);
+  return timeline;
+}
+
+/// Mean exclusive time a launch inside decode_all in µs, by kernel.
+std::map<std::string, double> exclusive_us_of(const std::string& recording) {
+  const core::timeline timeline = recorded(recording);
   const stage_operations decode = sum_up(label_operations(timeline, "decode_all", {"LLM"}).occurrences);
   std::map<std::string, double> exclusive_us;
   for (const operation_sum& sum : decode.operations) {
@@ -49,6 +56,31 @@ TEST(overlapping_kernels, only_the_slower_kernel_has_another_exclusive_time) {
     } else {
       EXPECT_LT(std::abs(after_us - before_us), 0.2) << name << ": " << before_us << " → " << after_us;
     }
+  }
+}
+
+TEST(overlapping_kernels, the_slower_kernel_is_named_with_its_grid_and_its_part_of_the_difference) {
+  const core::timeline before = recorded("baseline");
+  const core::timeline after = recorded("slower-attention");
+  const labelled_traces was = label_operations(before, "decode_all", {"LLM"});
+  const labelled_traces is = label_operations(after, "decode_all", {"LLM"});
+  gate::stage_structure old_structure;
+  gate::stage_structure new_structure;
+  old_structure.operations = gate::facts_of(was.asked_for);
+  new_structure.operations = gate::facts_of(is.asked_for);
+  const gate::exact_comparison exact = gate::compare_exactly(old_structure, new_structure, {});
+  ASSERT_EQ(exact.changes.size(), 1U);
+  constexpr double bare_ns = 4 * 883e3;  // of 64 steps: 883 µs were measured of 16
+  for (const gate::exact_comparison* evidence :
+       {&exact, static_cast<const gate::exact_comparison*>(nullptr)}) {
+    const gate::attribution attributed =
+        gate::attribute({sum_up(was.occurrences)}, {sum_up(is.occurrences)}, bare_ns, evidence);
+    const gate::cause first = gate::leading_causes(attributed, 1).at(0);
+    EXPECT_THAT(first.name, ::testing::HasSubstr("split_attention"));
+    EXPECT_NEAR(first.delta_ns / bare_ns, 1, 0.25) << gate::to_text(first);
+    EXPECT_LT(std::abs(attributed.unexplained_ns), gate::most_unexplained_ratio * bare_ns);
+    if (evidence == nullptr) continue;
+    EXPECT_THAT(gate::to_text(first), ::testing::HasSubstr("; grid (16, 8, 1) → (8, 8, 1)"));
   }
 }
 

@@ -49,6 +49,51 @@ TEST(compare_exactly, fails_where_the_rules_ask_for_it) {
   EXPECT_TRUE(compare_exactly(before, structure({"a"}, 32, 16, 99), {false, false, true}).fails());
 }
 
+stage_structure with_kernel(const launch_configuration& configuration, std::int64_t launches,
+                            const std::string& code = "1f") {
+  stage_structure result = structure({"split"}, 32, 16, 100);
+  result.operations = {{"split", "attn.core", {{configuration, launches}}, 0, code}};
+  return result;
+}
+
+TEST(compare_exactly, says_how_a_kernel_is_launched_otherwise) {
+  const launch_configuration wide{{16, 8, 1}, {128, 1, 1}, 64, 4096};
+  launch_configuration narrow = wide;
+  narrow.grid = {8, 8, 1};
+  exact_rules rules;
+  rules.launch_configuration_fails = true;
+  const auto other_grid = compare_exactly(with_kernel(wide, 28), with_kernel(narrow, 28), rules);
+  EXPECT_THAT(texts(other_grid), ElementsAre("split in attn.core: grid (16, 8, 1) → (8, 8, 1)"));
+  EXPECT_TRUE(other_grid.fails());
+  EXPECT_THAT(compare_exactly(with_kernel(wide, 28), with_kernel(wide, 28), rules).changes, IsEmpty());
+  narrow.registers_per_thread = 128;
+  narrow.shared_bytes = 0;
+  EXPECT_THAT(texts(compare_exactly(with_kernel(wide, 28), with_kernel(narrow, 28), {})),
+              ElementsAre("split in attn.core: grid (16, 8, 1) → (8, 8, 1); registers 64 → 128; shared bytes "
+                          "4096 → 0"));
+}
+
+TEST(compare_exactly, tells_launches_of_one_kernel_its_code_and_copied_bytes_apart) {
+  const launch_configuration same{{16, 8, 1}, {128, 1, 1}, 64, 0};
+  EXPECT_THAT(texts(compare_exactly(with_kernel(same, 28), with_kernel(same, 56, "2f"), {})),
+              ElementsAre("split in attn.core: launches 28 → 56", "split in attn.core: other machine code"));
+  EXPECT_THAT(texts(compare_exactly(with_kernel(same, 28, ""), with_kernel(same, 28), {})), IsEmpty());
+  stage_structure little = structure({"split"}, 32, 16, 100);
+  little.operations = {{"copy device to host", "sample", {{{}, 1}}, 4, ""}};
+  stage_structure much = little;
+  much.operations[0].bytes = 4096;
+  EXPECT_THAT(texts(compare_exactly(little, much, {})),
+              ElementsAre("copy device to host in sample: bytes 4 → 4096"));
+}
+
+TEST(compare_exactly, counts_configurations_where_one_has_more) {
+  stage_structure one = with_kernel({{1, 1, 1}, {32, 1, 1}, 8, 0}, 2);
+  stage_structure two = one;
+  two.operations[0].launches[{{2, 1, 1}, {32, 1, 1}, 8, 0}] = 0;
+  EXPECT_THAT(texts(compare_exactly(one, two, {})),
+              ElementsAre("split in attn.core: 1 configurations → 2 configurations"));
+}
+
 TEST(compare_exactly, says_what_it_could_not_compare) {
   const auto result = compare_exactly({}, structure({"a"}, 1, 1, 1), {true, true, true});
   EXPECT_THAT(result.changes, IsEmpty());

@@ -178,7 +178,7 @@ TEST_F(recorded_attribution, of_an_injected_kernel_names_it_first) {
   const attribution result = expect_additive(m_before, m_after);
   EXPECT_EQ(result.causes.front().kind, cause_kind::new_operation);
   EXPECT_EQ(result.causes.front().name, "spin_kernel");
-  EXPECT_EQ(result.causes.front().delta_ns, 50'000);
+  EXPECT_NEAR(result.causes.front().delta_ns, 50'000, 5000) << "with the gap that it took over";
 }
 
 }  // namespace

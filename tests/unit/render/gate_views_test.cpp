@@ -151,7 +151,7 @@ TEST(gate_views, show_what_recorded_traces_say) {
   const auto files = rendered(whole);
   const fs::path golden = fs::path(PROFGATE_GOLDEN_DIR) / "gate" / "recorded";
   for (const auto& [name, text] : files) compare_or_update(golden / name, text);
-  EXPECT_THAT(files.at("gate.md"), HasSubstr("less idle, waiting for a launch"));
+  EXPECT_THAT(files.at("gate.md"), HasSubstr("less idle, host work"));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ cause kernel(cause_kind kind, double delta_ns, const std::string& name, const st
              double launches_before, double launches_after, double each_before_ns, double each_after_ns) {
   cause result;
   result.kind = kind;
-  result.delta_ns = delta_ns;
+  result.delta_ns = result.traced_delta_ns = delta_ns;
   result.name = name;
   result.path = path;
   result.category = "gemv";
@@ -52,7 +52,7 @@ cause kernel(cause_kind kind, double delta_ns, const std::string& name, const st
 cause idle(double delta_ns, const std::string& what, double before_ns) {
   cause result;
   result.kind = cause_kind::idle;
-  result.delta_ns = delta_ns;
+  result.delta_ns = result.traced_delta_ns = delta_ns;
   result.name = what;
   result.baseline_idle_ns = before_ns;
   result.candidate_idle_ns = before_ns + delta_ns;

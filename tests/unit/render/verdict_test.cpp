@@ -62,8 +62,8 @@ TEST(read_verdict, names_the_place_of_a_fault) {
   EXPECT_THAT(verdict_complaint("{"),
               HasSubstr("verdict.json:1: not valid JSON at column 1: the file ends in the middle"));
   EXPECT_THAT(verdict_complaint("[]"), HasSubstr("the document must be an object, but is array"));
-  EXPECT_THAT(verdict_complaint(changed(good, "\"1.0\"", "\"2.0\"")),
-              HasSubstr("schema_version is 2.0, and this program reads 1.0"));
+  EXPECT_THAT(verdict_complaint(changed(good, "\"1.1\"", "\"2.0\"")),
+              HasSubstr("schema_version is 2.0, and this program reads 1.1"));
   EXPECT_THAT(verdict_complaint(changed(good, "\"regressed\"", "\"fine\"")),
               HasSubstr("verdict is 'fine', which means nothing here"));
   EXPECT_THAT(verdict_complaint(changed(good, "\"exit_code\": 1", "\"exit_code\": 5")),

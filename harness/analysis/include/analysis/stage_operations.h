@@ -26,12 +26,18 @@ struct operation {
   std::uint32_t stream = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  std::int64_t launched_ns = 0;               ///< when the host asked for it; 0: the tool does not tell
+  std::string_view host_range{};              ///< the innermost range that the host was in when it did
+  const core::kernel_shape* shape = nullptr;  ///< of a kernel; null: not told
+  std::int64_t bytes = 0;                     ///< of a copy
 };
 
 /// A host call that waits for the device.
 struct host_wait {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  std::string_view call{};        ///< cudaStreamSynchronize, …
+  std::string_view host_range{};  ///< the innermost range around it
 };
 
 /// One occurrence of a stage in one traced process. What lies outside the window is cut off.
@@ -54,9 +60,12 @@ struct operation_labels {
 /// One traced process, with its operations labelled.
 struct labelled_traces {
   std::vector<stage_trace> occurrences{};  ///< of the stage, in the order of time
-  core::text_pool texts{};                 ///< joined paths; all other texts are the timeline's
-  std::size_t unmatched = 0;               ///< kernels of graph replays that fit no map
-  std::string mismatch{};                  ///< the first of them, in words
+  /// What the last occurrence asked for, whenever the device got round to it. The first may warm up; which
+  /// operations run while a stage is open is chance where the device lags behind.
+  std::vector<operation> asked_for{};
+  core::text_pool texts{};    ///< joined paths; all other texts are the timeline's
+  std::size_t unmatched = 0;  ///< kernels of graph replays that fit no map
+  std::string mismatch{};     ///< the first of them, in words
 };
 
 /// What the stage's process ran while the stage was open. Where there is no device work at all, the stretches
@@ -69,18 +78,26 @@ std::vector<labelled_traces> label_operations(const core::timeline& timeline,
 labelled_traces label_operations(const core::timeline& timeline, const std::string& stage,
                                  const operation_labels& labels);
 
-/// What an idle device waited for, by what came next.
+/// What an idle device waited for, by what came next and by when the host had asked for it.
 enum class idle_cause {
-  launch,           ///< a kernel, which the host had not launched in time
-  synchronisation,  ///< a kernel after a wait of the host; or nothing more: the stage's last wait
-  copy,             ///< a copy or memset
-  host,             ///< the stage never used the device
+  launch,           ///< a kernel that was asked for, and had not begun
+  synchronisation,  ///< the host, which stood in a call that waits; or nothing more: the stage's last wait
+  copy,             ///< a copy or memset that was asked for, and had not begun
+  host,             ///< the host, which was elsewhere; or the stage never used the device
 };
 inline constexpr std::size_t idle_cause_count = 4;
 std::string to_text(idle_cause cause);
 
 struct idle_times {
   std::array<std::int64_t, idle_cause_count> by_cause_ns{};
+};
+
+/// Idle time in which the host stood in one call, or in none, in one range.
+struct idle_place {
+  idle_cause cause = idle_cause::host;
+  std::string call{};        ///< empty: in none that is known
+  std::string host_range{};  ///< empty: in none
+  std::int64_t idle_ns = 0;
 };
 
 /// All operations of one name under one path, in one stage of one traced process.
@@ -92,6 +109,9 @@ struct operation_sum {
   std::int64_t total_ns = 0;         ///< from start to end of each
   std::int64_t exclusive_units = 0;  ///< see exclusive_time.h
   std::int64_t first_at_ns = 0;      ///< of its first start from the stage's: the launch order
+  /// In which the device had nothing else to do and this had been asked for: from the end of what ran before
+  /// to its start. With the exclusive time it is what the operation costs its stage.
+  std::int64_t waiting_ns = 0;
 };
 
 /// When the devices did nothing, and in which time.
@@ -100,6 +120,7 @@ struct stage_times {
   std::int64_t occurrences = 0;
   std::int64_t time_ns = 0;
   idle_times idle{};
+  std::vector<idle_place> places{};  ///< where the host was in idle times of its own, longest first
 };
 
 /// One stage of one traced process.
@@ -108,8 +129,9 @@ struct stage_operations {
   std::vector<operation_sum> operations{};
 };
 
-/// `occurrences` are those of one process. Throws core::bad_input for a window or an operation that ends
-/// before it starts.
+/// `occurrences` are those of one process. Where all of them ask for as many operations, the faster half is
+/// taken: what disturbs a program makes it slower. Throws core::bad_input for a window or an operation that
+/// ends before it starts.
 stage_operations sum_up(const std::vector<stage_trace>& occurrences);
 
 }  // namespace profgate::analysis

@@ -9,11 +9,21 @@
 #include "analysis/exclusive_time.h"
 #include "analysis/stage_operations.h"
 
-/// Where a stage's difference comes from. Its parts add up to the whole (analysis/stage_operations.h), so the
-/// differences of the parts add up to the difference of the whole: to the nanosecond, or it throws.
+/// Where a stage's difference comes from. What operations cost and what their device idled add up to the
+/// stage (analysis/stage_operations.h), so their differences add up to its difference. Sizes are those of the
+/// difference without a tracer, where it was measured.
 namespace profgate::gate {
 
-enum class cause_kind { duration, launches, new_operation, gone_operation, idle };
+struct exact_comparison;
+
+enum class cause_kind {
+  duration,
+  launches,
+  new_operation,
+  gone_operation,
+  replaced,  ///< under one operator some are new where others are gone
+  idle,
+};
 
 /// Which rule said that an operation of one arm is that of the other.
 enum class matched_by { nothing, exact_name, normalised_name, launch_order, category };
@@ -29,10 +39,15 @@ struct cause {
   matched_by match = matched_by::nothing;
   double baseline_launches = 0;
   double candidate_launches = 0;
-  double baseline_each_ns = 0;  ///< attributed time a launch
+  double baseline_each_ns = 0;  ///< a launch: exclusive time, and idle time in which it had been asked for
   double candidate_each_ns = 0;
   double baseline_idle_ns = 0;  ///< idle only
   double candidate_idle_ns = 0;
+  double traced_delta_ns = 0;           ///< as the traces have it
+  std::string baseline_path{};          ///< where it was another
+  std::string place{};                  ///< idle only: where the host was, "cudaStreamSynchronize in decode"
+  std::vector<std::string> evidence{};  ///< exact differences: "grid (16, 8, 1) → (8, 8, 1)"
+  std::vector<std::string> waiting{};   ///< operators that last longer only because they wait for it
 };
 
 struct attribution {
@@ -42,24 +57,33 @@ struct attribution {
   double busy_difference_ns = 0;
   double idle_difference_ns = 0;
   std::optional<double> bare_difference_ns{};  ///< as the caller measured it without a tracer
-  std::vector<cause> causes{};                 ///< largest first, without zeros
-  double residual_ns = 0;                      ///< difference − Σ causes
-  std::size_t operations = 0;                  ///< of both arms
+  std::vector<cause> causes{};                 ///< without zeros; exact evidence weighs, then size
+  double residual_ns = 0;      ///< of the traces: difference − Σ causes as traced. Far below a microsecond
+  double unexplained_ns = 0;   ///< of the bare difference: what no cause explains
+  std::size_t operations = 0;  ///< of both arms
+
+  /// What the causes are to explain.
+  double explained_difference_ns() const { return bare_difference_ns.value_or(difference_ns); }
 };
 
-/// Each arm: at least one traced process. Means, not medians: medians do not add up. Processes that were
-/// disturbed are left out by the caller as a whole.
+/// Above this share of a difference the cause is not known.
+inline constexpr double most_unexplained_ratio = 0.3;
+
+/// Each arm: at least one traced process. Means, not medians: medians do not add up. Of three processes the
+/// one with the most device time is left out as a whole, since what disturbs a program makes it slower.
 attribution attribute(const std::vector<analysis::stage_trace>& baseline,
                       const std::vector<analysis::stage_trace>& candidate,
                       std::optional<double> bare_difference_ns = std::nullopt);
 
 /// From the sums alone; less than a nanosecond an operation apart from the above where they went through a
-/// file. Throws core::bad_input where an arm is empty or its times are not known.
+/// file. Throws core::bad_input where an arm is empty or its times are not known. `exact`: what is known of
+/// the same stage.
 attribution attribute(const std::vector<analysis::stage_operations>& baseline,
                       const std::vector<analysis::stage_operations>& candidate,
-                      std::optional<double> bare_difference_ns = std::nullopt);
+                      std::optional<double> bare_difference_ns = std::nullopt,
+                      const exact_comparison* exact = nullptr);
 
-/// The largest parts that point the same way as the difference, at most `count`.
+/// The first parts that point the same way as the difference, at most `count`.
 std::vector<cause> leading_causes(const attribution& result, std::size_t count);
 
 /// "+12.3 µs: gemv<…> in attn.qkv is slower: 5.1 → 6.3 µs a launch, 28 launches".

@@ -1,16 +1,41 @@
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/stage_operations.h"
 #include "core/records.h"
 
 /// What is the same in every run of one build: a change is a fact, not a matter of statistics.
 namespace profgate::gate {
+
+/// How a kernel is launched. Zero: none, or the tool does not tell it.
+struct launch_configuration {
+  std::array<std::uint32_t, 3> grid{};   ///< blocks
+  std::array<std::uint32_t, 3> block{};  ///< threads
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t shared_bytes = 0;  ///< a block's, static and dynamic
+
+  auto operator<=>(const launch_configuration&) const = default;
+};
+
+/// All launches of one kernel under one path, or all copies of one kind.
+struct operation_facts {
+  std::string name{};  ///< demangled, whole
+  std::string path{};
+  std::map<launch_configuration, std::int64_t> launches{};  ///< by configuration; of copies one without any
+  std::int64_t bytes = 0;                                   ///< of copies
+  std::string code{};                                       ///< hash of the machine code; empty: not known
+
+  std::int64_t launch_count() const;
+};
 
 /// Of one stage of one build. What was not traced is nothing, and is not compared.
 struct stage_structure {
@@ -18,22 +43,35 @@ struct stage_structure {
   std::optional<std::int64_t> launches{};          ///< calls that launched kernels; a graph's is one
   std::int64_t tokens = 0;                         ///< that the launches decoded; 1: none are known
   std::optional<std::int64_t> graph_nodes{};
+  std::vector<operation_facts> operations{};  ///< in the order of name and path; empty: not known
 };
 
 struct exact_rules {
   bool kernels_fail = false;
   bool launches_fail = false;
   bool graph_nodes_fail = false;
+  bool launch_configuration_fails = false;
 };
 
-enum class exact_kind { new_kernel, gone_kernel, launches, launches_per_token, graph_nodes };
+enum class exact_kind {
+  new_kernel,
+  gone_kernel,
+  launches,
+  launches_per_token,
+  graph_nodes,
+  launch_configuration,  ///< of a kernel that both have
+  operation_launches,    ///< as often as before or not
+  machine_code,
+  copied_bytes,
+};
 
 struct exact_change {
   exact_kind kind = exact_kind::new_kernel;
   std::string subject{};   ///< the kernel's name; empty for counts
-  std::string baseline{};  ///< "12", "37/16"; empty for kernels
+  std::string baseline{};  ///< "12", "37/16", "grid (16, 8, 1)"; empty for kernels
   std::string candidate{};
   bool fails = false;  ///< the rules ask for it
+  std::string path{};  ///< the operator of what both have
 };
 
 struct exact_comparison {
@@ -49,7 +87,13 @@ exact_comparison compare_exactly(const stage_structure& baseline, const stage_st
 /// One line: "new kernel: f", "launches a token: 12 → 13".
 std::string to_text(const exact_change& change);
 
-/// Of the stage's first occurrence; empty where kernels were not seen. `tokens`: how many that occurrence
+/// What of a change says how an operation differs, without its name: "grid (16, 8, 1) → (8, 8, 1)".
+std::string difference_text(const exact_change& change);
+
+/// Of what one occurrence of a stage asked for.
+std::vector<operation_facts> facts_of(const std::vector<analysis::operation>& asked_for);
+
+/// Of the stage's last occurrence; empty where kernels were not seen. `tokens`: how many that occurrence
 /// decoded.
 stage_structure structure_of(const core::timeline& timeline, std::string_view domain, std::string_view stage,
                              std::int64_t tokens);

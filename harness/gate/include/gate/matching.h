@@ -17,11 +17,12 @@ struct operation_group {
   std::string category{};
   std::int64_t launches = 0;
   std::int64_t units = 0;            ///< of 1/720720 ns; matching does not look at them
+  std::int64_t total_ns = 0;         ///< from start to end of each
+  std::int64_t waiting_ns = 0;       ///< see analysis::operation_sum
   std::int64_t first_offset_ns = 0;  ///< of its first start from the stage's: the launch order
 };
 
-/// The same work in both arms. One group a side, or several where only their normalised name or category is
-/// the same.
+/// The same work in both arms. One group a side, or several where only their normalised name is the same.
 struct group_match {
   matched_by rule = matched_by::nothing;
   std::vector<operation_group> baseline{};
@@ -35,7 +36,7 @@ struct group_matches {
 };
 
 /// First hit wins: exact name and path; normalised name, with the path and then without; the same path and
-/// category in launch order; category.
+/// category in launch order.
 group_matches match_groups(std::vector<operation_group> baseline, std::vector<operation_group> candidate);
 
 }  // namespace profgate::gate

@@ -8,7 +8,7 @@
 /// verdict.json: a judgement for programs, and for whoever shows it again later. VERDICT.md lists its fields.
 namespace profgate::render {
 
-inline constexpr std::string_view verdict_schema_version = "1.0";
+inline constexpr std::string_view verdict_schema_version = "1.1";
 
 /// The same judgement gives the same bytes.
 std::string verdict_json(gate::judgement whole);

@@ -1,0 +1,102 @@
+#include "arm_sums.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "core/error.h"
+
+namespace profgate::gate {
+namespace {
+
+std::int64_t busy_ns_of(const analysis::stage_times& times) {
+  std::int64_t busy_ns = times.time_ns;
+  for (const std::int64_t idle_ns : times.idle.by_cause_ns) busy_ns -= idle_ns;
+  return busy_ns;
+}
+
+void add_times(const analysis::stage_times& times, arm_sums& sums) {
+  sums.occurrences += static_cast<double>(times.occurrences);
+  sums.total_ns += times.time_ns;
+  sums.busy_ns += busy_ns_of(times);
+  for (std::size_t cause = 0; cause < analysis::idle_cause_count; ++cause)
+    sums.idle.by_cause_ns[cause] += times.idle.by_cause_ns[cause];
+  sums.places.insert(sums.places.end(), times.places.begin(), times.places.end());
+}
+
+/// The parts of a trace's time are that time, but for rounding. It also keeps the sums from overflowing.
+void check(const analysis::stage_operations& process, std::int64_t before_ns) {
+  constexpr std::int64_t longest_ns = 10'000'000'000'000;  // some 2.8 hours of all processes: 7.2e18 units
+  if (!process.times) {
+    throw core::bad_input("a trace holds no idle times, so nothing can be attributed",
+                          "record the build anew with this profgate");
+  }
+  std::int64_t parts_ns = 0;
+  double operations = 1;
+  for (const std::int64_t idle_ns : process.times->idle.by_cause_ns) parts_ns += idle_ns;
+  for (const analysis::operation_sum& one : process.operations) {
+    parts_ns += one.exclusive_units / analysis::units_per_ns;
+    operations += static_cast<double>(one.launches);
+  }
+  const bool adds_up =
+      std::abs(static_cast<double>(parts_ns) - static_cast<double>(process.times->time_ns)) <= operations;
+  if (!adds_up || before_ns + process.times->time_ns > longest_ns) {
+    throw core::bad_input(
+        fmt::format("a trace of {} ns has parts of {} ns", process.times->time_ns, parts_ns),
+        "record the build anew");
+  }
+}
+
+/// Two of three, in the order given: by what their devices did, not by how long the host let them wait,
+/// which a tracer changes most.
+std::vector<const analysis::stage_operations*> least_disturbed(
+    const std::vector<analysis::stage_operations>& processes) {
+  std::vector<const analysis::stage_operations*> taken;
+  for (const analysis::stage_operations& process : processes) taken.push_back(&process);
+  const auto busy_a_time = [](const analysis::stage_operations* process) {
+    return process->times && process->times->occurrences > 0
+               ? static_cast<double>(busy_ns_of(*process->times)) /
+                     static_cast<double>(process->times->occurrences)
+               : 0.0;
+  };
+  std::stable_sort(taken.begin(), taken.end(),
+                   [&](const auto* a, const auto* b) { return busy_a_time(a) < busy_a_time(b); });
+  taken.resize((2 * taken.size() + 2) / 3);
+  return taken;
+}
+
+}  // namespace
+
+arm_sums sums_of(const std::vector<analysis::stage_operations>& processes) {
+  arm_sums sums;
+  std::map<std::pair<std::string_view, std::string_view>, operation_group> groups;
+  std::int64_t all_ns = 0;
+  for (const analysis::stage_operations& process : processes) {
+    check(process, all_ns);
+    all_ns += process.times->time_ns;
+  }
+  for (const analysis::stage_operations* process : least_disturbed(processes)) {
+    add_times(*process->times, sums);
+    for (const analysis::operation_sum& one : process->operations) {
+      const auto [found, is_new] = groups.try_emplace({one.name, one.operator_path});
+      operation_group& group = found->second;
+      if (is_new) group = {one.name, one.operator_path, one.category, 0, 0, 0, 0, one.first_at_ns};
+      group.first_offset_ns = std::min(group.first_offset_ns, one.first_at_ns);
+      group.launches += one.launches;
+      group.units += one.exclusive_units;
+      group.total_ns += one.total_ns;
+      group.waiting_ns += one.waiting_ns;
+      sums.operations += static_cast<std::size_t>(one.launches);
+    }
+  }
+  if (sums.occurrences == 0) {
+    throw core::bad_input("an arm has no traced process, so nothing can be attributed", "trace both arms");
+  }
+  for (auto& [key, group] : groups) sums.groups.push_back(std::move(group));
+  return sums;
+}
+
+}  // namespace profgate::gate
