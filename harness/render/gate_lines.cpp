@@ -51,10 +51,24 @@ std::string bounds_of(const gate::comparison& numbers) {
   return fmt::format("({} to {}, 95 % each side; {})", lower, percent(*numbers.upper_95_ratio), runs);
 }
 
+/// The medians may point the other way than the shift that is judged, where both are small.
+bool medians_disagree(const gate::comparison& numbers) {
+  return (numbers.slowdown_ratio > 0) != (numbers.candidate_median_ns > numbers.baseline_median_ns);
+}
+
 std::string speed_of(const gate::comparison& numbers) {
   const double ratio = numbers.slowdown_ratio;
-  if (std::abs(ratio) < 0.0005) return "as fast as before";
+  constexpr double nothing_ratio = 0.0005;
+  constexpr double little_ratio = 0.005;
+  if (std::abs(ratio) < (medians_disagree(numbers) ? little_ratio : nothing_ratio))
+    return "as fast as before";
   return percent(std::abs(ratio)) + (ratio > 0 ? " slower" : " faster");
+}
+
+/// An arrow that does not contradict its percentage.
+double shown_candidate_ns(const gate::comparison& numbers) {
+  return medians_disagree(numbers) ? numbers.baseline_median_ns * (1 + numbers.slowdown_ratio)
+                                   : numbers.candidate_median_ns;
 }
 
 /// "5.1 % slower (…): 65.0 → 68.3 ms", and what else is to be said of it; the reason where there is no
@@ -63,7 +77,7 @@ std::string size_of(const gate::stage_judgement& stage) {
   if (!stage.numbers) return stage.reason;
   const gate::comparison& numbers = *stage.numbers;
   std::string text = fmt::format("{} {}: {}", speed_of(numbers), bounds_of(numbers),
-                                 from_to(numbers.baseline_median_ns, numbers.candidate_median_ns));
+                                 from_to(numbers.baseline_median_ns, shown_candidate_ns(numbers)));
   if (stage.detectable_ratio) {
     text += fmt::format("; too noisy to say: the smallest slowdown it could have seen is {}",
                         percent(*stage.detectable_ratio));

@@ -69,6 +69,20 @@ TEST(gate_lines, say_verdict_size_causes_and_what_to_run) {
           "  look deeper: profgate compare tmp/stage2/a tmp/stage2/b"));
 }
 
+TEST(gate_lines, an_arrow_never_contradicts_its_percentage) {
+  gate::judgement whole = made_up_judgement("unchanged");
+  gate::comparison& numbers = *whole.stages[0].numbers;
+  numbers.baseline_median_ns = 975'600;
+  numbers.candidate_median_ns = 972'300;
+  numbers.slowdown_ratio = 0.001;
+  EXPECT_THAT(gate_lines(whole).front(),
+              AllOf(HasSubstr("as fast as before"), HasSubstr("975.6 → 976.6 µs")));
+  numbers.slowdown_ratio = 0.01;
+  EXPECT_THAT(gate_lines(whole).front(), AllOf(HasSubstr("1.0 % slower"), HasSubstr("975.6 → 985.4 µs")));
+  numbers.slowdown_ratio = -0.0034;
+  EXPECT_THAT(gate_lines(whole).front(), AllOf(HasSubstr("0.3 % faster"), HasSubstr("975.6 → 972.3 µs")));
+}
+
 TEST(gate_lines, of_a_skip_end_with_the_reason) {
   EXPECT_THAT(gate_lines(made_up_judgement("inconclusive")).back(),
               AllOf(StartsWith("llama-3.1-8b.decode-b1: inconclusive: "),
