@@ -94,6 +94,13 @@ void compare_versions(const build_identity& baseline, const build_identity& cand
     const std::string now = version_of(candidate, name);
     if (before == now) continue;
     result.warnings.push_back(fmt::format("{} was {} in the baseline and is {} now", name, before, now));
+    const bool is_of_the_build = name == "compiler" || name == "build_type";
+    if (!is_of_the_build) result.circumstances.push_back(result.warnings.back());
+  }
+  for (const package_change& package : result.packages) {
+    const auto version = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
+    result.circumstances.push_back(
+        fmt::format("{} {} → {}", package.name, version(package.baseline), version(package.candidate)));
   }
 }
 
@@ -116,6 +123,31 @@ void compare_clocks(const run_set& baseline, const run_set& candidate, comparabi
   result.warnings.push_back(
       fmt::format("the median clock was {:.0f} MHz in the baseline and is {:.0f} MHz now ({:+.1f} %)",
                   *before, *now, 100 * ratio));
+  if (ratio < 0) result.circumstances.push_back(result.warnings.back());
+}
+
+/// Of the processes that count, how many were held back so: a power cap, say.
+std::map<std::string, double> throttled_shares(const run_set& runs) {
+  std::map<std::string, double> shares;
+  const std::vector<const process_record*> counted = counted_processes(runs);
+  for (const process_record* process : counted) {
+    for (const std::string& reason : process->conditions.throttle_reasons)
+      shares[reason] += 1 / static_cast<double>(counted.size());
+  }
+  return shares;
+}
+
+void compare_throttling(const run_set& baseline, const run_set& candidate, comparability& result) {
+  constexpr double far_more = 0.5;
+  const std::map<std::string, double> before = throttled_shares(baseline);
+  for (const auto& [reason, share] : throttled_shares(candidate)) {
+    const auto known = before.find(reason);
+    const double was = known == before.end() ? 0 : known->second;
+    if (share < was + far_more) continue;
+    result.circumstances.push_back(
+        fmt::format("{} in {:.0f} % of the candidate's processes and {:.0f} % of the baseline's", reason,
+                    100 * share, 100 * was));
+  }
 }
 
 void add_disturbances(const run_set& runs, const char* whose, comparability& result) {
@@ -135,6 +167,7 @@ comparability compare_what_both_need(const run_set& baseline, const run_set& can
   add_disturbances(candidate, "candidate", result);
   compare_versions(baseline.identity, candidate.identity, result);
   compare_clocks(baseline, candidate, result);
+  compare_throttling(baseline, candidate, result);
   return result;
 }
 

@@ -183,6 +183,23 @@ void add_notices(const run_set& candidate, const judge_rules& rules, judgement& 
     judged.notices.push_back("on a CPU there are no kernels: the operators' ranges take their place");
 }
 
+/// Whether the same operations were asked for in the same way: only circumstances can have slowed them down.
+void look_at_circumstances(const run_set& baseline, const run_set& candidate,
+                           const std::vector<std::string>& circumstances, judgement& judged) {
+  if (judged.overall != verdict::regressed || circumstances.empty()) return;
+  judged.circumstances = circumstances;
+  const auto is_alike = [&](const stage_judgement& stage) {
+    const auto has_facts = [&](const run_set& runs) {
+      const auto known = runs.structure.find(stage.stage);
+      return known != runs.structure.end() && !known->second.operations.empty();
+    };
+    return has_facts(baseline) && has_facts(candidate) && stage.exact.changes.empty();
+  };
+  judged.is_not_the_code = std::all_of(
+      judged.stages.begin(), judged.stages.end(),
+      [&](const stage_judgement& stage) { return stage.which != verdict::regressed || is_alike(stage); });
+}
+
 /// As it counts for the whole: what is waived is as good as unchanged.
 verdict counted(const stage_judgement& stage) {
   if (stage.waived_by) return verdict::unchanged;
@@ -204,6 +221,7 @@ judgement judge(const run_set& baseline, const run_set& candidate, const compara
     apply_waivers(waivers, today, judged);
     conclude(judged, rules.inconclusive_fails);
     fail_expired(waivers, today, judged);
+    look_at_circumstances(baseline, candidate, conditions.circumstances, judged);
   }
   judged.is_interleaved = is_interleaved;
   judged.baseline_name = names.baseline.empty() ? commit_text(baseline.identity) : names.baseline;

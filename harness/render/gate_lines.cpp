@@ -219,6 +219,11 @@ std::string verdict_word(const gate::judgement& whole) {
 }
 
 std::string verdict_sentence(const gate::judgement& whole) {
+  if (!whole.failed_by && whole.is_not_the_code) {
+    const std::size_t more = whole.circumstances.size() - 1;
+    return fmt::format("{}; not the code, of which nothing changed: {}{}", sentence_of_runs(whole),
+                       whole.circumstances.front(), more == 0 ? "" : fmt::format(" and {} more", more));
+  }
   if (!whole.failed_by) return sentence_of_runs(whole);
   const bool has_runs = deciding_stage(whole) != nullptr;
   return has_runs ? fmt::format("{} (its runs: {}: {})", *whole.failed_by, gate::to_text(whole.overall),

@@ -130,6 +130,8 @@ void visit_fields(Fields& fields, gate::judgement& whole) {
   fields.value("duration_s", whole.seconds, "nothing was run for it");
   fields.value("discarded_runs_count", whole.discarded_runs);
   fields.value("look_deeper", whole.look_deeper, "no command was named");
+  fields.value("is_not_the_code", whole.is_not_the_code);
+  fields.texts("circumstances", whole.circumstances);
   fields.texts("warnings", whole.warnings);
   fields.texts("notices", whole.notices);
   fields.later_objects("packages", whole.packages);

@@ -41,6 +41,49 @@ TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {
   EXPECT_EQ(faster.code, core::exit_code::good);
 }
 
+/// As if one kernel had been launched so in both stages.
+void add_structure(run_set& runs, std::uint32_t blocks) {
+  for (const char* stage : {"prefill", "decode_all"}) {
+    stage_structure& structure = runs.structure[stage];
+    structure = {std::set<std::string>{"gemv"}, 16, 16, 0};
+    structure.operations = {{"gemv", "mlp", {{{{blocks, 1, 1}, {128, 1, 1}, 64, 0}, 16}}, 0, ""}};
+  }
+}
+
+TEST(judging, circumstances_are_told_from_code) {
+  const auto judged = [](double clock_mhz, std::uint32_t blocks, const std::string& driver) {
+    run_set before = made_runs(9e6, 17, 0);
+    run_set now = made_runs(9.9e6, 17, 1);
+    for (process_record& process : now.processes) process.conditions.sm_clock_mhz = clock_mhz;
+    now.identity.versions["driver"] = driver;
+    add_structure(before, 8);
+    add_structure(now, blocks);
+    return judge_run_sets(before, now, {}, {}, today);
+  };
+  const judgement lower_clock = judged(1700, 8, "580.159.04");
+  EXPECT_TRUE(lower_clock.is_not_the_code);
+  EXPECT_THAT(lower_clock.circumstances,
+              ::testing::ElementsAre(HasSubstr("1980 MHz in the baseline and is 1700")));
+  const judgement other_driver = judged(1980, 8, "590.1");
+  EXPECT_TRUE(other_driver.is_not_the_code);
+  EXPECT_THAT(other_driver.circumstances, ::testing::ElementsAre(HasSubstr("driver was 580.159.04")));
+  EXPECT_FALSE(judged(1700, 4, "580.159.04").is_not_the_code) << "its grid changed, too";
+  EXPECT_FALSE(judged(1980, 8, "580.159.04").is_not_the_code) << "nobody knows why";
+}
+
+TEST(judging, a_power_cap_of_one_arm_alone_is_a_circumstance) {
+  run_set before = made_runs(9e6, 17, 0);
+  run_set now = made_runs(9.9e6, 17, 1);
+  for (process_record& process : now.processes) process.conditions.throttle_reasons = {"software_power_cap"};
+  EXPECT_THAT(
+      compare_arms(before, now).circumstances,
+      ::testing::ElementsAre("software_power_cap in 100 % of the candidate's processes and 0 % of the "
+                             "baseline's"));
+  for (process_record& process : before.processes)
+    process.conditions.throttle_reasons = {"software_power_cap"};
+  EXPECT_THAT(compare_arms(before, now).circumstances, ::testing::IsEmpty());
+}
+
 /// A stage of one kernel and 200 ns of idle time.
 std::map<std::string, analysis::stage_operations> traced(const std::string& kernel, std::int64_t kernel_ns) {
   analysis::stage_operations stage;

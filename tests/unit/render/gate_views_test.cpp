@@ -69,6 +69,16 @@ TEST(gate_lines, say_verdict_size_causes_and_what_to_run) {
           "  look deeper: profgate compare tmp/stage2/a tmp/stage2/b"));
 }
 
+TEST(gate_lines, say_at_once_that_it_is_not_the_code) {
+  gate::judgement whole = made_up_judgement("regressed");
+  whole.is_not_the_code = true;
+  whole.circumstances = {"the median clock was 1980 MHz in the baseline and is 1700 MHz now", "pip torch"};
+  EXPECT_THAT(
+      gate_lines(whole).front(),
+      HasSubstr("; not the code, of which nothing changed: the median clock was 1980 MHz in the baseline "
+                "and is 1700 MHz now and 1 more"));
+}
+
 TEST(gate_lines, an_arrow_never_contradicts_its_percentage) {
   gate::judgement whole = made_up_judgement("unchanged");
   gate::comparison& numbers = *whole.stages[0].numbers;

@@ -13,6 +13,7 @@ struct comparability {
   std::vector<std::string> obstacles{};
   std::vector<std::string> warnings{};
   std::vector<package_change> packages{};       ///< that differ
+  std::vector<std::string> circumstances{};     ///< that can make the same code slower
   std::vector<std::string> unknown_packages{};  ///< whose could not be found out, and why
 };
 

@@ -47,6 +47,8 @@ struct judgement {
   std::optional<std::string> failed_by{};  ///< what fails it whatever the runs say: an expired waiver
   std::vector<std::string> warnings{};
   std::vector<std::string> notices{};
+  std::vector<std::string> circumstances{};     ///< that can make the same code slower; of a regression
+  bool is_not_the_code = false;                 ///< nothing exact changed, but circumstances did
   std::vector<package_change> packages{};       ///< that differ between the two
   std::vector<std::string> unknown_packages{};  ///< whose could not be found out, and why
   std::optional<double> seconds{};              ///< that the runs took
