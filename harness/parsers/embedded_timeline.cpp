@@ -140,7 +140,10 @@ class activity_adder {
                                            {record.grid[0], record.grid[1], record.grid[2]},
                                            {record.block[0], record.block[1], record.block[2]},
                                            record.registers_per_thread,
-                                           record.shared_bytes});
+                                           record.shared_bytes,
+                                           {record.cluster[0], record.cluster[1], record.cluster[2]},
+                                           record.dynamic_shared_bytes,
+                                           record.local_bytes});
     m_timeline.kernels.push_back(kernel);
   }
 

@@ -140,6 +140,10 @@ CUpti_ActivityKernel9 kernel_of(const char* name, std::uint64_t graph_node) {
   kernel.registersPerThread = 40;
   kernel.staticSharedMemory = 1024;
   kernel.dynamicSharedMemory = 512;
+  kernel.localMemoryPerThread = 24;
+  kernel.clusterX = 2;
+  kernel.clusterY = 1;
+  kernel.clusterZ = 4;
   kernel.correlationId = fake().correlation;
   kernel.graphNodeId = graph_node;
   kernel.name = name;

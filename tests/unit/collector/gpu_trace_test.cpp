@@ -39,6 +39,9 @@ TEST_F(gpu_trace, records_kernels_with_shape_name_and_launch) {
   EXPECT_EQ(kernel.shape->block, (std::array<std::uint32_t, 3>{128, 1, 1}));
   EXPECT_EQ(kernel.shape->registers_per_thread, 40U);
   EXPECT_EQ(kernel.shape->shared_bytes, 1536U);
+  EXPECT_EQ(kernel.shape->dynamic_shared_bytes, 512U);
+  EXPECT_EQ(kernel.shape->local_bytes, 24U);
+  EXPECT_EQ(kernel.shape->cluster, (std::array<std::uint32_t, 3>{2, 1, 4}));
   EXPECT_EQ(kernel.graph_node, 0U);
   EXPECT_EQ(kernel.end_ns - kernel.start_ns, 1000);
   const core::range_record& range = recorded.ranges.at(0);
