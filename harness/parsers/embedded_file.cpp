@@ -95,6 +95,8 @@ class embedded_reader {
         return read_records(m_file.calls, "calls", head.used_bytes, index);
       case chunk_kind::graph_nodes:
         return read_records(m_file.graph_nodes, "graph nodes", head.used_bytes, index);
+      case chunk_kind::code_hashes:
+        return read_records(m_file.code_hashes, "code hashes", head.used_bytes, index);
       case chunk_kind::unused:
         break;
     }

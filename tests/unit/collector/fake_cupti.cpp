@@ -217,6 +217,17 @@ FAKE_EXPORT void fake_graph_node(std::uint64_t node, std::uint64_t original) {
   fake().on_event(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &resource);
 }
 
+FAKE_EXPORT void fake_module_load(const char* image, std::size_t bytes) {
+  const CUpti_CallbackId id = CUPTI_CBID_RESOURCE_MODULE_LOADED;
+  if (fake().events.count({CUPTI_CB_DOMAIN_RESOURCE, id}) == 0) return;
+  CUpti_ModuleResourceData loaded{};
+  loaded.cubinSize = bytes;
+  loaded.pCubin = image;
+  CUpti_ResourceData resource{};
+  resource.resourceDescriptor = &loaded;
+  fake().on_event(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &resource);
+}
+
 /// The capture of a stream begins or ends: the runtime calls the driver.
 FAKE_EXPORT void fake_capture_call(int is_begin, int by_driver, int by_runtime, std::uint32_t result) {
   const CUpti_CallbackId driver_id = is_begin != 0 ? CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2

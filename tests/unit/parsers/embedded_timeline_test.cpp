@@ -1,4 +1,5 @@
 #include <cstring>
+#include <map>
 
 #include "collector/timeline_format.h"
 #include "file_fixture.h"
@@ -262,6 +263,8 @@ TEST_F(embedded_timeline, says_what_is_wrong_with_activity) {
               HasSubstr("a call's name, string 99"));
   EXPECT_THAT(words_with(chunk_kind::calls, std::vector<format::call_record>{{10, 5, 2, 7, 1, 0}}),
               HasSubstr("a call lasts from 10 to 5 ns"));
+  EXPECT_THAT(words_with(chunk_kind::code_hashes, std::vector<format::code_hash_record>{{1, 99, 0}}),
+              HasSubstr("the name of a module's kernel, string 99"));
   m_header.gpu = 9;
   EXPECT_THAT(words_with(chunk_kind::kernels, one), HasSubstr("the unknown state 9"));
 }
@@ -276,6 +279,25 @@ TEST_F(embedded_timeline, says_why_there_are_no_kernels) {
   EXPECT_THAT(reason(format::gpu_state::not_asked), HasSubstr("CUDA_INJECTION64_PATH"));
   EXPECT_THAT(reason(format::gpu_state::failed), HasSubstr(": " + std::string(1024, 'x')));
   EXPECT_EQ(reason(format::gpu_state::recording), "");
+}
+
+TEST_F(embedded_timeline, ranks_that_load_the_same_code_in_any_order_have_one_hash) {
+  const auto rank = [&](const std::string& name, std::vector<format::code_hash_record> loaded) {
+    return write(bytes_with(format::chunk_kind::code_hashes, loaded), name);
+  };
+  const auto hashes = [](const std::vector<std::filesystem::path>& files) {
+    const core::timeline timeline = profilers::read_timelines(files);
+    return std::map<std::string, std::uint64_t>(timeline.code_hashes.begin(), timeline.code_hashes.end());
+  };
+  const auto a = rank("a", {{1234, 1, 0}, {5, 2, 0}});
+  const auto same = rank("same", {{5, 2, 0}, {1234, 1, 0}});
+  const auto other = rank("other", {{4321, 1, 0}});
+  EXPECT_EQ(hashes({a}).at("LLM"), 1234U);
+  EXPECT_EQ(hashes({a}).size(), 2U);
+  EXPECT_EQ(hashes({a, same}), hashes({a}));
+  EXPECT_EQ(hashes({a, same, other}), hashes({other, a, same}));
+  EXPECT_EQ(hashes({a, same, other}), hashes({a, other, same}));
+  EXPECT_NE(hashes({a, other}).at("LLM"), 1234U);
 }
 
 TEST_F(embedded_timeline, several_files_become_one_timeline) {

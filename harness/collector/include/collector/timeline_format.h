@@ -66,6 +66,8 @@ struct file_header {
   std::uint32_t sync;                           ///< a sync_state
   std::uint32_t reserved;
   char sync_note[512];  ///< ends with a zero
+  std::uint64_t
+      dropped_code_hashes;  ///< of kernels that found no room; a module that could not be read counts as one
 };
 
 enum class chunk_kind : std::uint32_t {
@@ -77,8 +79,9 @@ enum class chunk_kind : std::uint32_t {
   calls = 5,
   graph_nodes = 6,
   kernels = 7,
+  code_hashes = 8,
 };
-constexpr std::size_t chunk_kind_count = 8;
+constexpr std::size_t chunk_kind_count = 9;
 
 struct chunk_header {
   std::uint32_t kind;        ///< a chunk_kind
@@ -158,6 +161,14 @@ struct graph_node_record {
   std::uint32_t reserved;
 };
 
+/// The machine code of one kernel of a module that was loaded into the GPU, whether it ran or not. A kernel
+/// has several where it is in several modules, or in one that was loaded more than once.
+struct code_hash_record {
+  std::uint64_t hash;     ///< fnv1a64() of its bytes
+  std::uint32_t name_id;  ///< mangled
+  std::uint32_t reserved;
+};
+
 /// Followed by `length` bytes of UTF-8, padded to a multiple of 8.
 struct string_entry {
   std::uint32_t id;  ///< from 1 on
@@ -167,7 +178,7 @@ struct string_entry {
 static_assert(sizeof(chunk_header) == 32 && sizeof(range_record) == 32 && sizeof(string_entry) == 8);
 static_assert(sizeof(kernel_record) == 96 && short_kernel_bytes == 72 && sizeof(copy_record) == 48 &&
               sizeof(call_record) == 32);
-static_assert(sizeof(graph_node_record) == 32);
+static_assert(sizeof(graph_node_record) == 32 && sizeof(code_hash_record) == 16);
 static_assert(sizeof(file_header) <= header_bytes);
 
 constexpr std::uint32_t records_per_chunk = (chunk_bytes - sizeof(chunk_header)) / sizeof(range_record);
