@@ -104,6 +104,11 @@ bool activity_records::write_kernel(const CUpti_ActivityKernel9& record) {
   kernel.block[2] = not_negative(record.blockZ);
   kernel.shared_bytes = not_negative(record.staticSharedMemory) + not_negative(record.dynamicSharedMemory);
   kernel.registers_per_thread = record.registersPerThread;
+  kernel.cluster[0] = record.clusterX;
+  kernel.cluster[1] = record.clusterY;
+  kernel.cluster[2] = record.clusterZ;
+  kernel.dynamic_shared_bytes = not_negative(record.dynamicSharedMemory);
+  kernel.local_bytes = record.localMemoryPerThread;
   return kernel.name_id != 0 && the_recording.append(kernel);
 }
 

@@ -10,6 +10,8 @@
 #include "activity_buffers.h"
 #include "activity_records.h"
 #include "clock.h"
+#include "collector/fnv1a.h"
+#include "cubin_kernels.h"
 #include "cupti_library.h"
 #include "recording_file.h"
 #include "thread_ranges.h"
@@ -73,26 +75,53 @@ std::uint64_t id_of_node(CUgraphNode node) {
 }
 
 /// On the thread that captures or instantiates a graph.
-void CUPTIAPI on_event(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  const bool is_clone = id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
-  if (domain != CUPTI_CB_DOMAIN_RESOURCE || (!is_clone && id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED))
-    return;
-  const auto* const graph =
-      static_cast<const CUpti_GraphData*>(static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor);
-  const std::uint64_t node = id_of_node(graph->node);
+void record_node(const CUpti_GraphData& graph, bool is_clone) {
+  const std::uint64_t node = id_of_node(graph.node);
   thread_ranges* const thread = thread_ranges::current();
-  if (node == 0 || thread == nullptr || !is_recording()) return;
+  if (node == 0 || thread == nullptr) return;
   if (!is_clone) thread->record_open_ranges();
-  const std::uint64_t original = is_clone ? id_of_node(graph->originalNode) : 0;
+  const std::uint64_t original = is_clone ? id_of_node(graph.originalNode) : 0;
   if (!the_recording.append(graph_node_record{now_ns(), node, original, thread->thread_id(), 0})) {
     the_recording.count_dropped_activities(1);
   }
 }
 
-/// Nodes are made in a few microseconds each, and never while anybody measures a replay. A CUPTI that does
-/// not tell of them leaves replayed kernels without operators, and nothing else.
-void enable_graph_nodes(CUpti_SubscriberHandle subscriber) {
-  if (cupti.enable_callback == nullptr || cupti.get_graph_node_id == nullptr) return;
+/// On the thread that loads a module: the program's own, a library's, or one that was compiled just in time.
+/// Its image is whole also where its functions are loaded lazily. About 1 ms a megabyte of machine code.
+void record_code(const CUpti_ModuleResourceData& loaded) {
+  if (loaded.pCubin == nullptr) return;
+  std::uint64_t dropped = 0;
+  cubin_kernels kernels(loaded.pCubin, loaded.cubinSize);
+  for (kernel_code kernel{}; kernels.next(kernel);) {
+    const std::uint64_t hash = fnv1a64(kernel.code, kernel.code_bytes);
+    if (!the_recording.append_code_hash(kernel.name, kernel.name_length, hash)) ++dropped;
+  }
+  if (kernels.is_broken()) ++dropped;
+  if (dropped > 0) the_recording.count_dropped_code_hashes(dropped);
+}
+
+void CUPTIAPI on_event(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (domain != CUPTI_CB_DOMAIN_RESOURCE || !is_recording()) return;
+  const void* const resource = static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor;
+  switch (id) {
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+      return record_node(*static_cast<const CUpti_GraphData*>(resource),
+                         id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      return record_code(*static_cast<const CUpti_ModuleResourceData*>(resource));
+    default:
+      return;
+  }
+}
+
+/// A CUPTI that does not tell of nodes leaves replayed kernels without operators, one that does not tell of
+/// modules leaves kernels without the hash of their code, and nothing else. Nodes are made in a few
+/// microseconds each, and never while anybody measures a replay.
+void enable_events(CUpti_SubscriberHandle subscriber) {
+  if (cupti.enable_callback == nullptr) return;
+  cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+  if (cupti.get_graph_node_id == nullptr) return;
   for (const CUpti_CallbackId id :
        {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
     cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
@@ -108,7 +137,7 @@ const char* enable_all(CUptiResult* error) {
   CUpti_SubscriberHandle subscriber = nullptr;
   // Also fails where another tool has CUPTI, which enabling alone may not tell.
   if (fails(cupti.subscribe(&subscriber, &on_event, nullptr))) return "cuptiSubscribe";
-  enable_graph_nodes(subscriber);
+  enable_events(subscriber);
   // gettid(), as NVTX ranges carry it.
   if (fails(cupti.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM))) return "cuptiSetThreadIdType";
   // One clock for ranges, calls and kernels. Without this CUPTI takes the wall clock, which may be set.

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t max_string_bytes = std::size_t{16} << 10;
 
+/// Libraries bring thousands of kernels that never run: they must not take the room of those that do.
+constexpr std::size_t code_share = 8;  // an eighth of the file
+
 template <typename integer>
 void publish(integer& place, integer value) {
   __atomic_store_n(&place, value, __ATOMIC_RELEASE);
@@ -173,12 +176,25 @@ bool recording_file::append_bytes(chunk_kind kind, const void* record, std::uint
   return true;
 }
 
-bool recording_file::append(const graph_node_record& record) {
+bool recording_file::append_locked(chunk_kind kind, const void* record, std::uint32_t bytes) {
   const lock_guard lock(m_lock);
-  chunk_header*& open = m_open_chunks[static_cast<std::size_t>(chunk_kind::graph_nodes)];
-  if (m_is_forked || (!has_room(open, sizeof record) && !open_chunk(chunk_kind::graph_nodes))) return false;
-  write_into(*open, &record, sizeof record);
+  chunk_header*& open = m_open_chunks[static_cast<std::size_t>(kind)];
+  if (m_is_forked || (!has_room(open, bytes) && !open_chunk(kind))) return false;
+  write_into(*open, record, bytes);
   return true;
+}
+
+bool recording_file::append_code_hash(const char* name, std::size_t name_length, std::uint64_t hash) {
+  const std::size_t bytes = padded_string_bytes(name_length) + sizeof(code_hash_record);
+  const std::size_t bytes_before = __atomic_fetch_add(&m_code_bytes, bytes, __ATOMIC_RELAXED);
+  if (bytes_before + bytes > m_file.max_bytes() / code_share) return false;
+  const code_hash_record record{hash, intern(name, name_length), 0};
+  return record.name_id != 0 && append_locked(chunk_kind::code_hashes, &record, sizeof record);
+}
+
+void recording_file::count_dropped_code_hashes(std::uint64_t count) {
+  const lock_guard lock(m_lock);
+  if (is_open() && !m_is_forked) header()->dropped_code_hashes += count;
 }
 
 void recording_file::count_dropped_activities(std::uint64_t count) {

@@ -43,7 +43,12 @@ class recording_file {
   bool append(const copy_record& record) { return append_bytes(chunk_kind::copies, &record, sizeof record); }
   bool append(const call_record& record) { return append_bytes(chunk_kind::calls, &record, sizeof record); }
   /// From any thread: whoever captures a graph.
-  bool append(const graph_node_record& record);
+  bool append(const graph_node_record& record) {
+    return append_locked(chunk_kind::graph_nodes, &record, sizeof record);
+  }
+  /// From any thread: whoever loads a module. False also where code has taken its share of the file.
+  bool append_code_hash(const char* name, std::size_t name_length, std::uint64_t hash);
+  void count_dropped_code_hashes(std::uint64_t count);
   void count_dropped_activities(std::uint64_t count);
   void describe_gpu(gpu_state state, std::uint32_t cupti_version, const char* note);
   void mark_flushed(std::uint64_t flushed_ns);
@@ -72,13 +77,15 @@ class recording_file {
   char* claim_chunk(chunk_kind kind);
   const char* write_string(std::uint32_t id, const char* text, std::size_t length);
   bool append_bytes(chunk_kind kind, const void* record, std::uint32_t bytes);
+  bool append_locked(chunk_kind kind, const void* record, std::uint32_t bytes);
   bool open_chunk(chunk_kind kind);
   file_header* header() const;
 
   pthread_mutex_t m_lock = PTHREAD_MUTEX_INITIALIZER;
   file_mapping m_file;
   std::size_t m_next_chunk = 0;
-  bool m_is_forked = false;  ///< the mapping is still the parent's
+  std::size_t m_code_bytes = 0;  ///< of code hashes and their names
+  bool m_is_forked = false;      ///< the mapping is still the parent's
   std::uint16_t m_generation = 0;
   std::uint64_t m_is_gated = 0;
   bool m_is_sync_asked = false;

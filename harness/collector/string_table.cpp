@@ -3,15 +3,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "collector/fnv1a.h"
+
 namespace profgate::collector {
 namespace {
 
 std::uint32_t hash_of(const char* text, std::size_t length) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (std::size_t i = 0; i < length; ++i) {
-    hash = (hash ^ static_cast<unsigned char>(text[i])) * 16777619U;
-  }
-  return hash;
+  return static_cast<std::uint32_t>(fnv1a64(text, length));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "collector/fnv1a.h"
 #include "config/config.h"
 #include "config/schema.h"
 #include "layer.h"
@@ -166,14 +167,6 @@ std::string write_yaml(const std::function<std::optional<std::string>(const std:
   return text;
 }
 
-std::uint64_t fnv1a64(std::uint64_t state, std::string_view bytes) {
-  for (const char c : bytes) {
-    state ^= static_cast<unsigned char>(c);
-    state *= 0x100000001b3ULL;
-  }
-  return state;
-}
-
 }  // namespace
 
 std::vector<std::string> resolved::record_lines(std::string_view key) const {
@@ -205,14 +198,15 @@ std::string resolved::to_yaml_with_origins() const {
 }
 
 std::string resolved::hash() const {
-  std::uint64_t state = 0xcbf29ce484222325ULL;
+  std::uint64_t state = collector::fnv1a64_start;
   for (const schema_row& row : schema()) {
     const bool is_path = row.kind == value_kind::input_path || row.kind == value_kind::output_path;
     std::string written = std::visit(yaml_writer{}, at(row.key).content);
     if (is_path && !is_null(row.key)) {
       written = yaml_text(std::filesystem::path(text(row.key)).filename().string());
     }
-    state = fnv1a64(state, fmt::format("{}: {}\n", row.key, written));
+    const std::string line = fmt::format("{}: {}\n", row.key, written);
+    state = collector::fnv1a64(line.data(), line.size(), state);
   }
   return fmt::format("{:016x}", state);
 }

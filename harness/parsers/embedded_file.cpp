@@ -85,6 +85,8 @@ class embedded_reader {
         return read_ranges();
       case chunk_kind::strings:
         return read_strings(head.used_bytes, index);
+      case chunk_kind::short_kernels:
+        return read_records(m_file.kernels, "kernels", head.used_bytes, index, collector::short_kernel_bytes);
       case chunk_kind::kernels:
         return read_records(m_file.kernels, "kernels", head.used_bytes, index);
       case chunk_kind::copies:
@@ -93,6 +95,8 @@ class embedded_reader {
         return read_records(m_file.calls, "calls", head.used_bytes, index);
       case chunk_kind::graph_nodes:
         return read_records(m_file.graph_nodes, "graph nodes", head.used_bytes, index);
+      case chunk_kind::code_hashes:
+        return read_records(m_file.code_hashes, "code hashes", head.used_bytes, index);
       case chunk_kind::unused:
         break;
     }
@@ -108,19 +112,17 @@ class embedded_reader {
     }
   }
 
+  /// Of a record that older collectors wrote shorter, the rest is zero.
   template <typename record>
   void read_records(std::vector<record>& all, std::string_view what, std::uint32_t used_bytes,
-                    std::uint64_t index) {
+                    std::uint64_t index, std::size_t record_bytes = sizeof(record)) {
     if (used_bytes < sizeof(chunk_header) || used_bytes > chunk_bytes ||
-        (used_bytes - sizeof(chunk_header)) % sizeof(record) != 0) {
+        (used_bytes - sizeof(chunk_header)) % record_bytes != 0) {
       fail(fmt::format("corrupt: {} bytes of {} in chunk {} are no whole number of records", used_bytes, what,
                        index));
     }
-    const std::size_t count = (used_bytes - sizeof(chunk_header)) / sizeof(record);
-    if (count == 0) return;
-    const std::size_t before = all.size();
-    all.resize(before + count);
-    std::memcpy(all.data() + before, m_chunk.data() + sizeof(chunk_header), count * sizeof(record));
+    for (std::size_t at = sizeof(chunk_header); at < used_bytes; at += record_bytes)
+      std::memcpy(&all.emplace_back(), m_chunk.data() + at, record_bytes);
   }
 
   void read_strings(std::uint32_t used_bytes, std::uint64_t index) {

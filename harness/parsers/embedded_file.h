@@ -21,6 +21,7 @@ struct embedded_file {
   std::vector<collector::copy_record> copies;
   std::vector<collector::call_record> calls;
   std::vector<collector::graph_node_record> graph_nodes;
+  std::vector<collector::code_hash_record> code_hashes;
   core::text_pool texts;
   std::unordered_map<std::uint32_t, std::string_view> strings;  ///< by id, valid UTF-8
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
+#include "collector/fnv1a.h"
 #include "core/escape.h"
 #include "core/interrupt.h"
 #include "core/kernel_names.h"
@@ -55,6 +58,7 @@ class activity_adder {
     for (const collector::kernel_record& record : m_file.kernels) add_kernel(record);
     for (const collector::copy_record& record : m_file.copies) add_copy(record);
     for (const collector::graph_node_record& record : m_file.graph_nodes) add_graph_node(record);
+    add_code_hashes();
     sort_by_start(m_timeline.calls);
     sort_by_start(m_timeline.kernels);
     sort_by_start(m_timeline.copies);
@@ -140,7 +144,10 @@ class activity_adder {
                                            {record.grid[0], record.grid[1], record.grid[2]},
                                            {record.block[0], record.block[1], record.block[2]},
                                            record.registers_per_thread,
-                                           record.shared_bytes});
+                                           record.shared_bytes,
+                                           {record.cluster[0], record.cluster[1], record.cluster[2]},
+                                           record.dynamic_shared_bytes,
+                                           record.local_bytes});
     m_timeline.kernels.push_back(kernel);
   }
 
@@ -163,6 +170,21 @@ class activity_adder {
     m_timeline.graph_nodes.push_back({record.node, record.original,
                                       static_cast<std::uint32_t>(m_file.header.process_id), record.thread_id,
                                       static_cast<std::int64_t>(record.made_ns)});
+  }
+
+  /// A kernel with one code has that one's hash, however often it was loaded; one with several has theirs in
+  /// the order of their numbers: who loaded what first may differ from run to run.
+  void add_code_hashes() {
+    std::map<std::string_view, std::set<std::uint64_t>> by_kernel;
+    for (const collector::code_hash_record& record : m_file.code_hashes) {
+      core::stop_if_interrupted();
+      by_kernel[m_file.string_of(record.name_id, "the name of a module's kernel")].insert(record.hash);
+    }
+    for (const auto& [name, hashes] : by_kernel) {
+      std::uint64_t all = collector::fnv1a64_start;
+      for (const std::uint64_t one : hashes) all = collector::fnv1a64(&one, sizeof one, all);
+      m_timeline.code_hashes.emplace(name, hashes.size() == 1 ? *hashes.begin() : all);
+    }
   }
 
   core::copy_kind kind_of(std::uint32_t direction) const {
@@ -280,6 +302,7 @@ embedded_facts facts_of(const embedded_file& file) {
   embedded_facts facts;
   facts.dropped_ranges = file.header.dropped_records;
   facts.dropped_activities = file.header.dropped_activities;
+  facts.dropped_code_hashes = file.header.dropped_code_hashes;
   facts.is_activity_whole = is_whole(file);
   facts.cupti_version = file.header.cupti_version;
   set_sync_facts(file.header, facts);

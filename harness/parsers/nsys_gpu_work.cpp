@@ -80,9 +80,9 @@ void read_kernels(const core::sqlite_database& database, nsys_strings& strings, 
     return;
   }
   std::string columns = fmt::format("{}, demangledName, streamId", common_columns);
-  for (const char* column :
-       {"mangledName", "graphNodeId", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory",
-        "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"}) {
+  for (const char* column : {"mangledName", "graphNodeId", "registersPerThread", "staticSharedMemory",
+                             "dynamicSharedMemory", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
+                             "clusterX", "clusterY", "clusterZ", "localMemoryPerThread"}) {
     columns += ", " + database.column_or_null(table, column);
   }
   result.kernels.reserve(database.rows_at_most(table));
@@ -97,10 +97,13 @@ void read_kernels(const core::sqlite_database& database, nsys_strings& strings, 
     kernel.graph_node = static_cast<std::uint64_t>(rows.integer(8));
     shape.registers_per_thread = narrow(rows.integer(9));
     shape.shared_bytes = narrow(rows.integer(10) + rows.integer(11));
+    shape.dynamic_shared_bytes = narrow(rows.integer(11));
     for (std::size_t axis = 0; axis < 3; ++axis) {
       shape.grid[axis] = narrow(rows.integer(12 + static_cast<int>(axis)));
       shape.block[axis] = narrow(rows.integer(15 + static_cast<int>(axis)));
+      shape.cluster[axis] = narrow(rows.integer(18 + static_cast<int>(axis)));
     }
+    shape.local_bytes = narrow(rows.integer(21));
     kernel.shape = result.shapes.keep(shape);
   }
   sort_by_start(result.kernels);

@@ -28,6 +28,8 @@ void append_timeline(core::timeline& all, core::timeline more, const std::filesy
   append(all.calls, more.calls);
   append(all.opaque_graphs, more.opaque_graphs);
   append(all.doubts, more.doubts);
+  // Ranks load the same code; where they do not, neither their order nor their number makes a difference.
+  for (const auto& [kernel, hash] : more.code_hashes) all.code_hashes[kernel] |= hash;
   all.texts.adopt(more.texts);
   all.shapes.adopt(more.shapes);
   all.dropped_records += more.dropped_records;

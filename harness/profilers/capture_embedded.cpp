@@ -88,6 +88,7 @@ core::timeline read_recorded(const std::vector<fs::path>& files, parsers::embedd
     core::timeline one = parsers::read_embedded_timeline(file, facts);
     losses.dropped_ranges += facts.dropped_ranges;
     losses.dropped_activities += facts.dropped_activities;
+    losses.dropped_code_hashes += facts.dropped_code_hashes;
     losses.is_activity_whole = losses.is_activity_whole && facts.is_activity_whole;
     losses.synchronised_ends += facts.synchronised_ends;
     for (const auto& [reason, count] : facts.unsynchronised_ends) losses.unsynchronised_ends[reason] += count;
@@ -177,6 +178,13 @@ void note_losses(const capture_request& request, const parsers::embedded_facts& 
         fmt::format("{} kernels, copies or calls were dropped, for want of room in the recording, "
                     "in CUPTI's buffers or on the device; {}",
                     all.dropped_activities, advice));
+  }
+  if (all.dropped_code_hashes > 0) {
+    notes.push_back(fmt::format(
+        "the machine code of {} kernels or modules was not recorded, so nobody can tell whether it "
+        "changed: a module cannot be read, or code has taken its share of the recording; raise "
+        "collector.max_bytes, which is {}",
+        all.dropped_code_hashes, request.collector_max_bytes));
   }
   if (!all.is_activity_whole) {
     notes.emplace_back(

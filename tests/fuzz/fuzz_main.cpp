@@ -23,6 +23,7 @@ const struct target {
 } targets[] = {
     {"categories", fuzz::read_category_rule, true},
     {"config", fuzz::read_configuration},
+    {"cubin", fuzz::read_cubin},
     {"environment", fuzz::read_environment, true},
     {"hf_config", fuzz::read_hf_config},
     {"manifest", fuzz::read_manifest},

@@ -24,6 +24,7 @@ void read_verdict(std::string_view bytes);
 void read_run_folder(std::string_view bytes);
 
 // traces.cpp
+void read_cubin(std::string_view bytes);
 void read_embedded_timeline(std::string_view bytes);
 void read_ncu_table(std::string_view bytes);
 void read_nsys_sqlite(std::string_view bytes);

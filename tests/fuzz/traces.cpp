@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "analysis/timeline_analysis.h"
+#include "collector/fnv1a.h"
 #include "collector/timeline_format.h"
 #include "core/error.h"
+#include "cubin_kernels.h"
 #include "fuzz_targets.h"
 #include "memory_file.h"
 #include "parsers/ncu.h"
@@ -51,6 +53,18 @@ void read_embedded_timeline(std::string_view bytes) {
   static const memory_file file;
   file.set(recording_from(bytes));
   parsers::read_embedded_timeline(file.path());
+}
+
+/// Every byte of names and code is read, and there are never more of them than the image has.
+void read_cubin(std::string_view bytes) {
+  collector::cubin_kernels kernels(bytes.data(), bytes.size());
+  std::size_t read_bytes = 0;
+  std::uint64_t hash = collector::fnv1a64_start;
+  for (collector::kernel_code one{}; kernels.next(one); read_bytes += one.name_length + one.code_bytes) {
+    hash = collector::fnv1a64(one.name, one.name_length, hash);
+    hash = collector::fnv1a64(one.code, one.code_bytes, hash);
+  }
+  if (read_bytes > bytes.size() || hash == 0) std::abort();
 }
 
 void read_ncu_table(std::string_view bytes) {

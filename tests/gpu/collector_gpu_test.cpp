@@ -228,6 +228,27 @@ TEST_F(collector_on_gpu, sees_each_kernel_of_a_replayed_graph) {
   expect_sound(timeline, "decode_all");
 }
 
+TEST_F(collector_on_gpu, tells_the_machine_code_of_each_kernel_and_the_same_in_every_run) {
+  run_bare(true);
+  if (!m_skip_reason.empty()) GTEST_SKIP() << m_skip_reason;
+  const auto hashes_of = [&](const core::timeline& timeline) {
+    std::map<std::string, std::uint64_t> hashes;
+    for (const kernel_execution& kernel : timeline.kernels) {
+      const auto found = timeline.code_hashes.find(kernel.shape->mangled_name);
+      if (found == timeline.code_hashes.end()) {
+        ADD_FAILURE() << "no hash of " << kernel.shape->mangled_name;
+      } else {
+        hashes.emplace(kernel.shape->mangled_name, found->second);
+      }
+    }
+    std::printf("  %zu kernels loaded, %zu ran\n", timeline.code_hashes.size(), hashes.size());
+    return hashes;
+  };
+  const auto first = hashes_of(capture(true, true));
+  EXPECT_GT(first.size(), 3U);
+  EXPECT_EQ(hashes_of(capture(true, true)), first);
+}
+
 TEST_F(collector_on_gpu, sees_the_same_with_and_without_a_gate) {
   run_bare(true);
   if (!m_skip_reason.empty()) GTEST_SKIP() << m_skip_reason;

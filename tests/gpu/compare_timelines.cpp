@@ -2,15 +2,19 @@
 //
 //   compare_timelines <files of one, comma list> <files of the other>     e.g. run.sqlite embedded.timeline
 //
-// Exit code 1 where a kernel's count differs, or all kernels of a stage together differ by more than 1 %.
+// Exit code 1 where a kernel's count or launch configuration differs, or all kernels of a stage together
+// differ by more than 1 %.
 // A name whose own time differs by more is marked, not judged: two runs differ in clocks and cache.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -21,6 +25,7 @@
 namespace {
 
 using profgate::core::kernel_execution;
+using profgate::core::kernel_shape;
 using profgate::core::range_record;
 using profgate::core::timeline;
 
@@ -29,9 +34,14 @@ struct sum {
   std::int64_t total_ns = 0;
 };
 
+constexpr std::size_t configuration_fields = 13;
+using configuration = std::array<std::uint32_t, configuration_fields>;
+using told_fields = std::array<bool, configuration_fields>;
+
 struct stage_sums {
   std::int64_t duration_ns = 0;
   std::map<std::string, sum> kernels;
+  std::map<std::string, std::set<configuration>> configurations;  ///< by kernel
   sum all;
 };
 
@@ -74,8 +84,35 @@ bool has_mangled_names(const timeline& recorded) {
                      [](const kernel_execution& kernel) { return !kernel.shape->mangled_name.empty(); });
 }
 
+configuration configuration_of(const kernel_shape& shape) {
+  return {shape.grid[0],
+          shape.grid[1],
+          shape.grid[2],
+          shape.block[0],
+          shape.block[1],
+          shape.block[2],
+          shape.cluster[0],
+          shape.cluster[1],
+          shape.cluster[2],
+          shape.local_bytes,
+          shape.shared_bytes,
+          shape.dynamic_shared_bytes,
+          shape.registers_per_thread};
+}
+
+/// A tool that does not tell a field has it zero for every kernel.
+told_fields told_by(const timeline& recorded) {
+  told_fields told{};
+  for (const kernel_execution& kernel : recorded.kernels) {
+    const configuration one = configuration_of(*kernel.shape);
+    for (std::size_t i = 0; i < one.size(); ++i) told[i] = told[i] || one[i] != 0;
+  }
+  return told;
+}
+
 /// Kernels by the stage in which they were launched, "" where in none.
-std::map<std::string, stage_sums> sums_of(const timeline& recorded, bool by_mangled_name) {
+std::map<std::string, stage_sums> sums_of(const timeline& recorded, bool by_mangled_name,
+                                          const told_fields& compared) {
   std::map<std::string, stage_sums> stages;
   std::vector<const range_record*> ranges;
   for (const range_record& range : recorded.ranges) {
@@ -93,8 +130,13 @@ std::map<std::string, stage_sums> sums_of(const timeline& recorded, bool by_mang
       }
     }
     stage_sums& sums = stages[stage];
-    sum& by_name = sums.kernels[by_mangled_name ? std::string(kernel.shape->mangled_name)
-                                                : normalised(kernel.shape->name)];
+    const std::string name =
+        by_mangled_name ? std::string(kernel.shape->mangled_name) : normalised(kernel.shape->name);
+    configuration launched = configuration_of(*kernel.shape);
+    for (std::size_t i = 0; i < launched.size(); ++i)
+      if (!compared[i]) launched[i] = 0;
+    sums.configurations[name].insert(launched);
+    sum& by_name = sums.kernels[name];
     for (sum* one : {&by_name, &sums.all}) {
       ++one->calls;
       one->total_ns += kernel.end_ns - kernel.start_ns;
@@ -133,6 +175,12 @@ bool compare(const std::string& stage, const stage_sums& a, const stage_sums& b)
     print_row(name, sums.first, sums.second);
     agrees = agrees && sums.first.calls == sums.second.calls;
   }
+  for (const auto& [name, launched] : a.configurations) {
+    const auto found = b.configurations.find(name);
+    if (found == b.configurations.end() || found->second == launched) continue;
+    fmt::print("CONFIGURATION of {}: {} and {}\n", name, launched, found->second);
+    agrees = false;
+  }
   print_row("all kernels", a.all, b.all);
   return agrees && std::abs(ratio(a.all.total_ns, b.all.total_ns)) <= allowed_ratio;
 }
@@ -153,8 +201,11 @@ int main(int argc, char** argv) try {
                one->dropped_records, one->kernels_absent_reason ? "; " + *one->kernels_absent_reason : "");
   }
   fmt::print("kernels by {} name\n", by_mangled_name ? "mangled" : "demangled, normalised");
-  auto stages_of_a = sums_of(a, by_mangled_name);
-  auto stages_of_b = sums_of(b, by_mangled_name);
+  told_fields compared = told_by(a);
+  const told_fields told_by_b = told_by(b);
+  for (std::size_t i = 0; i < compared.size(); ++i) compared[i] = compared[i] && told_by_b[i];
+  auto stages_of_a = sums_of(a, by_mangled_name, compared);
+  auto stages_of_b = sums_of(b, by_mangled_name, compared);
   bool agrees = true;
   for (const auto& [stage, unused] : stages_of_b) stages_of_a.try_emplace(stage);
   for (const auto& [stage, sums] : stages_of_a) {
@@ -162,7 +213,7 @@ int main(int argc, char** argv) try {
     // What lies outside of the stages is there only without a gate.
     agrees = agrees && (stage_agrees || stage.empty());
   }
-  fmt::print("\n{}\n", agrees ? "counts equal, times within 1 %" : "THEY DIFFER");
+  fmt::print("\n{}\n", agrees ? "counts and configurations equal, times within 1 %" : "THEY DIFFER");
   return agrees ? 0 : 1;
 } catch (const std::exception& problem) {
   std::fprintf(stderr, "%s\n", problem.what());

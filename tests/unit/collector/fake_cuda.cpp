@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 namespace profgate::test {
@@ -58,6 +60,10 @@ bool run_cuda_word(const std::vector<std::string>& parts) {
       return i < parts.size() ? std::strtoull(parts[i].c_str(), nullptr, 10) : 0;
     };
     fake_function<void(std::uint64_t, std::uint64_t)>("fake_graph_node")(number(1), number(2));
+  } else if (verb == "module") {
+    std::ifstream in(parts[1], std::ios::binary);
+    const std::string image(std::istreambuf_iterator<char>(in), {});
+    fake_function<void(const char*, std::size_t)>("fake_module_load")(image.data(), image.size());
   } else if (verb == "capture") {
     fake_function<void(int, int, int, std::uint32_t)>("fake_capture_call")(
         parts[1] == "begin" ? 1 : 0, parts[2] != "runtime" ? 1 : 0, parts[2] != "driver" ? 1 : 0,

@@ -14,6 +14,7 @@ namespace profgate::test {
 ///   kernel:<name>:<count>    that many launches of a kernel; the name is mangled
 ///   graph:<name>:<nodes>     one graph launch of that many kernels
 ///   node:<id>  clone:<id>:<original>   a node of a graph is made
+///   module:<file>            a module with this image is loaded
 ///   queue:<name>  run        a launch now, its kernel at the next `run`
 ///   copy:<bytes>  memset:<bytes>
 ///

@@ -140,6 +140,10 @@ CUpti_ActivityKernel9 kernel_of(const char* name, std::uint64_t graph_node) {
   kernel.registersPerThread = 40;
   kernel.staticSharedMemory = 1024;
   kernel.dynamicSharedMemory = 512;
+  kernel.localMemoryPerThread = 24;
+  kernel.clusterX = 2;
+  kernel.clusterY = 1;
+  kernel.clusterZ = 4;
   kernel.correlationId = fake().correlation;
   kernel.graphNodeId = graph_node;
   kernel.name = name;
@@ -210,6 +214,17 @@ FAKE_EXPORT void fake_graph_node(std::uint64_t node, std::uint64_t original) {
   graph.originalNode = reinterpret_cast<CUgraphNode>(original);
   CUpti_ResourceData resource{};
   resource.resourceDescriptor = &graph;
+  fake().on_event(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &resource);
+}
+
+FAKE_EXPORT void fake_module_load(const char* image, std::size_t bytes) {
+  const CUpti_CallbackId id = CUPTI_CBID_RESOURCE_MODULE_LOADED;
+  if (fake().events.count({CUPTI_CB_DOMAIN_RESOURCE, id}) == 0) return;
+  CUpti_ModuleResourceData loaded{};
+  loaded.cubinSize = bytes;
+  loaded.pCubin = image;
+  CUpti_ResourceData resource{};
+  resource.resourceDescriptor = &loaded;
   fake().on_event(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &resource);
 }
 

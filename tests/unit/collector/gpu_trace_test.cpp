@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 
+#include "cubin_image.h"
 #include "traced_program.h"
 
 namespace profgate::test {
@@ -21,6 +23,11 @@ class gpu_trace : public traced_program {
     parsers::read_embedded_timeline(m_folder / file, told);
     return told;
   }
+  /// The word that loads a module with this image.
+  std::string load_of(const std::string& name, const std::string& image) {
+    std::ofstream(m_folder / name, std::ios::binary) << image;
+    return "module:" + (m_folder / name).string();
+  }
   std::string absent_reason() { return timeline().kernels_absent_reason.value_or(""); }
 };
 
@@ -39,6 +46,9 @@ TEST_F(gpu_trace, records_kernels_with_shape_name_and_launch) {
   EXPECT_EQ(kernel.shape->block, (std::array<std::uint32_t, 3>{128, 1, 1}));
   EXPECT_EQ(kernel.shape->registers_per_thread, 40U);
   EXPECT_EQ(kernel.shape->shared_bytes, 1536U);
+  EXPECT_EQ(kernel.shape->dynamic_shared_bytes, 512U);
+  EXPECT_EQ(kernel.shape->local_bytes, 24U);
+  EXPECT_EQ(kernel.shape->cluster, (std::array<std::uint32_t, 3>{2, 1, 4}));
   EXPECT_EQ(kernel.graph_node, 0U);
   EXPECT_EQ(kernel.end_ns - kernel.start_ns, 1000);
   const core::range_record& range = recorded.ranges.at(0);
@@ -142,6 +152,55 @@ TEST_F(gpu_trace, does_without_nodes_where_cupti_does_not_tell_them) {
   ASSERT_TRUE(trace({"cuda", "push:LLM:a", "node:101", "kernel:_Z1av:1", "pop:LLM"}).is_good());
   EXPECT_EQ(timeline().kernels.size(), 1U);
   EXPECT_TRUE(timeline().graph_nodes.empty());
+}
+
+TEST_F(gpu_trace, tells_the_machine_code_of_every_kernel_that_was_loaded) {
+  m_environment["PROFGATE_COLLECTOR_GATE"] = "decode_all@LLM";
+  const std::string first =
+      load_of("first", cubin_image(cubin_sections{{".text._Z1av", "a"}, {".text._Z1bv", "x"}}).bytes());
+  const std::string second = load_of("second", cubin_image(cubin_sections{{".text._Z1bv", "y"}}).bytes());
+  const auto hashes_after = [&](const std::vector<std::string>& loads) {
+    std::vector<std::string> script = {"cuda"};
+    script.insert(script.end(), loads.begin(), loads.end());
+    script.insert(script.end(), {"push:LLM:decode_all", "kernel:_Z1av:1", "pop:LLM"});
+    std::filesystem::remove(m_folder / "out.timeline");
+    EXPECT_TRUE(trace(script).is_good());
+    EXPECT_EQ(facts().dropped_code_hashes, 0U);
+    const core::timeline recorded = timeline();
+    return std::map<std::string, std::uint64_t>(recorded.code_hashes.begin(), recorded.code_hashes.end());
+  };
+  const auto alone = hashes_after({first});
+  EXPECT_EQ(alone.size(), 2U) << "loaded outside of the gate, and _Z1bv never ran";
+  EXPECT_EQ(alone.at("_Z1av"), 0xaf63dc4c8601ec8c) << "FNV-1a of one 'a'";
+  EXPECT_EQ(hashes_after({first, first}), alone) << "as where a second context loads it";
+  const auto both = hashes_after({first, second});
+  EXPECT_EQ(both.at("_Z1av"), alone.at("_Z1av"));
+  EXPECT_NE(both.at("_Z1bv"), alone.at("_Z1bv"));
+  EXPECT_NE(both.at("_Z1bv"), hashes_after({second}).at("_Z1bv"));
+  EXPECT_EQ(hashes_after({second, first}), both) << "who came first makes no difference";
+}
+
+TEST_F(gpu_trace, code_of_kernels_that_never_run_leaves_room_for_those_that_do) {
+  m_environment["PROFGATE_COLLECTOR_MAX_BYTES"] = "500000";
+  cubin_sections many;
+  for (int i = 0; i < 5000; ++i) many.emplace_back(".text.unused" + std::to_string(i), "code");
+  ASSERT_TRUE(trace({"cuda", load_of("many", cubin_image(many).bytes()), "kernel:_Z1av:100"}).is_good());
+  const core::timeline recorded = timeline();
+  EXPECT_EQ(recorded.kernels.size(), 100U);
+  EXPECT_EQ(recorded.dropped_records, 0U) << "the figures are whole";
+  EXPECT_GT(recorded.code_hashes.size(), 1000U);
+  EXPECT_GT(facts().dropped_code_hashes, 1000U);
+  EXPECT_EQ(recorded.code_hashes.size() + facts().dropped_code_hashes, 5000U);
+}
+
+TEST_F(gpu_trace, modules_that_cannot_be_read_are_counted_and_ptx_is_left_out) {
+  const std::string whole = cubin_image(cubin_sections{{".text._Z1av", "a"}}).bytes();
+  ASSERT_TRUE(trace({"cuda", load_of("cut", whole.substr(0, whole.size() - 1)), load_of("empty", ""),
+                     load_of("ptx", ".version 8.0"), "kernel:_Z1av:1"})
+                  .is_good());
+  EXPECT_EQ(timeline().kernels.size(), 1U);
+  EXPECT_TRUE(timeline().code_hashes.empty());
+  EXPECT_EQ(facts().dropped_code_hashes, 1U);
 }
 
 TEST_F(gpu_trace, what_lies_outside_the_gate_takes_no_room) {

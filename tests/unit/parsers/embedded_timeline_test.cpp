@@ -1,4 +1,5 @@
 #include <cstring>
+#include <map>
 
 #include "collector/timeline_format.h"
 #include "file_fixture.h"
@@ -68,7 +69,7 @@ class embedded_timeline : public file_test {
   }
 
   static format::kernel_record kernel(std::uint64_t start_ns, std::uint64_t end_ns) {
-    return {start_ns, end_ns, 0, 2, 5, 0, 7, {1, 1, 1}, {32, 1, 1}, 0, 16};
+    return {start_ns, end_ns, 0, 2, 5, 0, 7, {1, 1, 1}, {32, 1, 1}, 0, 16, {}, 0, 0, 0};
   }
 
   std::string words() {
@@ -159,6 +160,31 @@ TEST_F(embedded_timeline, reads_kernels_whose_call_it_has_not) {
   EXPECT_EQ(timeline.kernels[0].shape->name, "st\xEF\xBF\xBDp") << "a name that is not mangled stays";
 }
 
+TEST_F(embedded_timeline, reads_the_shorter_kernels_of_older_collectors) {
+  format::kernel_record one = kernel(40, 50);
+  one.shared_bytes = 96;
+  one.cluster[0] = 2;
+  one.dynamic_shared_bytes = 64;
+  one.local_bytes = 8;
+  const core::timeline now = parsers::read_embedded_timeline(
+      write(bytes_with<format::kernel_record>(format::chunk_kind::kernels, {one, one})));
+  const core::kernel_shape& shape = *now.kernels.at(1).shape;
+  EXPECT_EQ(shape.cluster[0], 2U);
+  EXPECT_EQ(shape.dynamic_shared_bytes, 64U);
+  EXPECT_EQ(shape.local_bytes, 8U);
+
+  std::string shorter;
+  for (int i = 0; i < 2; ++i) shorter.append(reinterpret_cast<const char*>(&one), format::short_kernel_bytes);
+  const core::timeline before = parsers::read_embedded_timeline(write(bytes_with<char>(
+      format::chunk_kind::short_kernels, std::vector<char>(shorter.begin(), shorter.end()))));
+  ASSERT_EQ(before.kernels.size(), 2U);
+  EXPECT_EQ(before.kernels[1].start_ns, 40);
+  EXPECT_EQ(before.kernels[1].shape->shared_bytes, 96U);
+  EXPECT_EQ(before.kernels[1].shape->registers_per_thread, 16U);
+  EXPECT_EQ(before.kernels[1].shape->cluster[0], 0U) << "not told";
+  EXPECT_EQ(before.kernels[1].shape->local_bytes, 0U);
+}
+
 TEST_F(embedded_timeline, a_gated_recording_keeps_only_what_is_inside) {
   m_header.gpu = static_cast<std::uint32_t>(format::gpu_state::recording);
   m_header.gated = 1;
@@ -214,7 +240,7 @@ TEST_F(embedded_timeline, says_what_is_wrong_with_activity) {
   const std::vector<format::kernel_record> one = {kernel(10, 20)};
   EXPECT_EQ(words_with(chunk_kind::kernels, one), "");
   EXPECT_THAT(words_with(chunk_kind::kernels, one, 1),
-              HasSubstr("105 bytes of kernels in chunk 2 are no whole"));
+              HasSubstr("129 bytes of kernels in chunk 2 are no whole"));
   EXPECT_THAT(words_with(chunk_kind::kernels, one, 1 << 20), HasSubstr("no whole number of records"));
   EXPECT_THAT(words_with(chunk_kind::kernels, std::vector{kernel(20, 10)}),
               HasSubstr("a kernel lasts from 20 to 10 ns"));
@@ -237,6 +263,8 @@ TEST_F(embedded_timeline, says_what_is_wrong_with_activity) {
               HasSubstr("a call's name, string 99"));
   EXPECT_THAT(words_with(chunk_kind::calls, std::vector<format::call_record>{{10, 5, 2, 7, 1, 0}}),
               HasSubstr("a call lasts from 10 to 5 ns"));
+  EXPECT_THAT(words_with(chunk_kind::code_hashes, std::vector<format::code_hash_record>{{1, 99, 0}}),
+              HasSubstr("the name of a module's kernel, string 99"));
   m_header.gpu = 9;
   EXPECT_THAT(words_with(chunk_kind::kernels, one), HasSubstr("the unknown state 9"));
 }
@@ -251,6 +279,25 @@ TEST_F(embedded_timeline, says_why_there_are_no_kernels) {
   EXPECT_THAT(reason(format::gpu_state::not_asked), HasSubstr("CUDA_INJECTION64_PATH"));
   EXPECT_THAT(reason(format::gpu_state::failed), HasSubstr(": " + std::string(1024, 'x')));
   EXPECT_EQ(reason(format::gpu_state::recording), "");
+}
+
+TEST_F(embedded_timeline, ranks_that_load_the_same_code_in_any_order_have_one_hash) {
+  const auto rank = [&](const std::string& name, std::vector<format::code_hash_record> loaded) {
+    return write(bytes_with(format::chunk_kind::code_hashes, loaded), name);
+  };
+  const auto hashes = [](const std::vector<std::filesystem::path>& files) {
+    const core::timeline timeline = profilers::read_timelines(files);
+    return std::map<std::string, std::uint64_t>(timeline.code_hashes.begin(), timeline.code_hashes.end());
+  };
+  const auto a = rank("a", {{1234, 1, 0}, {5, 2, 0}});
+  const auto same = rank("same", {{5, 2, 0}, {1234, 1, 0}});
+  const auto other = rank("other", {{4321, 1, 0}});
+  EXPECT_EQ(hashes({a}).at("LLM"), 1234U);
+  EXPECT_EQ(hashes({a}).size(), 2U);
+  EXPECT_EQ(hashes({a, same}), hashes({a}));
+  EXPECT_EQ(hashes({a, same, other}), hashes({other, a, same}));
+  EXPECT_EQ(hashes({a, same, other}), hashes({a, other, same}));
+  EXPECT_NE(hashes({a, other}).at("LLM"), 1234U);
 }
 
 TEST_F(embedded_timeline, several_files_become_one_timeline) {

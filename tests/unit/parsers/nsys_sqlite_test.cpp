@@ -138,6 +138,31 @@ TEST_F(nsys_sqlite, joins_kernels_with_their_launch) {
   EXPECT_EQ(timeline.tool_version, "2025.3.1");
 }
 
+TEST_F(nsys_sqlite, reads_of_a_launch_what_the_export_tells) {
+  const std::string columns = "(start, end, deviceId, streamId, correlationId, globalPid, demangledName";
+  const auto shape_with = [&](const std::string& added, const std::string& names, const std::string& values) {
+    std::string sql = std::string(meta_2025) + kernels_2025;
+    sql += added;
+    sql += "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL " + columns + names + ") VALUES (5,9,0,7,1,0,1" + values;
+    const core::timeline timeline = parsers::read_nsys_sqlite(make(sql + ");"));
+    core::kernel_shape shape = *timeline.kernels.at(0).shape;
+    shape.name = {};  // its text goes with the timeline
+    return shape;
+  };
+  EXPECT_EQ(shape_with("", "", ""), core::kernel_shape{}) << "an export without the columns";
+  std::string added;
+  for (const char* name : {"registersPerThread", "staticSharedMemory", "dynamicSharedMemory",
+                           "localMemoryPerThread", "clusterX", "clusterY", "clusterZ"}) {
+    added += std::string("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN ") + name + " INT;";
+  }
+  const core::kernel_shape shape =
+      shape_with(added,
+                 ", gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, staticSharedMemory, "
+                 "dynamicSharedMemory, localMemoryPerThread, clusterX, clusterY, clusterZ",
+                 ",1,2,3,4,5,6,70,80,900,10,11,12,13");
+  EXPECT_EQ(shape, (core::kernel_shape{{}, {}, {1, 2, 3}, {4, 5, 6}, 70, 980, {11, 12, 13}, 900, 10}));
+}
+
 TEST_F(nsys_sqlite, says_what_is_wrong_with_the_file) {
   EXPECT_THAT(words(m_folder / "absent.sqlite"), HasSubstr("absent.sqlite: cannot be read"));
   EXPECT_THAT(words(write("")), HasSubstr("not an SQLite database"));

@@ -113,6 +113,12 @@ TEST_F(capture_embedded, notes_what_is_missing_of_the_gpu) {
   m_request.is_gated = false;
   set_script({"cuda", "push:LLM:decode_all", "kernel:_Z4gemmv:3", "pop:LLM", "quit"});
   EXPECT_THAT(capture().notes, ElementsAre(HasSubstr("ended without its exit handlers")));
+  const std::filesystem::path image = m_folder / "module";
+  std::ofstream(image) << "\x7F"
+                          "ELF";
+  set_script({"cuda", "module:" + image.string(), "push:LLM:decode_all", "pop:LLM"});
+  EXPECT_THAT(capture().notes,
+              ElementsAre(HasSubstr("the machine code of 1 kernels or modules was not recorded")));
 }
 #endif
 

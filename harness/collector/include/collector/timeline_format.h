@@ -9,6 +9,10 @@
 /// one kind, or strings. The traced program writes through a shared mapping, so the file is complete at
 /// every instant, also after a crash: a range without an end was open when the program stopped. Of the GPU's
 /// activity it holds what CUPTI had delivered by then (see file_header::gpu_flushed_ns).
+///
+/// What is new gets a chunk_kind of its own, or a field behind the header's last, which older recordings have
+/// as zero: they stay readable, and an older reader refuses what it does not know. format_version changes
+/// with what older readers would take for something else.
 /// All numbers are in the byte order of the machine that recorded. All times are CLOCK_MONOTONIC.
 namespace profgate::collector {
 
@@ -62,18 +66,22 @@ struct file_header {
   std::uint32_t sync;                           ///< a sync_state
   std::uint32_t reserved;
   char sync_note[512];  ///< ends with a zero
+  std::uint64_t
+      dropped_code_hashes;  ///< of kernels that found no room; a module that could not be read counts as one
 };
 
 enum class chunk_kind : std::uint32_t {
   unused = 0,
   records = 1,  ///< range_record
   strings = 2,
-  kernels = 3,
+  short_kernels = 3,  ///< of older collectors: the first short_kernel_bytes of a kernel_record
   copies = 4,
   calls = 5,
   graph_nodes = 6,
+  kernels = 7,
+  code_hashes = 8,
 };
-constexpr std::size_t chunk_kind_count = 7;
+constexpr std::size_t chunk_kind_count = 9;
 
 struct chunk_header {
   std::uint32_t kind;        ///< a chunk_kind
@@ -107,7 +115,12 @@ struct kernel_record {
   std::uint32_t block[3];      ///< threads
   std::uint32_t shared_bytes;  ///< a block's, static and dynamic
   std::uint32_t registers_per_thread;
+  std::uint32_t cluster[3];  ///< blocks; zero: launched without
+  std::uint32_t dynamic_shared_bytes;
+  std::uint32_t local_bytes;  ///< a thread's
+  std::uint32_t reserved;
 };
+constexpr std::uint32_t short_kernel_bytes = offsetof(kernel_record, cluster);
 
 enum class copy_direction : std::uint32_t {
   other = 0,
@@ -148,6 +161,14 @@ struct graph_node_record {
   std::uint32_t reserved;
 };
 
+/// The machine code of one kernel of a module that was loaded into the GPU, whether it ran or not. A kernel
+/// has several where it is in several modules, or in one that was loaded more than once.
+struct code_hash_record {
+  std::uint64_t hash;     ///< fnv1a64() of its bytes
+  std::uint32_t name_id;  ///< mangled
+  std::uint32_t reserved;
+};
+
 /// Followed by `length` bytes of UTF-8, padded to a multiple of 8.
 struct string_entry {
   std::uint32_t id;  ///< from 1 on
@@ -155,8 +176,9 @@ struct string_entry {
 };
 
 static_assert(sizeof(chunk_header) == 32 && sizeof(range_record) == 32 && sizeof(string_entry) == 8);
-static_assert(sizeof(kernel_record) == 72 && sizeof(copy_record) == 48 && sizeof(call_record) == 32);
-static_assert(sizeof(graph_node_record) == 32);
+static_assert(sizeof(kernel_record) == 96 && short_kernel_bytes == 72 && sizeof(copy_record) == 48 &&
+              sizeof(call_record) == 32);
+static_assert(sizeof(graph_node_record) == 32 && sizeof(code_hash_record) == 16);
 static_assert(sizeof(file_header) <= header_bytes);
 
 constexpr std::uint32_t records_per_chunk = (chunk_bytes - sizeof(chunk_header)) / sizeof(range_record);

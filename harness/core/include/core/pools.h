@@ -34,7 +34,10 @@ struct kernel_shape {
   std::array<std::uint32_t, 3> grid{};   ///< blocks; zero where the tool does not tell it
   std::array<std::uint32_t, 3> block{};  ///< threads
   std::uint32_t registers_per_thread = 0;
-  std::uint32_t shared_bytes = 0;  ///< a block's, static and dynamic
+  std::uint32_t shared_bytes = 0;          ///< a block's, static and dynamic
+  std::array<std::uint32_t, 3> cluster{};  ///< blocks; zero: none, or the tool does not tell it
+  std::uint32_t dynamic_shared_bytes = 0;  ///< of shared_bytes, what the launch asked for
+  std::uint32_t local_bytes = 0;           ///< a thread's local memory: spilled registers, arrays
 
   bool operator==(const kernel_shape&) const = default;
   static const kernel_shape unknown;

@@ -109,9 +109,12 @@ struct timeline {
   std::vector<host_call> calls{};
   std::vector<opaque_graph> opaque_graphs{};
   std::vector<graph_node> graph_nodes{};  ///< that were made while the tool recorded; in no order
-  std::vector<std::string> doubts{};      ///< what the tool itself says it may have missed
-  text_pool texts{};                      ///< what the records' texts point into
-  kernel_shapes shapes{};                 ///< what the kernels' shapes point into
+  /// By mangled name, of the machine code of kernels that were loaded, whether they ran or not. Empty, or
+  /// without a kernel: the tool does not tell.
+  std::map<std::string_view, std::uint64_t> code_hashes{};
+  std::vector<std::string> doubts{};  ///< what the tool itself says it may have missed
+  text_pool texts{};                  ///< what the records' texts point into
+  kernel_shapes shapes{};             ///< what the kernels' shapes point into
 };
 
 /// A kernel's sum over one stage (R12).

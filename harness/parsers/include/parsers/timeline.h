@@ -19,9 +19,10 @@ bool is_embedded_timeline(const std::filesystem::path& file);
 /// What a recording of the embedded collector says about itself; the timeline's dropped_records sums it up.
 struct embedded_facts {
   std::uint64_t dropped_ranges = 0;
-  std::uint64_t dropped_activities = 0;  ///< kernels, copies and calls
-  bool is_activity_whole = true;         ///< false: the process died before CUPTI had delivered everything
-  std::uint32_t cupti_version = 0;       ///< CUPTI's own number; 0: none was loaded
+  std::uint64_t dropped_activities = 0;   ///< kernels, copies and calls
+  std::uint64_t dropped_code_hashes = 0;  ///< not among the timeline's dropped records: its figures are whole
+  bool is_activity_whole = true;          ///< false: the process died before CUPTI had delivered everything
+  std::uint32_t cupti_version = 0;        ///< CUPTI's own number; 0: none was loaded
 
   /// Where the device was to be waited for at the ends of some ranges: at how many of them it was, and at how
   /// many it was not, by reason.
