@@ -97,7 +97,8 @@ std::map<std::string, gate::stage_structure> traced_arm::structure(const std::ve
   const std::string domain = m_build.config.text("workload.nvtx_domain");
   for (const std::string& stage : stages) {
     by_stage[stage] = gate::structure_of(first.timeline, domain, stage, tokens_of(first.result, stage));
-    by_stage[stage].operations = gate::facts_of(first.labelled.at(stage).asked_for);
+    by_stage[stage].operations =
+        gate::facts_of(first.labelled.at(stage).asked_for, first.timeline.code_hashes);
   }
   return by_stage;
 }

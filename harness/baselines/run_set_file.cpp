@@ -106,9 +106,13 @@ gate::operation_facts read_facts(const json_cursor& object) {
   if (const auto bytes = object.find("bytes")) facts.bytes = traced_number(*bytes);
   if (const auto code = object.find("code")) facts.code = code->text();
   for (const json_cursor& launch : object.require("launches").items()) {
-    const gate::launch_configuration configuration{
+    gate::launch_configuration configuration{
         dimensions(launch.require("grid")), dimensions(launch.require("block")),
         whole(launch.require("registers_per_thread")), whole(launch.require("shared_bytes"))};
+    if (const auto bytes = launch.find("dynamic_shared_bytes"))
+      configuration.dynamic_shared_bytes = whole(*bytes);
+    if (const auto bytes = launch.find("local_bytes")) configuration.local_bytes = whole(*bytes);
+    if (const auto cluster = launch.find("cluster")) configuration.cluster = dimensions(*cluster);
     facts.launches[configuration] += traced_number(launch.require("count"));
   }
   return facts;

@@ -94,11 +94,15 @@ json process_json(const gate::process_record& process) {
 json facts_json(const gate::operation_facts& facts) {
   json launches = json::array();
   for (const auto& [configuration, count] : facts.launches) {
-    launches.push_back({{"block", configuration.block},
-                        {"count", count},
-                        {"grid", configuration.grid},
-                        {"registers_per_thread", configuration.registers_per_thread},
-                        {"shared_bytes", configuration.shared_bytes}});
+    json& launch = launches.emplace_back(json{{"block", configuration.block},
+                                              {"count", count},
+                                              {"grid", configuration.grid},
+                                              {"registers_per_thread", configuration.registers_per_thread},
+                                              {"shared_bytes", configuration.shared_bytes}});
+    if (configuration.dynamic_shared_bytes > 0)
+      launch["dynamic_shared_bytes"] = configuration.dynamic_shared_bytes;
+    if (configuration.local_bytes > 0) launch["local_bytes"] = configuration.local_bytes;
+    if (configuration.cluster != std::array<std::uint32_t, 3>{}) launch["cluster"] = configuration.cluster;
   }
   json object = {{"launches", std::move(launches)},
                  {"name", text_json(facts.name)},

@@ -75,6 +75,10 @@ std::pair<std::string, std::string> configuration_difference(const launch_config
   compare("registers", std::to_string(before.registers_per_thread),
           std::to_string(after.registers_per_thread));
   compare("shared bytes", std::to_string(before.shared_bytes), std::to_string(after.shared_bytes));
+  compare("dynamic shared bytes", std::to_string(before.dynamic_shared_bytes),
+          std::to_string(after.dynamic_shared_bytes));
+  compare("local bytes", std::to_string(before.local_bytes), std::to_string(after.local_bytes));
+  compare("cluster", dimensions(before.cluster), dimensions(after.cluster));
   return {fmt::format("{}", fmt::join(was, "; ")), fmt::format("{}", fmt::join(is, "; "))};
 }
 
@@ -223,18 +227,26 @@ std::string difference_text(const exact_change& change) {
   }
 }
 
-std::vector<operation_facts> facts_of(const std::vector<analysis::operation>& asked_for) {
+std::vector<operation_facts> facts_of(const std::vector<analysis::operation>& asked_for,
+                                      const std::map<std::string_view, std::uint64_t>& code_hashes) {
   std::map<std::pair<std::string_view, std::string_view>, operation_facts> all;
   for (const analysis::operation& one : asked_for) {
     operation_facts& facts = all[{one.name, one.path}];
     if (facts.name.empty()) {
       facts.name = one.name;
       facts.path = one.path;
+      const auto code = one.shape == nullptr ? code_hashes.end() : code_hashes.find(one.shape->mangled_name);
+      if (code != code_hashes.end()) facts.code = fmt::format("{:016x}", code->second);
     }
     launch_configuration configuration;
     if (one.shape != nullptr)
-      configuration = {one.shape->grid, one.shape->block, one.shape->registers_per_thread,
-                       one.shape->shared_bytes};
+      configuration = {one.shape->grid,
+                       one.shape->block,
+                       one.shape->registers_per_thread,
+                       one.shape->shared_bytes,
+                       one.shape->dynamic_shared_bytes,
+                       one.shape->local_bytes,
+                       one.shape->cluster};
     facts.launches[configuration] += 1;
     facts.bytes += one.bytes;
   }

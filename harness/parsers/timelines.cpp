@@ -27,6 +27,7 @@ void append_timeline(core::timeline& all, core::timeline more, const std::filesy
   append(all.copies, more.copies);
   append(all.calls, more.calls);
   append(all.opaque_graphs, more.opaque_graphs);
+  append(all.graph_nodes, more.graph_nodes);
   append(all.doubts, more.doubts);
   // Ranks load the same code; where they do not, neither their order nor their number makes a difference.
   for (const auto& [kernel, hash] : more.code_hashes) all.code_hashes[kernel] |= hash;

@@ -22,6 +22,9 @@ struct launch_configuration {
   std::array<std::uint32_t, 3> block{};  ///< threads
   std::uint32_t registers_per_thread = 0;
   std::uint32_t shared_bytes = 0;  ///< a block's, static and dynamic
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::uint32_t local_bytes = 0;           ///< a thread's: spilled registers
+  std::array<std::uint32_t, 3> cluster{};  ///< blocks
 
   auto operator<=>(const launch_configuration&) const = default;
 };
@@ -90,8 +93,9 @@ std::string to_text(const exact_change& change);
 /// What of a change says how an operation differs, without its name: "grid (16, 8, 1) → (8, 8, 1)".
 std::string difference_text(const exact_change& change);
 
-/// Of what one occurrence of a stage asked for.
-std::vector<operation_facts> facts_of(const std::vector<analysis::operation>& asked_for);
+/// Of what one occurrence of a stage asked for. `code_hashes`: of the timeline, by mangled name.
+std::vector<operation_facts> facts_of(const std::vector<analysis::operation>& asked_for,
+                                      const std::map<std::string_view, std::uint64_t>& code_hashes = {});
 
 /// Of the stage's last occurrence; empty where kernels were not seen. `tokens`: how many that occurrence
 /// decoded.
