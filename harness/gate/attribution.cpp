@@ -209,11 +209,29 @@ bool is_of(const exact_change& change, const cause& story) {
   return change.path == story.path && (change.subject == story.name || change.subject == was);
 }
 
+/// What the operations themselves tell.
+void add_own_changes(cause& story) {
+  if (story.kind == cause_kind::new_operation) story.changes.emplace_back("new kernel");
+  if (story.kind == cause_kind::launches)
+    story.changes.emplace_back(story.candidate_launches > story.baseline_launches ? "more launches"
+                                                                                  : "fewer launches");
+  if (story.kind == cause_kind::gone_operation) story.changes.emplace_back("gone kernel");
+  const bool has_another_name = !story.baseline_name.empty() && story.match != matched_by::normalised_name;
+  if (story.kind == cause_kind::replaced || has_another_name) story.changes.emplace_back("other kernel");
+  if (!story.baseline_path.empty()) story.changes.emplace_back("moved");
+  if (story.kind == cause_kind::idle) story.changes.emplace_back("idle");
+}
+
 void add_evidence(const exact_comparison& exact, cause& story) {
   for (const exact_change& change : exact.changes) {
-    const bool says_how = change.kind == exact_kind::launch_configuration ||
-                          change.kind == exact_kind::machine_code || change.kind == exact_kind::copied_bytes;
-    if (says_how && is_of(change, story)) story.evidence.push_back(difference_text(change));
+    if (!is_of(change, story)) continue;
+    const auto add = [&](const char* what) {
+      story.changes.emplace_back(what);
+      story.evidence.push_back(difference_text(change));
+    };
+    if (change.kind == exact_kind::launch_configuration) add("launch configuration");
+    if (change.kind == exact_kind::machine_code) add("code");
+    if (change.kind == exact_kind::copied_bytes) add("work");
   }
 }
 
@@ -222,9 +240,7 @@ double weight_of(const cause& story, double difference_ns) {
   constexpr double exact_weight = 3;
   constexpr double trifle_ratio = 0.15;
   if (std::abs(story.delta_ns) < trifle_ratio * std::abs(difference_ns)) return std::abs(story.delta_ns);
-  const bool is_exact = !story.evidence.empty() ||
-                        (story.kind != cause_kind::duration && story.kind != cause_kind::idle) ||
-                        !story.baseline_name.empty();
+  const bool is_exact = story.kind != cause_kind::idle && !story.changes.empty();
   return std::abs(story.delta_ns) * (is_exact ? exact_weight : 1);
 }
 
@@ -270,6 +286,7 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
   for (part& one : parts) {
     // Doubles leave a billionth of a nanosecond where nothing changed.
     if (std::abs(one.story.delta_ns) < 1e-3) continue;
+    add_own_changes(one.story);
     if (exact != nullptr) add_evidence(*exact, one.story);
     result.causes.push_back(std::move(one.story));
   }

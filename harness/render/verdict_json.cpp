@@ -73,6 +73,7 @@ void visit_fields(Fields& fields, gate::cause& cause) {
   fields.value_if(is_idle, "baseline_idle_ns", cause.baseline_idle_ns, "the device was busy");
   fields.value_if(is_idle, "candidate_idle_ns", cause.candidate_idle_ns, "the device was busy");
   fields.value("place", cause.place, is_idle ? "it is not known" : "the device was busy");
+  fields.texts("changes", cause.changes);
   fields.texts("evidence", cause.evidence);
   fields.texts("waiting", cause.waiting);
   fields.derived("text", gate::to_text(cause));
