@@ -85,7 +85,9 @@ class torch_program : public gpu_pair_fixture {
 
   void expect_counters_of(const std::string& stage) const {
     const nlohmann::json counters = stage_in(profile(), stage)["counters"];
-    ASSERT_TRUE(counters.is_object()) << stage << ": " << text_of("ncu/selection.json").substr(0, 2000);
+    const std::string log = text_of("ncu/log.txt");
+    ASSERT_TRUE(counters.is_object()) << stage << ": " << text_of("ncu/status.json") << "\n"
+                                      << log.substr(log.size() - std::min<std::size_t>(log.size(), 3000));
     EXPECT_GT(counters["launches_count"], 0);
     EXPECT_EQ(counters["unmatched_launches_count"], 0) << counters.dump(1).substr(0, 4000);
   }

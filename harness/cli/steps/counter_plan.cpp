@@ -12,6 +12,7 @@
 #include "core/escape.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "parsers/adapter_report.h"
 #include "runs/run_reader.h"
 #include "steps/step.h"
 
@@ -141,6 +142,31 @@ std::int64_t per_billion(std::int64_t part_ns, std::int64_t whole_ns) {
   return whole_ns <= 0 ? 0 : std::llround(1e9 * static_cast<double>(part_ns) / static_cast<double>(whole_ns));
 }
 
+/// Where ncu counts in a program that it starts once: between which ranges, by their names in the trace, and
+/// the filters that say so.
+struct counted_ranges {
+  std::vector<std::string> names{};
+  std::vector<std::string> filters{};
+};
+
+/// An adapter's ranges are known by name and domain, and a program that it looks into may launch the same
+/// kernels between its steps, not always as often: they would shift the window.
+std::optional<counted_ranges> ranges_of(const std::vector<std::string>& stages,
+                                        const config::resolved& config) {
+  if (config.text("workload.adapter") == "none") return std::nullopt;
+  counted_ranges ranges;
+  for (const analysis::stage_rule& rule : runs::stage_rules_of(config)) {
+    if (std::find(stages.begin(), stages.end(), rule.name) == stages.end()) continue;
+    if (!parsers::is_adapter_stage(rule.range) || !rule.domain) return std::nullopt;
+    // What steps make up is found in the trace.
+    const bool is_made_of_steps = rule.range == "decode_all";
+    const std::string range = is_made_of_steps ? analysis::decode_step_range : rule.range;
+    ranges.names.push_back(is_made_of_steps ? range : rule.name);
+    ranges.filters.push_back(profilers::ncu_range_filter({range, *rule.domain}));
+  }
+  return ranges.names.empty() ? std::nullopt : std::optional(ranges);
+}
+
 /// A session for each window of the whole program: ncu writes the ranges around each launch down all the
 /// same, by which launches find their stage. A program that starts slowly is started as rarely as possible.
 void plan_whole_program(const config::resolved& config, const analysis::run_facts& facts,
@@ -165,13 +191,16 @@ void plan_whole_program(const config::resolved& config, const analysis::run_fact
   profilers::ncu_filter filter;
   std::vector<analysis::launch_window> windows;
   if (!all.groups.empty()) {
-    const analysis::launch_order order =
-        analysis::order_of_program(facts.captures, facts.bare.stages, facts.nvtx_domain);
+    const std::optional<counted_ranges> ranges = ranges_of(facts.bare.stages, config);
+    const analysis::launch_order order = analysis::order_of_program(
+        facts.captures, ranges ? ranges->names : facts.bare.stages, facts.nvtx_domain,
+        ranges ? analysis::counted_launches::inside_ranges : analysis::counted_launches::all);
+    if (ranges) filter.nvtx_include = ranges->filters;
     name_kernels(all, order, filter, plan.notes);
     windows = analysis::plan_windows(all, order, limits_of(config, 1));
   }
   if (windows.empty()) {
-    filter.kernel_names.clear();
+    filter = {};
     windows = {{0, config.integer("ncu.max_launches")}};
     plan.notes.push_back(fmt::format("the first {} launches of the program were counted{}{}",
                                      windows.front().count, unseeded.empty() ? "" : ", since ", unseeded));

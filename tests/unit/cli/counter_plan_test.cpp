@@ -186,6 +186,30 @@ TEST(counter_plan, gives_both_stages_of_a_foreign_program_launches_though_there_
   EXPECT_GE(launches["decode"], 5);
 }
 
+/// An unedited program in which the adapter opened ranges around the modules: what is launched between its
+/// steps is nobody's, and would only shift the window.
+TEST(counter_plan, counts_inside_of_an_adapters_ranges) {
+  const std::string stages =
+      "  adapter: pytorch\n  stages:\n    - {name: prefill, domain: LLM}\n    - {name: decode_all, domain: "
+      "LLM}\n";
+  const std::string rest =
+      "ncu:\n  gating_nvtx: false\n  windows: 1\n  launches_per_kernel: 1\n  max_launches: 20\n";
+  const auto planned = [&](const std::string& workload) {
+    const config::resolved config = config::parse_resolved(
+        "workload:\n  device: cuda\n  nvtx_domain: any\n" + workload + rest, "config.yaml");
+    analysis::run_facts facts = recorded_run();
+    facts.nvtx_domain = "any";
+    facts.bare.stages = {"prefill", "decode_all"};
+    facts.captures[0].timeline =
+        runs::read_stages({recordings / "pytorch-2.11" / "adapter_graph.sqlite"}, config);
+    return plan_counters(config, facts, analysis::analyze_run(facts)).sessions.at(0).filter;
+  };
+  EXPECT_THAT(planned(stages).nvtx_include, ElementsAre("LLM@prefill/", "LLM@decode_step/"));
+  EXPECT_THAT(planned(stages).kernel_names, Not(IsEmpty()));
+  const std::string anywhere = "  stages:\n    - {name: prefill, range: 'prefill|x'}\n    - decode_all\n";
+  EXPECT_THAT(planned(anywhere).nvtx_include, IsEmpty());
+}
+
 TEST(counter_plan, takes_filters_of_stages_only) {
   const analysis::run_facts facts = recorded_run();
   const analysis::run_figures figures = analysis::analyze_run(facts);

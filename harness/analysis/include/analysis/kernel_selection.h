@@ -63,10 +63,13 @@ struct launch_order {
 launch_order order_of_launches(const std::vector<capture>& captures, const std::string& stage,
                                const std::string& nvtx_domain);
 
-/// All launches of a program, for an ncu that no range holds back, from the first capture that has any of the
-/// stages. Of several processes the one that launches most inside of them.
-launch_order order_of_program(const std::vector<capture>& captures, const std::vector<std::string>& stages,
-                              const std::string& nvtx_domain);
+enum class counted_launches { all, inside_ranges };
+
+/// The launches of a program, for an ncu that no range holds back or that only counts inside of these, from
+/// the first capture that has any of the ranges. Of several processes the one that launches most inside of
+/// them.
+launch_order order_of_program(const std::vector<capture>& captures, const std::vector<std::string>& ranges,
+                              const std::string& nvtx_domain, counted_launches which);
 
 struct plan_limits {
   std::int64_t launches_per_kernel = 3;  ///< of each group, over all windows
