@@ -50,8 +50,8 @@ void check(const analysis::stage_operations& process, std::int64_t before_ns) {
   }
 }
 
-/// Two of three, in the order given: by what their devices did, not by how long the host let them wait,
-/// which a tracer changes most.
+/// Those that did not take much longer than the quickest: by what their devices did, not by how long the host
+/// let them wait, which a tracer changes most. What disturbs a process makes it slower.
 std::vector<const analysis::stage_operations*> least_disturbed(
     const std::vector<analysis::stage_operations>& processes) {
   std::vector<const analysis::stage_operations*> taken;
@@ -64,7 +64,10 @@ std::vector<const analysis::stage_operations*> least_disturbed(
   };
   std::stable_sort(taken.begin(), taken.end(),
                    [&](const auto* a, const auto* b) { return busy_a_time(a) < busy_a_time(b); });
-  taken.resize((2 * taken.size() + 2) / 3);
+  constexpr double calm_ratio = 1.05;
+  const auto is_disturbed = [&, least = taken.empty() ? 0.0 : busy_a_time(taken.front())](
+                                const auto* process) { return busy_a_time(process) > calm_ratio * least; };
+  taken.erase(std::find_if(taken.begin(), taken.end(), is_disturbed), taken.end());
   return taken;
 }
 

@@ -72,8 +72,8 @@ struct attribution {
 /// Above this share of a difference the cause is not known.
 inline constexpr double most_unexplained_ratio = 0.3;
 
-/// Each arm: at least one traced process. Means, not medians: medians do not add up. Of three processes the
-/// one with the most device time is left out as a whole, since what disturbs a program makes it slower.
+/// Each arm: at least one traced process. Means, not medians: medians do not add up. Processes with
+/// more than 5 % more device time than the quickest are left out as a whole: they were disturbed.
 attribution attribute(const std::vector<analysis::stage_trace>& baseline,
                       const std::vector<analysis::stage_trace>& candidate,
                       std::optional<double> bare_difference_ns = std::nullopt);
