@@ -236,11 +236,18 @@ void add_evidence(const exact_comparison& exact, cause& story) {
 }
 
 /// What changed by itself is more likely to be the cause than what only takes longer, if it is no trifle.
-double weight_of(const cause& story, double difference_ns) {
-  constexpr double exact_weight = 3;
+/// Where the traces do not fit the bare difference they were disturbed, and only what is exact can be
+/// trusted.
+double weight_of(const cause& story, const attribution& result) {
+  const double difference_ns = result.explained_difference_ns();
+  const bool are_traces_good =
+      std::abs(result.unexplained_ns) <= most_unexplained_ratio * std::abs(difference_ns);
+  const double exact_weight = are_traces_good ? 3 : 100;
   constexpr double trifle_ratio = 0.15;
   if (std::abs(story.delta_ns) < trifle_ratio * std::abs(difference_ns)) return std::abs(story.delta_ns);
-  const bool is_exact = story.kind != cause_kind::idle && !story.changes.empty();
+  // On a CPU a range counts as often as others inside it interrupt it.
+  const bool is_interrupted = story.category == "host" && story.kind == cause_kind::launches;
+  const bool is_exact = story.kind != cause_kind::idle && !is_interrupted && !story.changes.empty();
   return std::abs(story.delta_ns) * (is_exact ? exact_weight : 1);
 }
 
@@ -290,9 +297,8 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
     if (exact != nullptr) add_evidence(*exact, one.story);
     result.causes.push_back(std::move(one.story));
   }
-  const double whole_ns = result.explained_difference_ns();
   std::stable_sort(result.causes.begin(), result.causes.end(), [&](const cause& a, const cause& b) {
-    return weight_of(a, whole_ns) > weight_of(b, whole_ns);
+    return weight_of(a, result) > weight_of(b, result);
   });
   if (const auto first = std::find_if(
           result.causes.begin(), result.causes.end(),

@@ -350,6 +350,15 @@ TEST(attribute, what_changed_by_itself_comes_before_what_only_takes_longer) {
       << "without exact evidence the larger one is named";
 }
 
+TEST(attribute, disturbed_traces_leave_the_word_to_what_is_exact) {
+  const auto before = stage_builder().kernel("core", "attn", 350'000).end();
+  const auto after =
+      stage_builder().kernel("core", "attn", 1'700'000).kernel("planted", "step", 100'000).end();
+  const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 101'000.0);
+  EXPECT_EQ(leading_causes(result, 1).at(0).name, "planted");
+  EXPECT_LT(result.unexplained_ns, -0.3 * 101'000);
+}
+
 TEST(attribute, names_who_waits_for_a_slower_kernel) {
   // The product starts early and waits: it lasts longer, and costs nothing more.
   const auto stage = [](std::int64_t attention_ns) {
