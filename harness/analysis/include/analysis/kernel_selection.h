@@ -67,6 +67,9 @@ launch_order order_of_launches(const std::vector<capture>& captures, const std::
 /// stages. Of several processes the one that launches most inside of them.
 launch_order order_of_program(const std::vector<capture>& captures, const std::vector<std::string>& stages,
                               const std::string& nvtx_domain);
+/// The same of one timeline; empty where it has none of the stages.
+launch_order order_of_program(const core::timeline& timeline, const std::vector<std::string>& stages,
+                              const std::string& nvtx_domain);
 
 struct plan_limits {
   std::int64_t launches_per_kernel = 3;  ///< of each group, over all windows
