@@ -33,15 +33,6 @@ constexpr const char* instructions = "sm__inst_executed.sum";
 constexpr const char* occupancy = "sm__warps_active.avg.pct_of_peak_sustained_active";
 constexpr const char* registers = "launch__registers_per_thread";
 
-/// Two or three passes.
-const std::vector<std::string> counted_metrics = {"gpu__time_duration.sum",
-                                                  "dram__bytes_read.sum",
-                                                  "dram__bytes_write.sum",
-                                                  l2_hits,
-                                                  instructions,
-                                                  occupancy,
-                                                  registers};
-
 std::vector<std::string> stages_of_suspects(const std::vector<gate::suspect>& suspects) {
   std::vector<std::string> stages;
   for (const gate::suspect& one : suspects) {
@@ -133,7 +124,7 @@ class arm_counting {
     request.log_file = m_folder / "log.txt";
     request.deadline_ms = deadline_ms;
     request.sessions = {{"", "the stages", std::move(filter)}};
-    request.columns = counted_metrics;
+    request.columns = suspect_metrics();
     const profilers::command_runner run = [this](const profilers::tool_command& command) {
       profilers::tool_run done = m_arm.run(command);
       m_timed_out = m_timed_out || done.timed_out;
@@ -154,7 +145,7 @@ class arm_counting {
         .with("workload.cuda_graphs", false, origin)
         .with("ncu.set", std::monostate{}, origin)
         .with("ncu.sections", std::vector<std::string>{}, origin)
-        .with("ncu.metrics", counted_metrics, origin);
+        .with("ncu.metrics", suspect_metrics(), origin);
   }
 
   /// By the first profiler that is there.
@@ -181,6 +172,17 @@ class arm_counting {
 };
 
 }  // namespace
+
+const std::vector<std::string>& suspect_metrics() {
+  static const std::vector<std::string> metrics = {"gpu__time_duration.sum",
+                                                   "dram__bytes_read.sum",
+                                                   "dram__bytes_write.sum",
+                                                   l2_hits,
+                                                   instructions,
+                                                   occupancy,
+                                                   registers};
+  return metrics;
+}
 
 profilers::ncu_filter filter_of(const std::vector<gate::suspect>& suspects, const gate::run_set& runs,
                                 analysis::launch_order order, const std::string& nvtx_domain, bool is_gated) {

@@ -30,6 +30,9 @@ struct counted_arm {
 void count_suspects(const surroundings& where, const comparison_settings& settings,
                     const std::filesystem::path& folder, counted_arm baseline, counted_arm candidate);
 
+/// That ncu counts: few, so that a launch is replayed twice or thrice.
+const std::vector<std::string>& suspect_metrics();
+
 /// What ncu is to count: in the stages of the suspects (`is_gated`), or in the whole program. Without names
 /// where the trace does not tell how they are launched.
 profilers::ncu_filter filter_of(const std::vector<gate::suspect>& suspects, const gate::run_set& runs,
