@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "ab/gate_config.h"
 #include "artifacts/gpu_facts.h"
@@ -10,6 +11,7 @@
 #include "artifacts/utc_time.h"
 #include "core/error.h"
 #include "core/records.h"
+#include "counted_suspects.h"
 #include "drive.h"
 #include "identity.h"
 #include "run_folder.h"
@@ -107,6 +109,12 @@ comparison_result run_comparison(const request& wanted) {
   result.look_deeper = wanted.look_deeper;
   result.warnings = warnings_of(folder.state(), {&baseline, &candidate});
   for (const finished_run& run : folder.state().runs) result.seconds += run.seconds;
+  const auto counting_started = std::chrono::steady_clock::now();
+  count_suspects(wanted.where, settings, folder.path(),
+                 {wanted.baseline, baseline, runs.tool_runner(gate::arm::baseline), result.baseline},
+                 {wanted.candidate, candidate, runs.tool_runner(gate::arm::candidate), result.candidate});
+  result.seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - counting_started).count();
   result.folder = folder.archive();
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include "ab/next_step.h"
 #include "ab/request.h"
+#include "analysis/kernel_selection.h"
 #include "analysis/stage_operations.h"
 #include "core/records.h"
 #include "gate/attribution.h"
@@ -32,6 +33,9 @@ class traced_arm {
   std::vector<analysis::stage_trace> traces_of(const std::string& stage);
 
   std::map<std::string, gate::stage_structure> structure(const std::vector<std::string>& stages);
+
+  /// How the first process launched its kernels, in the order in which ncu will see them.
+  analysis::launch_order launches(const std::vector<std::string>& stages) const;
 
   /// By process, by stage.
   std::vector<std::map<std::string, analysis::stage_operations>> sums(const std::vector<std::string>& stages);

@@ -65,6 +65,18 @@ std::optional<artifacts::gpu_device> look_at_gpu_after_end() {
       fmt::format("interrupted by {}; the same command goes on after the last whole block of runs", signal));
 }
 
+profilers::command_runner runner_of(const surroundings& where, const arm_build& build) {
+  return [&where, &build](const profilers::tool_command& tool) {
+    process::run_options options = options_of(where, build, tool.log_file);
+    options.capture_stdout = tool.capture_stdout;
+    if (tool.deadline_ms > 0) options.deadline = std::chrono::milliseconds(tool.deadline_ms);
+    const process::outcome outcome = process::run(
+        {tool.argv, tool.set_environment, tool.unset_environment, build.working_directory}, options);
+    if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
+    return workload::as_tool_run(outcome);
+  };
+}
+
 }  // namespace
 
 workload_runs::workload_runs(const surroundings& where, const arm_build& baseline, const arm_build& candidate,
@@ -83,6 +95,10 @@ void workload_runs::say(const std::string& line) {
 
 void workload_runs::now_running(const std::string& what) {
   if (m_where.now_running) m_where.now_running(what);
+}
+
+profilers::command_runner workload_runs::tool_runner(gate::arm which) const {
+  return runner_of(m_where, which == gate::arm::baseline ? m_baseline.build : m_candidate.build);
 }
 
 finished_run workload_runs::run(gate::arm which, run_kind kind, const std::string& stem) {
@@ -244,18 +260,10 @@ finished_run workload_runs::run_traced(const prepared_arm& arm, const std::strin
   }
   request.collector_library = m_where.collector_library;
   request.collector_max_bytes = static_cast<std::uint64_t>(arm.build.config.integer("collector.max_bytes"));
-  const auto run_tool = [&](const profilers::tool_command& tool) {
-    process::run_options options = options_of(m_where, arm.build, tool.log_file);
-    options.capture_stdout = tool.capture_stdout;
-    const process::outcome outcome = process::run(
-        {tool.argv, tool.set_environment, tool.unset_environment, arm.build.working_directory}, options);
-    if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
-    return workload::as_tool_run(outcome);
-  };
   finished_run run;
   m_telemetry.clear();
   try {
-    profilers::capture_embedded(request, run_tool);
+    profilers::capture_embedded(request, runner_of(m_where, arm.build));
   } catch (const core::interrupted&) {
     throw;
   } catch (const core::error& failed) {

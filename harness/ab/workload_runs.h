@@ -31,6 +31,9 @@ class workload_runs : public run_effects {
   void say(const std::string& line) override;
   void now_running(const std::string& what) override;
 
+  /// Runs a profiler's commands as those of traces are run, in the build's folder.
+  profilers::command_runner tool_runner(gate::arm which) const;
+
   /// What the last workload called its device; empty: it did not say.
   const std::string& device_name() const { return m_device_name; }
   /// The libraries it computes with.

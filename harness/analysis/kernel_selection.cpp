@@ -182,25 +182,30 @@ launch_order order_of_launches(const std::vector<capture>& captures, const std::
   return order_as_launched(std::move(kernels), inside);
 }
 
+launch_order order_of_program(const core::timeline& timeline, const std::vector<std::string>& ranges,
+                              const std::string& nvtx_domain, counted_launches which) {
+  const std::vector<stage_window> windows = find_windows(timeline, ranges, nvtx_domain);
+  const stage_spans inside(windows, ranges);
+  std::map<std::uint32_t, std::size_t> launches_of;
+  for (const core::kernel_execution& kernel : timeline.kernels) {
+    if (inside.holds(kernel)) launches_of[kernel.process_id] += 1;
+  }
+  const auto most = std::max_element(launches_of.begin(), launches_of.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == launches_of.end()) return {};
+  std::vector<const core::kernel_execution*> kernels;
+  for (const core::kernel_execution& kernel : timeline.kernels) {
+    const bool is_counted = which == counted_launches::all || inside.holds(kernel);
+    if (kernel.process_id == most->first && is_counted) kernels.push_back(&kernel);
+  }
+  return order_as_launched(std::move(kernels), inside);
+}
+
 launch_order order_of_program(const std::vector<capture>& captures, const std::vector<std::string>& ranges,
                               const std::string& nvtx_domain, counted_launches which) {
   for (const capture& source : captures) {
-    const std::vector<stage_window> windows = find_windows(source.timeline, ranges, nvtx_domain);
-    if (windows.empty()) continue;
-    const stage_spans inside(windows, ranges);
-    std::map<std::uint32_t, std::size_t> launches_of;
-    for (const core::kernel_execution& kernel : source.timeline.kernels) {
-      if (inside.holds(kernel)) launches_of[kernel.process_id] += 1;
-    }
-    const auto most = std::max_element(launches_of.begin(), launches_of.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most == launches_of.end()) continue;
-    std::vector<const core::kernel_execution*> kernels;
-    for (const core::kernel_execution& kernel : source.timeline.kernels) {
-      const bool is_counted = which == counted_launches::all || inside.holds(kernel);
-      if (kernel.process_id == most->first && is_counted) kernels.push_back(&kernel);
-    }
-    return order_as_launched(std::move(kernels), inside);
+    launch_order order = order_of_program(source.timeline, ranges, nvtx_domain, which);
+    if (!order.launches.empty()) return order;
   }
   return {};
 }

@@ -202,6 +202,18 @@ std::vector<std::map<std::string, analysis::stage_operations>> read_traces(const
   return traces;
 }
 
+gate::kernel_counts read_counts(const json_cursor& object) {
+  gate::kernel_counts counts;
+  counts.stage = object.require("stage").text();
+  counts.name = object.require("name").text();
+  counts.path = object.require("operator_path").text();
+  counts.launches = traced_number(object.require("launches"));
+  for (const gate::count_row& row : gate::count_rows()) {
+    if (const auto value = object.find(row.key)) counts.*row.value = value->quantity();
+  }
+  return counts;
+}
+
 gate::run_set read_runs(const json_cursor& root) {
   gate::run_set runs;
   runs.identity = read_identity(root.require("identity"));
@@ -215,6 +227,10 @@ gate::run_set read_runs(const json_cursor& root) {
   runs.traces = read_traces(root);
   if (const auto stages = root.find("gated_stages")) runs.gated_stages = stages->texts();
   if (const auto reason = root.find("untraced_because")) runs.untraced_because = reason->text();
+  if (const auto counters = root.find("counters")) {
+    for (const json_cursor& counts : counters->items()) runs.counters.push_back(read_counts(counts));
+  }
+  if (const auto reason = root.find("uncounted_because")) runs.uncounted_because = reason->text();
   return runs;
 }
 

@@ -167,6 +167,15 @@ json times_json(const traced_process& stages) {
   return object;
 }
 
+json counts_json(const gate::kernel_counts& counts) {
+  json object = {{"launches", counts.launches},
+                 {"name", text_json(counts.name)},
+                 {"operator_path", text_json(counts.path)},
+                 {"stage", text_json(counts.stage)}};
+  for (const gate::count_row& row : gate::count_rows()) put_quantity(object, row.key, counts.*row.value);
+  return object;
+}
+
 json document_of(const stored_run_set& stored) {
   const gate::run_set& runs = stored.runs;
   json structure = json::object();
@@ -183,6 +192,8 @@ json document_of(const stored_run_set& stored) {
                    {"traced_stages", list_json(runs.traces, times_json)}};
   if (!runs.gated_stages.empty()) document["gated_stages"] = texts_json(runs.gated_stages);
   if (!runs.untraced_because.empty()) document["untraced_because"] = text_json(runs.untraced_because);
+  if (!runs.counters.empty()) document["counters"] = list_json(runs.counters, counts_json);
+  if (!runs.uncounted_because.empty()) document["uncounted_because"] = text_json(runs.uncounted_because);
   return document;
 }
 
@@ -190,7 +201,10 @@ json document_of(const stored_run_set& stored) {
 /// line.
 int lines_below(const std::string& key) {
   if (key == "kernels" || key == "structure") return 3;
-  return key == "accepted" || key == "identity" || key == "processes" || key == "traced_stages" ? 1 : 0;
+  return key == "accepted" || key == "counters" || key == "identity" || key == "processes" ||
+                 key == "traced_stages"
+             ? 1
+             : 0;
 }
 
 struct layout {

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "gate/comparability.h"
 #include "gate/process_runs.h"
+#include "gate/suspects.h"
 
 namespace profgate::gate {
 namespace {
@@ -218,6 +219,7 @@ judgement judge(const run_set& baseline, const run_set& candidate, const compara
     for (const std::string& stage : judged_stages(baseline, candidate, rules.stages)) {
       judged.stages.push_back(judge_stage(stage, baseline, candidate, rules, is_interleaved));
     }
+    add_counters(baseline, candidate, judged);
     apply_waivers(waivers, today, judged);
     conclude(judged, rules.inconclusive_fails);
     fail_expired(waivers, today, judged);

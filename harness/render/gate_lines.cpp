@@ -152,6 +152,7 @@ void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& li
   std::size_t number = 0;
   for (const gate::cause& cause : gate::leading_causes(attributed, causes_shown))
     lines.push_back(fmt::format("  {}. {}", ++number, gate::to_text(cause)));
+  if (!stage.uncounted_because.empty()) lines.push_back("  no counters: " + stage.uncounted_because);
   if (std::abs(unexplained_ratio) > 0.05)
     lines.push_back(fmt::format("  not explained: {}, {:.0f} % of the difference",
                                 core::format_duration(std::abs(attributed.unexplained_ns)),

@@ -106,6 +106,7 @@ void visit_fields(Fields& fields, gate::stage_judgement& stage) {
   fields.object("exact", stage.exact);
   fields.object("attribution", stage.attributed, stage.attribution_reason);
   fields.reason("attribution", stage.attribution_reason);
+  fields.value("uncounted_because", stage.uncounted_because, "no counters are missing");
 }
 
 template <class Fields>

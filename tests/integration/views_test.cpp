@@ -52,7 +52,7 @@ TEST_F(views, of_a_session_name_a_damaged_verdict_and_go_on) {
   const fs::path judged = register_probe({});
   const fs::path build = make_build_dir({judged, register_probe({}, "unrun")});
   ASSERT_EQ(run_pair(judged).exit_code, 0);
-  std::ofstream(latest_run() / "verdict.json") << "{\"schema_version\": \"1.0\"}";
+  std::ofstream(latest_run() / "verdict.json") << "{\"schema_version\": \"1.1\"}";
   const command_result result = profgate({"session", "--build-dir", build.string()});
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_THAT(result.output, AllOf(HasSubstr("lacks the required key 'pair'"), HasSubstr("not run")));

@@ -49,6 +49,22 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
 }
 
+TEST(run_set_file, keeps_counters) {
+  stored_run_set stored = everything();
+  stored.runs.counters = {{"decode_all", "k", "attn.qkv", 3, 9216.5, 1e6, 0.41, {}, 0.48, 64}};
+  stored.runs.uncounted_because = "no ncu";
+  const std::string text = run_set_text(stored);
+  const stored_run_set read = parse_run_set(text, "b.json");
+  EXPECT_EQ(run_set_text(read), text);
+  ASSERT_EQ(read.runs.counters.size(), 1U);
+  EXPECT_EQ(read.runs.counters[0].path, "attn.qkv");
+  EXPECT_EQ(read.runs.counters[0].launches, 3);
+  EXPECT_EQ(read.runs.counters[0].duration_ns, 9216.5);
+  EXPECT_EQ(read.runs.counters[0].instructions, std::nullopt) << "absent, not zero";
+  EXPECT_EQ(read.runs.counters[0].registers, 64);
+  EXPECT_EQ(read.runs.uncounted_because, "no ncu");
+}
+
 TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   const std::string text = run_set_text(everything());
   const stored_run_set read = parse_run_set(text, "b.json");

@@ -7,6 +7,7 @@
 
 #include "analysis/counter_metrics.h"
 #include "config/config.h"
+#include "counted_suspects.h"
 
 /// Metric names that a chip does not have vanish from ncu's reports without a word: they are checked here,
 /// for the chip of the H100 and H200, without a GPU.
@@ -112,6 +113,11 @@ TEST(metric_lists, hold_only_metrics_that_the_chip_has) {
 
 TEST(metric_lists, what_the_analysis_reads_exists) {
   EXPECT_THAT(metric_list(analysis::needed_metrics()).unknown(), IsEmpty());
+}
+
+TEST(metric_lists, what_is_counted_of_suspects_exists_and_takes_three_passes_at_most) {
+  EXPECT_THAT(metric_list(ab::suspect_metrics()).unknown(), IsEmpty());
+  EXPECT_LE(metric_list(ab::suspect_metrics()).passes(), 3U);
 }
 
 TEST(metric_lists, light_is_a_dozen_in_three_passes_at_most) {

@@ -61,7 +61,7 @@ TEST(gate_lines, say_verdict_size_causes_and_what_to_run) {
           "10 + 10 runs): 65.02 → 68.32 ms",
           "  1. +3.20 ms: planted_delay_kernel in planted is new: 16 launches, 200.00 µs each",
           StartsWith("  2. +310.0 µs: gemv<__nv_bfloat16, 8, false> in mlp.gate_up is slower"),
-          StartsWith("  3. +150.0 µs: more idle, waiting for a launch"),
+          StartsWith("  3. +150.0 µs: more idle, waiting for a launch"), "  no counters: ncu was not found",
           "  new kernel: planted_delay_kernel(long)", "  launches a token: 143 → 144",
           StartsWith("  prefill: unchanged: 0.1 % slower"),
           "  compared: build/dev against main (1a2b3c4), run in turns on NVIDIA H200",

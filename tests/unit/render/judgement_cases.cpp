@@ -120,6 +120,7 @@ gate::stage_judgement regressed_stage() {
   result.numbers = numbers(65.02 * ms, 0.0508, 0.003, 10);
   result.attributed = planted_delay();
   result.attribution_reason.clear();
+  result.uncounted_because = "ncu was not found";
   result.exact.changes = {{gate::exact_kind::new_kernel, "planted_delay_kernel(long)", {}, {}, false},
                           {gate::exact_kind::launches_per_token, {}, "143", "144", false}};
   result.exact.not_compared = {"graph nodes: an arm was not traced"};

@@ -46,6 +46,8 @@ TEST(verdict_json, keeps_what_programs_decide_by) {
             whole.stages[1].attributed->causes[2].baseline_name);
   EXPECT_EQ(again.stages[1].attributed->causes[2].match, gate::matched_by::launch_order);
   EXPECT_EQ(again.stages[0].attribution_reason, whole.stages[0].attribution_reason);
+  EXPECT_EQ(again.stages[1].uncounted_because, "ncu was not found");
+  EXPECT_EQ(again.stages[0].uncounted_because, "");
   EXPECT_FALSE(again.stages[0].detectable_ratio);
 }
 

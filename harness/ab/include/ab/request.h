@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "profilers/machine.h"
 #include "workload/adapter.h"
 
 /// What whoever wants builds measured has to say.
@@ -31,6 +32,7 @@ struct surroundings {
   std::string model{};
   std::filesystem::path folder{};  ///< <stage2_dir>/ab/<pair>: each comparison makes a folder in it
   std::filesystem::path collector_library{};
+  profilers::machine machine{};  ///< where ncu is looked for
   workload::adapter_files pytorch_adapter{};
   std::string profgate_version{};
   std::function<void(const std::string& line)> say{};          ///< one line an event; may be empty

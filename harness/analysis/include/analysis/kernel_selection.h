@@ -65,9 +65,11 @@ launch_order order_of_launches(const std::vector<capture>& captures, const std::
 
 enum class counted_launches { all, inside_ranges };
 
-/// The launches of a program, for an ncu that no range holds back or that only counts inside of these, from
-/// the first capture that has any of the ranges. Of several processes the one that launches most inside of
-/// them.
+/// The launches of a program, for an ncu that no range holds back or that only counts inside of these. Of
+/// several processes the one that launches most inside of them. Empty where there are none of the ranges.
+launch_order order_of_program(const core::timeline& timeline, const std::vector<std::string>& ranges,
+                              const std::string& nvtx_domain, counted_launches which);
+/// The same of the first capture that has any of the ranges.
 launch_order order_of_program(const std::vector<capture>& captures, const std::vector<std::string>& ranges,
                               const std::string& nvtx_domain, counted_launches which);
 

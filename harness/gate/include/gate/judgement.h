@@ -30,6 +30,7 @@ struct stage_judgement {
   exact_comparison exact{};
   std::optional<attribution> attributed{};
   std::string attribution_reason{};  ///< why there is none
+  std::string uncounted_because{};   ///< why its suspects have no counters, said of one stage alone
   std::optional<std::string>
       waived_by{};  ///< "owner, until 2026-12-01: reason": the verdict stays, it does not fail
 };

@@ -9,6 +9,7 @@
 
 #include "gate/attribution.h"
 #include "gate/exact_gates.h"
+#include "gate/suspects.h"
 
 /// What is known of one build on one machine: its processes, what they ran under, and where they come from.
 /// A baseline is a run set; so is each arm of a comparison.
@@ -71,6 +72,8 @@ struct run_set {
   // What run sets of an earlier profgate do not say.
   std::vector<std::string> gated_stages{};  ///< that it was measured for, in the workload's order
   std::string untraced_because{};           ///< why there are no traces, where there should be some
+  std::vector<kernel_counts> counters{};    ///< of the kernels that a regression was put down to
+  std::string uncounted_because{};          ///< why there are none, where there should be some
 };
 
 }  // namespace profgate::gate
