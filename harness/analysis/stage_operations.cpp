@@ -71,14 +71,15 @@ class idle_explainer {
     for (std::size_t cause = 0; cause < idle_cause_count; ++cause)
       times.idle.by_cause_ns[cause] += m_idle.by_cause_ns[cause];
     for (const auto& [place, idle_ns] : m_places) {
-      const auto& [cause, call, range] = place;
-      const auto known = std::find_if(times.places.begin(), times.places.end(), [&](const idle_place& one) {
-        return one.cause == cause && one.call == call && one.host_range == range;
+      idle_place one{std::get<0>(place), std::string(std::get<1>(place)), std::string(std::get<2>(place)),
+                     idle_ns};
+      const auto known = std::find_if(times.places.begin(), times.places.end(), [&](const idle_place& other) {
+        return other.cause == one.cause && other.call == one.call && other.host_range == one.host_range;
       });
       if (known == times.places.end()) {
-        times.places.push_back({cause, std::string(call), std::string(range), idle_ns});
+        times.places.push_back(std::move(one));
       } else {
-        known->idle_ns += idle_ns;
+        known->idle_ns += one.idle_ns;
       }
     }
   }
