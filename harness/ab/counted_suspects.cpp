@@ -204,17 +204,11 @@ profilers::ncu_filter filter_of(const std::vector<gate::suspect>& suspects, cons
   filter.count = windows.front().count;
   std::set<std::string> names;
   for (const core::kernel_group& group : selection.groups) names.insert(group.kernel_name);
-  const bool all_mangled = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-    return order.mangled_names.contains(name);
-  });
-  filter.base = all_mangled ? profilers::kernel_name_base::mangled : profilers::kernel_name_base::demangled;
-  for (const std::string& name : names) {
-    if (all_mangled) {
-      std::ranges::copy(order.mangled_names.at(name), std::back_inserter(filter.kernel_names));
-    } else {
-      filter.kernel_names.push_back(name);
-    }
-  }
+  const analysis::kernel_spellings spelled = analysis::spellings_of({names.begin(), names.end()}, order);
+  filter.base =
+      spelled.are_mangled ? profilers::kernel_name_base::mangled : profilers::kernel_name_base::demangled;
+  for (const std::vector<std::string>& spellings : spelled.by_kernel)
+    std::ranges::copy(spellings, std::back_inserter(filter.kernel_names));
   return filter;
 }
 

@@ -105,11 +105,9 @@ std::map<std::string, gate::stage_structure> traced_arm::structure(const std::ve
 
 analysis::launch_order traced_arm::launches(const std::vector<std::string>& stages) const {
   if (m_processes.empty()) return {};
-  // As counted_suspects filters: by the stages' ranges where a program keeps the contract.
-  return analysis::order_of_program(
-      m_processes.front().timeline, stages, m_build.config.text("workload.nvtx_domain"),
-      m_build.command_has_placeholders ? analysis::counted_launches::inside_ranges
-                                       : analysis::counted_launches::all);
+  return analysis::order_of_program(m_processes.front().timeline, stages,
+                                    m_build.config.text("workload.nvtx_domain"),
+                                    analysis::counted_launches::all);
 }
 
 std::vector<std::map<std::string, analysis::stage_operations>> traced_arm::sums(

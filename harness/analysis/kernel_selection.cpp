@@ -169,6 +169,17 @@ kernel_selection select_kernels(const std::string& stage, const std::vector<core
   return selection;
 }
 
+kernel_spellings spellings_of(const std::vector<std::string>& kernels, const launch_order& order) {
+  kernel_spellings spelled;
+  spelled.are_mangled = std::all_of(kernels.begin(), kernels.end(), [&](const std::string& name) {
+    return order.mangled_names.contains(name);
+  });
+  for (const std::string& name : kernels)
+    spelled.by_kernel.push_back(spelled.are_mangled ? order.mangled_names.at(name)
+                                                    : std::vector<std::string>{name});
+  return spelled;
+}
+
 launch_order order_of_launches(const std::vector<capture>& captures, const std::string& stage,
                                const std::string& nvtx_domain) {
   std::vector<stage_window> windows;

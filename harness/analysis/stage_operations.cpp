@@ -46,8 +46,8 @@ class idle_explainer {
   std::int64_t explain(interval gap, const operation* next, bool was_busy) {
     if (next == nullptr) {
       const bool waits = was_busy && m_waits.covered_ns(gap) > 0;
-      add(was_busy ? idle_cause::synchronisation : idle_cause::host, gap, waits ? call_in(gap) : nullptr,
-          nullptr);
+      add_some(was_busy ? idle_cause::synchronisation : idle_cause::host, gap.end_ns - gap.start_ns,
+               waits ? call_in(gap) : nullptr, nullptr);
       return 0;
     }
     // Who does not tell when it was asked for leaves only the waits to go by.
@@ -85,10 +85,6 @@ class idle_explainer {
   }
 
  private:
-  void add(idle_cause cause, interval gap, const host_wait* call, const operation* next) {
-    add_some(cause, gap.end_ns - gap.start_ns, call, next);
-  }
-
   void add_some(idle_cause cause, std::int64_t some_ns, const host_wait* call, const operation* next) {
     m_idle.by_cause_ns[static_cast<std::size_t>(cause)] += some_ns;
     if (call != nullptr) m_places[{cause, call->call, call->host_range}] += some_ns;

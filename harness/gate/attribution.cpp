@@ -104,17 +104,17 @@ struct operator_change {
 
 /// A story for each operation that both have. Under one operator what is new belongs to what is gone: kernels
 /// are fused, split and exchanged.
-std::vector<part> parts_of(const arm_sums& baseline, const arm_sums& candidate) {
-  group_matches matches = match_groups(baseline.groups, candidate.groups);
+std::vector<part> parts_of(const group_matches& matches, const arm_sums& baseline,
+                           const arm_sums& candidate) {
   std::map<std::string, operator_change> changed;
-  for (operation_group& group : matches.added) changed[group.path].after.push_back(std::move(group));
-  for (operation_group& group : matches.gone) changed[group.path].before.push_back(std::move(group));
+  for (const operation_group& group : matches.added) changed[group.path].after.push_back(group);
+  for (const operation_group& group : matches.gone) changed[group.path].before.push_back(group);
   std::vector<part> parts;
-  for (group_match& match : matches.matched) {
+  for (const group_match& match : matches.matched) {
     const auto around = changed.find(match.candidate.front().path);
     if (match.rule == matched_by::launch_order && around != changed.end()) {
-      std::move(match.baseline.begin(), match.baseline.end(), std::back_inserter(around->second.before));
-      std::move(match.candidate.begin(), match.candidate.end(), std::back_inserter(around->second.after));
+      std::copy(match.baseline.begin(), match.baseline.end(), std::back_inserter(around->second.before));
+      std::copy(match.candidate.begin(), match.candidate.end(), std::back_inserter(around->second.after));
       continue;
     }
     parts.push_back(part_of(match.baseline, match.candidate, match.rule, baseline, candidate));
@@ -284,7 +284,8 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
   result.bare_difference_ns = bare_difference_ns;
   result.operations = before.operations + after.operations;
 
-  std::vector<part> parts = parts_of(before, after);
+  const group_matches matches = match_groups(before.groups, after.groups);
+  std::vector<part> parts = parts_of(matches, before, after);
   add_idle(before, after, parts);
   check_sum(parts, result);
   for (part& one : parts) one.story.traced_delta_ns = one.story.delta_ns = one.traced_ns();
@@ -304,7 +305,7 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
           result.causes.begin(), result.causes.end(),
           [&](const cause& one) { return (one.delta_ns > 0) == (result.explained_difference_ns() > 0); });
       first != result.causes.end()) {
-    add_waiting(match_groups(before.groups, after.groups), before, after, *first);
+    add_waiting(matches, before, after, *first);
   }
   return result;
 }

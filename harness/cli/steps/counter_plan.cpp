@@ -68,14 +68,13 @@ void name_kernels(analysis::kernel_selection& selection, const analysis::launch_
     if (std::find(names.begin(), names.end(), group.kernel_name) == names.end())
       names.push_back(group.kernel_name);
   }
-  const bool all_mangled = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-    return order.mangled_names.contains(name);
-  });
-  filter.base = all_mangled ? profilers::kernel_name_base::mangled : profilers::kernel_name_base::demangled;
+  const analysis::kernel_spellings spelled = analysis::spellings_of(names, order);
+  filter.base =
+      spelled.are_mangled ? profilers::kernel_name_base::mangled : profilers::kernel_name_base::demangled;
   std::size_t bytes = 0;
   for (auto name = names.begin(); name != names.end(); ++name) {
-    const std::vector<std::string> spellings =
-        all_mangled ? order.mangled_names.at(*name) : std::vector<std::string>{*name};
+    const std::vector<std::string>& spellings =
+        spelled.by_kernel[static_cast<std::size_t>(name - names.begin())];
     for (const std::string& spelling : spellings) bytes += core::escape_regex(spelling).size() + 1;
     if (bytes > max_regex_bytes) {
       notes.push_back(

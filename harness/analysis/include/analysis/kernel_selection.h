@@ -59,6 +59,13 @@ struct launch_order {
   std::map<std::string, std::vector<std::string>> mangled_names;
 };
 
+/// Kernels as a filter finds them: by the linker's names, where those of all are known, else by their own.
+struct kernel_spellings {
+  bool are_mangled = false;
+  std::vector<std::vector<std::string>> by_kernel{};  ///< in the order asked for
+};
+kernel_spellings spellings_of(const std::vector<std::string>& kernels, const launch_order& order);
+
 /// From the capture that is gated on the stage, else the first that holds it; empty where none does.
 launch_order order_of_launches(const std::vector<capture>& captures, const std::string& stage,
                                const std::string& nvtx_domain);

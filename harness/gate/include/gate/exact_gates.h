@@ -26,7 +26,8 @@ struct launch_configuration {
   std::uint32_t local_bytes = 0;           ///< a thread's: spilled registers
   std::array<std::uint32_t, 3> cluster{};  ///< blocks
 
-  auto operator<=>(const launch_configuration&) const = default;
+  // clang-tidy 14 takes the zero that a defaulted comparison is made of for a pointer.
+  auto operator<=>(const launch_configuration&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// All launches of one kernel under one path, or all copies of one kind.
