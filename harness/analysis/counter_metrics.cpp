@@ -141,6 +141,15 @@ const std::vector<kernel_metric>& kernel_metrics() {
        "warps that were active, over what the multiprocessors hold", "occupancy", "percent"},
       {"launch__waves_per_multiprocessor", 1, "waves_ratio", "blocks over what the GPU holds at once", "",
        ""},
+      {"launch__registers_per_thread", 1, "registers_per_thread_count", "as the kernel was compiled",
+       "registers", "count"},
+      {"launch__occupancy_limit_registers", 1, "occupancy_limit_registers_blocks",
+       "how many blocks one multiprocessor could hold by what each of its resources allows: the smallest "
+       "limits the occupancy",
+       "", ""},
+      {"launch__occupancy_limit_shared_mem", 1, "occupancy_limit_shared_memory_blocks", "", "", ""},
+      {"launch__occupancy_limit_warps", 1, "occupancy_limit_warps_blocks", "", "", ""},
+      {"launch__occupancy_limit_blocks", 1, "occupancy_limit_blocks_blocks", "", "", ""},
   };
   return rows;
 }

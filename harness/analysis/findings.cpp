@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/escape.h"
+#include "core/kernel_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 #include "summary.h"
@@ -29,14 +30,20 @@ void judge_roof(const run_figures& figures, const stage_figures& stage, findings
     return;
   }
   const bool by_memory = *use.roof == "memory";
-  const std::string ceiling = by_memory ? "memory bandwidth" : "arithmetic rate";
+  const std::string ceiling = by_memory ? "bandwidth" : "arithmetic rate";
   const std::string evidence =
       fmt::format("MBU {}, MFU {} of the measured ceilings", percent(*use.mbu_over_measured_ratio),
                   percent(*use.mfu_over_measured_ratio));
   result.takeaways.push_back(
       {stage.bare.name,
-       fmt::format("Its ceiling is the {}; it reaches {} of it.", ceiling, percent(*reached)), evidence});
-  if (*reached >= near_roof_ratio) return;
+       *reached >= bound_ratio
+           ? fmt::format("It is {}-bound: {} of the measured {}.", by_memory ? "memory" : "compute",
+                         percent(std::min(1.0, *reached)), ceiling)
+           : fmt::format("It reaches {} of the measured {}, its ceiling: something else bounds it.",
+                         percent(*reached), ceiling),
+       evidence});
+  // Where kernels were counted, those that are far from their roofs are named instead.
+  if (*reached >= near_roof_ratio || has_counted_most(stage)) return;
   const std::string text =
       by_memory
           ? "Move bytes faster: more threads or wider loads; only fewer bytes (a smaller dtype, a larger "
@@ -134,6 +141,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
       judge_kernels(figures, stage, result);
     }
     judge_counters(stage, result);
+    judge_opportunities(figures, stage, result);
   }
   judge_steps(facts, result);
   judge_trace(facts, figures, result);
@@ -149,6 +157,11 @@ findings find(const run_facts& facts, const run_figures& figures) {
 std::string short_name(const std::string& name) {
   constexpr std::size_t longest_name_bytes = 80;
   return core::shorten_middle(name, longest_name_bytes);
+}
+
+std::string short_kernel_name(const std::string& name) {
+  constexpr std::size_t longest_name_bytes = 60;
+  return core::shorten_middle(core::readable_kernel_name(name), longest_name_bytes);
 }
 
 measured<double> mean_ns_of(const stage_figures& stage) {

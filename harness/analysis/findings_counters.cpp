@@ -1,18 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
+#include <utility>
 
-#include "core/escape.h"
 #include "findings_parts.h"
 
 namespace profgate::analysis {
 namespace {
-
-constexpr std::size_t longest_takeaway_name_bytes = 60;
-
-/// A kernel with less of the stage is not worth a sentence.
-constexpr double large_share_ratio = 0.1;
 
 /// "memory 83 %, latency 10 %", largest first.
 std::string in_words(const std::vector<std::pair<double, std::string>>& shares) {
@@ -45,18 +42,109 @@ class weighing {
   double m_counted_ns = 0;
 };
 
-/// The largest kernel that stays well below its roof; one that fills another pipe has no room up to it.
-const counted_kernel* farthest_from_its_roof(const stage_counters& counters, const weighing& weights) {
-  const counted_kernel* largest = nullptr;
-  double largest_share_ratio = 0;
-  for (const counted_kernel& kernel : counters.kernels) {
-    const measured<double> share_ratio = weights.share_ratio(kernel);
-    if (!share_ratio || *share_ratio < large_share_ratio || *share_ratio <= largest_share_ratio) continue;
-    if (!kernel.roof_ratio || *kernel.roof_ratio >= bound_ratio || *kernel.bound == "compute") continue;
-    largest = &kernel;
-    largest_share_ratio = *share_ratio;
+/// A kernel that could give less of its stage is not worth a sentence.
+constexpr double small_opportunity_ratio = 0.02;
+constexpr std::size_t opportunities_a_stage = 3;
+/// Below it a multiprocessor has too few warps to work while others wait.
+constexpr double low_occupancy_ratio = 0.25;
+
+/// Of what the device allows, alone under ncu: of the roofline, where the ceilings were measured, else of the
+/// peaks that ncu knows.
+measured<double> reached_alone_ratio(const counted_kernel& kernel) {
+  if (kernel.roof_ratio) {
+    // One that fills another pipe than its arithmetic's has no room up to the roofline.
+    const bool is_full = kernel.bound && *kernel.bound == "compute" && kernel.sm_throughput_ratio;
+    return std::max(*kernel.roof_ratio, is_full ? *kernel.sm_throughput_ratio : 0.0);
   }
-  return largest;
+  if (!kernel.sm_throughput_ratio || !kernel.memory_throughput_ratio) return kernel.roof_ratio;
+  return std::max(*kernel.sm_throughput_ratio, *kernel.memory_throughput_ratio);
+}
+
+/// The same in the run, where neighbours overlap with its start and its end, and caches are warm. Ceilings
+/// are measured, too: a kernel may be a little above its own, and has nothing left then.
+measured<double> reached_ratio(const counted_kernel& kernel) {
+  const measured<double> alone = reached_alone_ratio(kernel);
+  if (!alone || !kernel.is_in_timeline || !kernel.duration_ns || kernel.group.cost_ns() <= 0)
+    return alone ? measured<double>(std::min(1.0, *alone)) : alone;
+  const double roof_ns = *alone * *kernel.duration_ns;
+  const double own_ns = static_cast<double>(kernel.group.cost_ns()) / static_cast<double>(kernel.group.calls);
+  return std::min(1.0, roof_ns / own_ns);
+}
+
+measured<double> metric_of(const counted_kernel& kernel, const std::string& key) {
+  const auto found = kernel.metrics.find(key);
+  return found != kernel.metrics.end() ? found->second : measured<double>::absent("ncu did not count it");
+}
+
+/// What keeps more blocks from being resident: "its registers"; empty where ncu did not tell.
+std::string occupancy_limiter(const counted_kernel& kernel) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> limits{
+      {{"occupancy_limit_registers_blocks", "its registers"},
+       {"occupancy_limit_shared_memory_blocks", "its shared memory"},
+       {"occupancy_limit_warps_blocks", "the size of its blocks"},
+       {"occupancy_limit_blocks_blocks", "the number of blocks"}}};
+  std::string limiters;
+  std::optional<double> fewest_blocks;
+  for (const auto& [key, name] : limits) {
+    const measured<double> blocks = metric_of(kernel, key);
+    if (!blocks) return "";
+    if (fewest_blocks && *blocks > *fewest_blocks) continue;
+    limiters = fewest_blocks && *blocks == *fewest_blocks ? limiters + " and " + name : name;
+    fewest_blocks = *blocks;
+  }
+  return limiters;
+}
+
+/// What kernels that wait for their own instructions lack.
+std::string advice_against_latency(const counted_kernel& kernel) {
+  const measured<double> waves = metric_of(kernel, "waves_ratio");
+  if (waves && *waves < 0.5) return "give it more blocks: the GPU holds more than twice as many at once";
+  const measured<double> occupancy = metric_of(kernel, "occupancy_ratio");
+  if (!occupancy || *occupancy >= low_occupancy_ratio)
+    return "its warps wait for each other or for their operands: more independent work a thread, fewer "
+           "barriers";
+  const std::string limiter = occupancy_limiter(kernel);
+  return fmt::format("few warps are active{}: more of them, or more loads in flight for each",
+                     limiter.empty() ? "" : fmt::format(", limited by {}", limiter));
+}
+
+std::string advice_on(const counted_kernel& kernel) {
+  if (*kernel.bound == "memory")
+    return "more bytes in flight (more warps, wider or asynchronous loads); what it reads twice could stay "
+           "in shared memory";
+  if (*kernel.bound == "compute") {
+    const bool fills_another_pipe =
+        kernel.flops_over_ceiling_ratio && *kernel.flops_over_ceiling_ratio < bound_ratio;
+    return fills_another_pipe ? "its instructions fill the multiprocessors, not its FLOPs: fewer of them "
+                                "(vector loads, tensor cores, less index arithmetic)"
+                              : "larger tiles and deeper pipelines; only fewer FLOPs go below its roof";
+  }
+  if (*kernel.bound == "launch") return "fuse it with its neighbours: a launch costs as much as its work";
+  return advice_against_latency(kernel);
+}
+
+struct opportunity {
+  const counted_kernel* kernel;
+  double share_ratio;     ///< of the time in which kernels run
+  double reached_ratio;   ///< of its roof, in the run
+  double ratio_of_stage;  ///< that it could save at most
+};
+
+std::vector<opportunity> opportunities_of(const stage_figures& stage, const weighing& weights) {
+  const double busy_ratio = stage.idle ? 1.0 - stage.idle->idle_ratio : 1.0;
+  std::vector<opportunity> found;
+  for (const counted_kernel& kernel : stage.counters->kernels) {
+    const measured<double> reached = reached_ratio(kernel);
+    const measured<double> share_ratio = weights.share_ratio(kernel);
+    if (!reached || !share_ratio || !kernel.bound) continue;
+    const double ratio = *share_ratio * busy_ratio * (1 - *reached);
+    if (ratio >= small_opportunity_ratio) found.push_back({&kernel, *share_ratio, *reached, ratio});
+  }
+  std::stable_sort(found.begin(), found.end(), [](const opportunity& a, const opportunity& b) {
+    return a.ratio_of_stage > b.ratio_of_stage;
+  });
+  found.resize(std::min(found.size(), opportunities_a_stage));
+  return found;
 }
 
 }  // namespace
@@ -76,14 +164,31 @@ void judge_counters(const stage_figures& stage, findings& result) {
   result.takeaways.push_back(
       {stage.bare.name, fmt::format("Its counted kernels are mostly bound by {}.", shares.front().second),
        fmt::format("shares of {} under ncu: {}", weights.whole(), in_words(shares))});
-  if (const counted_kernel* const kernel = farthest_from_its_roof(*stage.counters, weights)) {
-    result.takeaways.push_back(
-        {stage.bare.name,
-         fmt::format("{} is {} below its roof.",
-                     core::shorten_middle(kernel->group.kernel_name, longest_takeaway_name_bytes),
-                     percent(1 - *kernel->roof_ratio)),
-         fmt::format("{} of {}; {}", percent(*weights.share_ratio(*kernel)), weights.whole(),
-                     kernel->evidence)});
+}
+
+bool has_counted_most(const stage_figures& stage) {
+  constexpr double most_ratio = 0.5;
+  return stage.counters && stage.counters->coverage_ratio && *stage.counters->coverage_ratio >= most_ratio;
+}
+
+void judge_opportunities(const run_figures& figures, const stage_figures& stage, findings& result) {
+  if (!stage.counters) return;
+  const weighing weights(*stage.counters);
+  for (const opportunity& found : opportunities_of(stage, weights)) {
+    const counted_kernel& kernel = *found.kernel;
+    const std::string& op = kernel.group.op;
+    recommendation item =
+        saving(figures, stage, found.ratio_of_stage,
+               fmt::format("{}{}: {}.", short_kernel_name(kernel.group.kernel_name),
+                           op.empty() ? "" : fmt::format(" in {}", op), advice_on(kernel)),
+               fmt::format("{} of {}, at {} of its roof; alone under ncu {}", percent(found.share_ratio),
+                           weights.whole(), percent(found.reached_ratio), kernel.evidence));
+    if (!stage.counters->coverage_ratio)
+      item.saves_at_most_ns = item.saves_at_most_ratio =
+          measured<double>::absent("no timeline tells how much of the stage it takes");
+    item.kernel_name = kernel.group.kernel_name;
+    item.op_name = op;
+    result.recommendations.push_back(std::move(item));
   }
 }
 

@@ -45,6 +45,8 @@ void judge_clocks(const stage_figures& stage, findings& result) {
                                             percent(*telemetry.sm_clock_spread_ratio)),
                                 evidence});
   }
+  // A power cap that the clocks did not feel costs nothing.
+  if (!is_unsteady) return;
   result.recommendations.push_back(about_measuring(
       stage.bare.name,
       "Lock the clocks (nvidia-smi --lock-gpu-clocks) at what the GPU can hold before comparing this stage.",

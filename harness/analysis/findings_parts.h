@@ -23,8 +23,11 @@ std::string plain_number(double value);
 /// A stage that reaches this much of its roof has nothing left that is worth a look.
 inline constexpr double near_roof_ratio = 0.9;
 
-/// A kernel's name can be kilobytes; a sentence cannot.
+/// A name can be kilobytes; a sentence cannot.
 std::string short_name(const std::string& name);
+
+/// The same of a kernel, without namespaces and parameters.
+std::string short_kernel_name(const std::string& name);
 
 measured<double> mean_ns_of(const stage_figures& stage);
 
@@ -81,5 +84,11 @@ void judge_kernels(const run_figures& figures, const stage_figures& stage, findi
 /// What bounds the counted kernels of a stage, by their share of its GPU time; without a timeline, by that of
 /// the launches that were counted.
 void judge_counters(const stage_figures& stage, findings& result);
+
+/// Whether the kernels that were counted tell what most of the stage's time is worth.
+bool has_counted_most(const stage_figures& stage);
+
+/// The kernels with the most to win: their exclusive time, without what the roofline would still need.
+void judge_opportunities(const run_figures& figures, const stage_figures& stage, findings& result);
 
 }  // namespace profgate::analysis

@@ -72,7 +72,8 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
                     count_of_calls(largest->record.calls));
     result.takeaways.push_back({stage.bare.name, fmt::format("Its largest operator is {}.", name), evidence});
     const measured<double> room = headroom(stage);
-    if (share >= large_operator_ratio && (!room || *room > 1.0 - near_roof_ratio)) {
+    if (share >= large_operator_ratio && (!room || *room > 1.0 - near_roof_ratio) &&
+        !has_counted_most(stage)) {
       const std::string text = fmt::format("Look at {} first.", name);
       // Of a program whose roof is unknown, no more than the time in which its kernels run.
       const bool is_bound_by_kernels =
@@ -103,7 +104,7 @@ void judge_kernels(const run_figures& figures, const stage_figures& stage, findi
   const std::vector<core::kernel_record> largest = largest_kernels(*stage.traced, 1);
   const measured<double> share = kernel_share(*stage.traced, largest.front());
   if (!share || *share < large_kernel_ratio) return;
-  const std::string name = short_name(largest.front().kernel_name);
+  const std::string name = short_kernel_name(largest.front().kernel_name);
   const std::string evidence = fmt::format("{} of the stage's kernel time in {}", percent(*share),
                                            count_of_calls(largest.front().calls));
   result.takeaways.push_back({stage.bare.name, fmt::format("Its largest kernel is {}.", name), evidence});

@@ -206,6 +206,8 @@ json findings_json(const findings& findings) {
                entry.put("saves_at_most_ns", item.saves_at_most_ns);
                entry.put("saves_at_most_ratio", item.saves_at_most_ratio);
                entry.put_text("saves_at_most_ratio_of", item.ratio_of, "nothing is saved");
+               entry.put_text("kernel_name", item.kernel_name, "it is not about one kernel");
+               entry.put_text("op_name", item.op_name, "it is not about one operator");
                return entry.take();
              }));
   return object.take();

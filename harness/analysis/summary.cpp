@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "core/escape.h"
-#include "core/kernel_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 
@@ -54,8 +53,7 @@ std::string largest_parts(const traced_stage& stage) {
   const core::kernel_record largest = largest_kernels(stage, 1).front();
   const measured<double> share = kernel_share(stage, largest);
   return fmt::format("; of its kernels' time {}{}largest {} {}", words, words.empty() ? "" : ", ",
-                     core::shorten_middle(core::readable_kernel_name(largest.kernel_name), 60),
-                     share ? percent(*share) : "");
+                     short_kernel_name(largest.kernel_name), share ? percent(*share) : "");
 }
 
 std::string idle_words(const idle_figures& idle) {

@@ -48,12 +48,18 @@ void put_later_fields(json& document) {
       put_null(stage["idle"], "pause_ns");
       if (!stage["idle"].contains("is_traced")) stage["idle"]["is_traced"] = false;
     }
+    if (stage["counters"].is_object())
+      for (json& kernel : stage["counters"]["kernels"])
+        for (const analysis::figure_description& figure : analysis::figures_of("stages[].counters.kernels[]"))
+          put_null(kernel, figure.key.c_str());
     if (stage["traced"].is_object() && stage["traced"]["activity"].is_object())
       put_null(stage["traced"]["activity"], "gap_pause_ns");
   }
   for (json& item : document["findings"]["recommendations"]) {
-    if (item.is_object() && !item.contains("saves_at_most_ratio_of"))
-      item["saves_at_most_ratio_of"] = "the whole";
+    if (!item.is_object()) continue;
+    if (!item.contains("saves_at_most_ratio_of")) item["saves_at_most_ratio_of"] = "the whole";
+    put_null(item, "kernel_name");
+    put_null(item, "op_name");
   }
 }
 

@@ -185,7 +185,7 @@ TEST(findings, say_when_the_gpu_was_throttled) {
               Contains("Its samples were taken while the GPU was throttled: software_power_cap. "
                        "7 samples with an SM clock of 1900 to 1980 MHz, median 1950"));
   EXPECT_THAT(found.summary, Contains("The GPU was throttled while decode_all was timed."));
-  EXPECT_TRUE(recommendation_with(found, "Lock the clocks"));
+  EXPECT_FALSE(recommendation_with(found, "Lock the clocks")) << "they hardly moved";
 }
 
 TEST(findings, say_when_the_clock_was_not_steady) {

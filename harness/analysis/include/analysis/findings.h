@@ -51,7 +51,9 @@ struct recommendation {
   std::string evidence;
   measured<double> saves_at_most_ns;
   measured<double> saves_at_most_ratio;
-  std::string ratio_of{};  ///< "the whole": the bare time of all stages; or "a step" of its stage
+  std::string ratio_of{};     ///< "the whole": the bare time of all stages; or "a step" of its stage
+  std::string kernel_name{};  ///< whole; empty: it is not about one kernel
+  std::string op_name{};      ///< that the kernel runs under
 };
 
 struct findings {
