@@ -167,6 +167,33 @@ std::optional<std::int64_t> token_count(const bare_facts& facts, const char* kin
   return found == tokens.end() ? std::nullopt : std::optional(found->second);
 }
 
+/// Steps are [repetitions, tokens].
+measured<std::vector<double>> median_by_token(const std::vector<std::int64_t>& steps_ns,
+                                              std::int64_t tokens) {
+  constexpr std::size_t most_values = 1024;
+  using list = measured<std::vector<double>>;
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(tokens, 0));
+  if (steps_ns.empty()) return list::absent("no decode step was timed by itself");
+  if (count == 0 || steps_ns.size() % count != 0)
+    return list::absent("the number of timed steps is no multiple of the decoded tokens");
+  std::vector<double> medians_ns;
+  for (std::size_t token = 0; token < count; ++token) {
+    std::vector<double> samples_ns;
+    for (std::size_t i = token; i < steps_ns.size(); i += count)
+      samples_ns.push_back(static_cast<double>(steps_ns[i]));
+    medians_ns.push_back(describe(std::move(samples_ns), "")->median);
+  }
+  if (count <= most_values) return medians_ns;
+  std::vector<double> means_ns(most_values);
+  for (std::size_t i = 0; i < most_values; ++i) {
+    const std::size_t begin = i * count / most_values;
+    const std::size_t end = (i + 1) * count / most_values;
+    for (std::size_t token = begin; token < end; ++token)
+      means_ns[i] += medians_ns[token] / static_cast<double>(end - begin);
+  }
+  return means_ns;
+}
+
 /// Of a program whose tokens were seen to come.
 void set_step_figures(const bare_facts& facts, double batch, bare_figures& result) {
   const std::vector<double> steps_ns = to_doubles(facts.further_token_ns);
@@ -177,6 +204,8 @@ void set_step_figures(const bare_facts& facts, double batch, bare_figures& resul
   result.tokens_per_s = describe(std::move(step_rates), "no decode step was seen");
   result.tpot_method = "from each decode step to the next";
   result.tpot_ns = describe_distribution(steps_ns, "no decode step was seen");
+  result.tpot_by_token_ns =
+      measured<std::vector<double>>::absent("how often it repeats its text is not known");
 }
 
 void set_token_figures(const bare_facts& facts, bare_figures& result) {
@@ -205,6 +234,8 @@ void set_token_figures(const bare_facts& facts, bare_figures& result) {
     return;
   }
   const bool has_steps = facts.bench && !facts.bench->decode_step_ns.empty();
+  result.tpot_by_token_ns = median_by_token(
+      has_steps ? facts.bench->decode_step_ns : std::vector<std::int64_t>{}, tokens ? *tokens : 0);
   result.tpot_method =
       has_steps ? "every decode step was timed" : "decode time over decoded tokens, one value a repetition";
   result.tpot_ns = describe_distribution(

@@ -117,6 +117,29 @@ counted_kernel figures_of(const std::vector<const core::kernel_counters*>& launc
   return kernel;
 }
 
+/// Of what the device allows, alone under ncu: of the roofline, where the ceilings were measured, else of the
+/// peaks that ncu knows.
+measured<double> reached_alone_ratio(const counted_kernel& kernel) {
+  if (kernel.roof_ratio) {
+    // One that fills another pipe than its arithmetic's has no room up to the roofline.
+    const bool is_full = kernel.bound && *kernel.bound == "compute" && kernel.sm_throughput_ratio;
+    return std::max(*kernel.roof_ratio, is_full ? *kernel.sm_throughput_ratio : 0.0);
+  }
+  if (!kernel.sm_throughput_ratio || !kernel.memory_throughput_ratio) return kernel.roof_ratio;
+  return std::max(*kernel.sm_throughput_ratio, *kernel.memory_throughput_ratio);
+}
+
+/// The same in the run, where neighbours overlap with its start and its end, and caches are warm. Ceilings
+/// are measured, too: a kernel may be a little above its own, and has nothing left then.
+measured<double> reached_ratio(const counted_kernel& kernel) {
+  const measured<double> alone = reached_alone_ratio(kernel);
+  if (!alone || !kernel.is_in_timeline || !kernel.duration_ns || kernel.group.cost_ns() <= 0)
+    return alone ? measured<double>(std::min(1.0, *alone)) : alone;
+  const double roof_ns = *alone * *kernel.duration_ns;
+  const double own_ns = static_cast<double>(kernel.group.cost_ns()) / static_cast<double>(kernel.group.calls);
+  return std::min(1.0, roof_ns / own_ns);
+}
+
 /// Finds the timeline's group of a launch.
 class group_finder {
  public:
@@ -215,6 +238,7 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
     kernel.share_ratio = kernel.is_in_timeline
                              ? quotient(static_cast<double>(kernel.group.cost_ns()), stage_ns)
                              : measured<double>::absent(reason);
+    kernel.reached_ratio = reached_ratio(kernel);
     result.launches += kernel.launches;
     if (!kernel.is_in_timeline) result.unmatched_launches += kernel.launches;
     result.kernels.push_back(std::move(kernel));

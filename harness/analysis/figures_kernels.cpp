@@ -92,7 +92,14 @@ std::vector<figure<counted_kernel>> counted_kernel_rows() {
        "over the measured ceilings; `roof_ratio`, the larger of the two, is what the kernel reached of the "
        "roofline at its intensity"},
       {"bytes_over_ceiling_ratio", &kernel::bytes_over_ceiling_ratio},
-      {"roof_ratio", &kernel::roof_ratio, "", "of its roof", "percent"}};
+      {"roof_ratio", &kernel::roof_ratio},
+      {"reached_ratio", &kernel::reached_ratio,
+       "what it reached of its roof in the run: the time that its work takes at the roof (its time under ncu "
+       "by "
+       "`roof_ratio`; by its multiprocessors' throughput, where that is what it fills) over its exclusive "
+       "time, at "
+       "most 1; alone under ncu where the timeline does not have it",
+       "of its roof", "percent"}};
   for (const kernel_metric& metric : kernel_metrics()) {
     rows.push_back({metric.key, [key = metric.key](const kernel& counted) { return counted.metrics.at(key); },
                     metric.description, metric.label, metric.format});

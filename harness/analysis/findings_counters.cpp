@@ -48,29 +48,6 @@ constexpr std::size_t opportunities_a_stage = 3;
 /// Below it a multiprocessor has too few warps to work while others wait.
 constexpr double low_occupancy_ratio = 0.25;
 
-/// Of what the device allows, alone under ncu: of the roofline, where the ceilings were measured, else of the
-/// peaks that ncu knows.
-measured<double> reached_alone_ratio(const counted_kernel& kernel) {
-  if (kernel.roof_ratio) {
-    // One that fills another pipe than its arithmetic's has no room up to the roofline.
-    const bool is_full = kernel.bound && *kernel.bound == "compute" && kernel.sm_throughput_ratio;
-    return std::max(*kernel.roof_ratio, is_full ? *kernel.sm_throughput_ratio : 0.0);
-  }
-  if (!kernel.sm_throughput_ratio || !kernel.memory_throughput_ratio) return kernel.roof_ratio;
-  return std::max(*kernel.sm_throughput_ratio, *kernel.memory_throughput_ratio);
-}
-
-/// The same in the run, where neighbours overlap with its start and its end, and caches are warm. Ceilings
-/// are measured, too: a kernel may be a little above its own, and has nothing left then.
-measured<double> reached_ratio(const counted_kernel& kernel) {
-  const measured<double> alone = reached_alone_ratio(kernel);
-  if (!alone || !kernel.is_in_timeline || !kernel.duration_ns || kernel.group.cost_ns() <= 0)
-    return alone ? measured<double>(std::min(1.0, *alone)) : alone;
-  const double roof_ns = *alone * *kernel.duration_ns;
-  const double own_ns = static_cast<double>(kernel.group.cost_ns()) / static_cast<double>(kernel.group.calls);
-  return std::min(1.0, roof_ns / own_ns);
-}
-
 measured<double> metric_of(const counted_kernel& kernel, const std::string& key) {
   const auto found = kernel.metrics.find(key);
   return found != kernel.metrics.end() ? found->second : measured<double>::absent("ncu did not count it");
@@ -126,7 +103,6 @@ std::string advice_on(const counted_kernel& kernel) {
 struct opportunity {
   const counted_kernel* kernel;
   double share_ratio;     ///< of the time in which kernels run
-  double reached_ratio;   ///< of its roof, in the run
   double ratio_of_stage;  ///< that it could save at most
 };
 
@@ -134,11 +110,10 @@ std::vector<opportunity> opportunities_of(const stage_figures& stage, const weig
   const double busy_ratio = stage.idle ? 1.0 - stage.idle->idle_ratio : 1.0;
   std::vector<opportunity> found;
   for (const counted_kernel& kernel : stage.counters->kernels) {
-    const measured<double> reached = reached_ratio(kernel);
     const measured<double> share_ratio = weights.share_ratio(kernel);
-    if (!reached || !share_ratio || !kernel.bound) continue;
-    const double ratio = *share_ratio * busy_ratio * (1 - *reached);
-    if (ratio >= small_opportunity_ratio) found.push_back({&kernel, *share_ratio, *reached, ratio});
+    if (!kernel.reached_ratio || !share_ratio || !kernel.bound) continue;
+    const double ratio = *share_ratio * busy_ratio * (1 - *kernel.reached_ratio);
+    if (ratio >= small_opportunity_ratio) found.push_back({&kernel, *share_ratio, ratio});
   }
   std::stable_sort(found.begin(), found.end(), [](const opportunity& a, const opportunity& b) {
     return a.ratio_of_stage > b.ratio_of_stage;
@@ -182,7 +157,7 @@ void judge_opportunities(const run_figures& figures, const stage_figures& stage,
                fmt::format("{}{}: {}.", short_kernel_name(kernel.group.kernel_name),
                            op.empty() ? "" : fmt::format(" in {}", op), advice_on(kernel)),
                fmt::format("{} of {}, at {} of its roof; alone under ncu {}", percent(found.share_ratio),
-                           weights.whole(), percent(found.reached_ratio), kernel.evidence));
+                           weights.whole(), percent(*kernel.reached_ratio), kernel.evidence));
     if (!stage.counters->coverage_ratio)
       item.saves_at_most_ns = item.saves_at_most_ratio =
           measured<double>::absent("no timeline tells how much of the stage it takes");

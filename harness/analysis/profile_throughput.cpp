@@ -24,6 +24,7 @@ json further_token_json(const bare_figures& figures) {
   put_percentiles(tpot, object);
   object.put("samples_count", tpot ? tpot->count : 0);
   object.put("method", figures.tpot_method);
+  object.put("by_token_ns", figures.tpot_by_token_ns);
   return object.take();
 }
 

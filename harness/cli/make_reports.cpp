@@ -1,7 +1,9 @@
 #include "make_reports.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "analysis/bare_run.h"
 #include "analysis/profile.h"
@@ -9,6 +11,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "render/render.h"
+#include "render/verdict_json.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -41,6 +44,18 @@ void require_no_loss(const analysis::run_facts& facts, const fs::path& profile) 
                         "the reports from profile.json as it is");
 }
 
+/// Of a run that was judged. One that another version judged is reported without it.
+std::optional<gate::judgement> verdict_of(const fs::path& run_dir) {
+  const fs::path file = run_dir / "verdict.json";
+  if (!artifacts::file_exists(file)) return std::nullopt;
+  try {
+    return render::read_verdict(artifacts::read_file(file), file.string());
+  } catch (const core::bad_input& fault) {
+    std::fprintf(stderr, "profgate: report.html has no verdict: %s\n", fault.what());
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 void make_profile(runs::run_reader& run) {
@@ -57,11 +72,13 @@ void make_profile(runs::run_reader& run) {
 void make_reports(const fs::path& run_dir, const fs::path& templates_dir) {
   const fs::path profile = run_dir / "profile.json";
   const std::string text = artifacts::read_file(profile);
+  const std::optional<gate::judgement> judged = verdict_of(run_dir);
   // It refuses a profile that is not valid before it writes anything.
-  render::render_reports(text, templates_dir, run_dir, [](const fs::path& file, std::string_view report) {
+  const auto write = [](const fs::path& file, std::string_view report) {
     artifacts::make_folder(file.parent_path());
     artifacts::write_file_atomically(file, report);
-  });
+  };
+  render::render_reports(text, templates_dir, run_dir, write, judged);
 }
 
 void list_new_files(const fs::path& run_dir, const fs::path& templates_dir) {

@@ -39,6 +39,7 @@ void put_later_fields(json& document) {
     object["not_measured"][key] = "an earlier profgate wrote this profile.json, which did not tell it";
   };
   put_null(document["model"], "variant");
+  put_null(document["throughput"]["tpot"], "by_token_ns");
   put_null(document["kernels"], "source");
   put_null(document["kernels"], "top_share_ratio");
   for (json& stage : document["stages"]) {
@@ -93,11 +94,12 @@ std::string render_text(std::string_view document_text, std::string_view templat
 std::vector<std::filesystem::path> render_reports(std::string_view profile_json_text,
                                                   const std::filesystem::path& templates_dir,
                                                   const std::filesystem::path& output_dir,
-                                                  const report_writer& writer) {
+                                                  const report_writer& writer,
+                                                  const std::optional<gate::judgement>& judged) {
   analysis::validate_profile(profile_json_text, (output_dir / "profile.json").string());
   json document = core::parse_json(profile_json_text);
   put_later_fields(document);
-  document["pictures"] = report_pictures(document);
+  document["pictures"] = report_pictures(document, judged);
   document["missing"] = missing_figures(document);
   document["reports"] = report_list();
   put_counter_columns(document);

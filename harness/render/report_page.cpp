@@ -6,17 +6,19 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/kernel_names.h"
+#include "analysis/counters.h"
 #include "core/units.h"
+#include "drawing.h"
+#include "kernel_views.h"
+#include "render/gate_views.h"
 #include "roofline.h"
+#include "token_chart.h"
 #include "values.h"
 
 namespace profgate::render {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t bars_shown = 12;
 
 std::optional<double> number(const json& object, const char* key) {
   const auto found = object.find(key);
@@ -27,53 +29,6 @@ std::optional<double> number(const json& object, const char* key) {
 /// CSS lengths: three digits are finer than any screen.
 std::string css_percent(double ratio) {
   return fmt::format("{:.3f}%", 100 * std::clamp(ratio, 0.0, 1.0));
-}
-
-struct ranked {
-  std::string label;
-  std::string detail;
-  double ns = 0;
-};
-
-/// The largest first, each with its share and that of all so far: a Pareto chart.
-json bars_of(std::vector<ranked> rows) {
-  std::stable_sort(rows.begin(), rows.end(), [](const ranked& a, const ranked& b) { return a.ns > b.ns; });
-  double total_ns = 0;
-  for (const ranked& row : rows) total_ns += row.ns;
-  json bars = json::array();
-  double so_far_ns = 0;
-  for (const ranked& row : rows) {
-    if (bars.size() == bars_shown || row.ns <= 0) break;
-    so_far_ns += row.ns;
-    bars.push_back({{"label", row.label},
-                    {"detail", row.detail},
-                    {"width", css_percent(row.ns / rows.front().ns)},
-                    {"time", core::format_duration(row.ns)},
-                    {"share", formatted(row.ns / total_ns, "percent")},
-                    {"cumulative", formatted(so_far_ns / total_ns, "percent")}});
-  }
-  return bars;
-}
-
-/// Kernels by operator and shape, by the time that is their own; without kernels the host's operators.
-json pareto_of(const json& stage) {
-  std::vector<ranked> rows;
-  for (const json& group : stage.value("kernel_groups", json::array())) {
-    const double ns = number(group, "own_ns").value_or(number(group, "total_ns").value_or(0));
-    const std::string op = group["op_name"].is_string() ? group["op_name"].get<std::string>() : "";
-    rows.push_back({core::readable_kernel_name(group["kernel_name"].get<std::string>()),
-                    fmt::format("{}{}× {}", op.empty() ? "" : op + ", ",
-                                group["calls_count"].get<std::int64_t>(), group["device"].get<std::string>()),
-                    ns});
-  }
-  if (!rows.empty())
-    return {{"title", "Kernels, by their own time on the device"}, {"bars", bars_of(std::move(rows))}};
-  for (const json& op : stage.value("operators", json::array())) {
-    rows.push_back({op["op_name"].get<std::string>(),
-                    fmt::format("{} calls", op["calls_count"].get<std::int64_t>()),
-                    number(op, "exclusive_ns").value_or(0)});
-  }
-  return {{"title", "Operators, by their own time on the host"}, {"bars", bars_of(std::move(rows))}};
 }
 
 json split_part(const char* kind, const char* label, double ns, double total_ns) {
@@ -125,35 +80,179 @@ std::string source_of(const json& stage) {
   return source != stage["step"].end() && source->is_string() ? source->get<std::string>() : "";
 }
 
+/// Tokens that a stage's time is divided by; 1: it does not depend on them.
+double tokens_of(const json& profile, const json& stage) {
+  const auto tokens = number(profile["throughput"], "decode_tokens_count");
+  return stage["name"] == "decode_all" && tokens && *tokens > 0 ? *tokens : 1;
+}
+
+/// What a stage's own judgement says against its baseline; nothing where there is none.
+const gate::stage_judgement* judged_stage(const std::optional<gate::judgement>& judged,
+                                          const std::string& name) {
+  if (!judged) return nullptr;
+  const auto found = std::find_if(judged->stages.begin(), judged->stages.end(),
+                                  [&](const auto& stage) { return stage.stage == name && stage.numbers; });
+  return found == judged->stages.end() ? nullptr : &*found;
+}
+
+struct headline {
+  const char* label;
+  std::string value;
+  std::string note{};
+  const char* stage = "";  ///< whose change against the baseline is its own
+};
+
+json card_of(const headline& shown, const std::optional<gate::judgement>& judged) {
+  json card{
+      {"label", shown.label}, {"value", shown.value}, {"note", shown.note}, {"change", ""}, {"kind", ""}};
+  if (const gate::stage_judgement* const stage = judged_stage(judged, shown.stage)) {
+    const double ratio = stage->numbers->slowdown_ratio;
+    card["change"] = signed_percent(ratio) + " against the baseline";
+    if (stage->which == gate::verdict::regressed) card["kind"] = "bad";
+    if (stage->which == gate::verdict::improved) card["kind"] = "good";
+  }
+  return card;
+}
+
+/// Words of the field, and only what was measured.
+json cards_of(const json& profile, const std::optional<gate::judgement>& judged) {
+  const json& throughput = profile["throughput"];
+  std::vector<headline> shown;
+  if (const auto ns = number(throughput["ttft"], "p50_ns"))
+    shown.push_back({"TTFT, p50", core::format_duration(*ns), "time to first token", "prefill"});
+  if (const auto ns = number(throughput["tpot"], "p50_ns")) {
+    const auto p99_ns = number(throughput["tpot"], "p99_ns");
+    shown.push_back({"TPOT, p50", core::format_duration(*ns),
+                     p99_ns ? "time per output token; p99 " + core::format_duration(*p99_ns) : "",
+                     "decode_all"});
+  }
+  if (const auto rate = number(throughput, "tokens_median_per_s"))
+    shown.push_back({"tokens/s", fmt::format("{:.4g}", *rate), "decoded, median"});
+  if (const auto joules = number(throughput, "energy_per_decoded_token_j")) {
+    const double uncertainty = number(throughput, "energy_uncertainty_ratio").value_or(0);
+    shown.push_back({"energy per token", fmt::format("{:.3g} ± {:.1g} J", *joules, *joules * uncertainty)});
+  }
+  if (const auto bytes = number(throughput, "memory_peak_bytes"))
+    shown.push_back({"peak memory", formatted(*bytes, "bytes")});
+  // A program that tells nothing of tokens: its steps.
+  if (!number(throughput, "tokens_median_per_s")) {
+    for (const json& stage : profile["stages"]) {
+      if (shown.size() >= 6 || !stage["step"].is_object()) continue;
+      if (const auto ns = number(stage["step"], "median_ns"))
+        shown.push_back({"", core::format_duration(*ns), source_of(stage)});
+      shown.back().label = stage["name"].get_ref<const std::string&>().c_str();
+      shown.back().stage = shown.back().label;
+    }
+  }
+  json cards = json::array();
+  for (const headline& one : shown) cards.push_back(card_of(one, judged));
+  return cards;
+}
+
+/// The verdict in a line, its first cause, and what it was compared with.
+json banner_of(const std::optional<gate::judgement>& judged) {
+  if (!judged) return nullptr;
+  const bool is_bad = judged->code == core::exit_code::judged_bad;
+  const bool is_good = judged->code == core::exit_code::good;
+  const gate::stage_judgement* const stage = deciding_stage(*judged);
+  std::string cause;
+  if (stage != nullptr && stage->attributed && is_bad) {
+    const std::vector<gate::cause> causes = gate::leading_causes(*stage->attributed, 1);
+    if (!causes.empty()) cause = gate::to_text(causes.front());
+  }
+  return {{"kind", is_bad    ? "bad"
+                   : is_good ? "good"
+                             : "unsure"},
+          {"word", verdict_word(*judged)},
+          {"sentence", verdict_sentence(*judged)},
+          {"cause", cause},
+          {"baseline", judged->baseline_name}};
+}
+
+/// "memory-bound: 58 % of measured bandwidth (2.48 of 4.24 TB/s)"; what keeps a stage from being faster.
+std::string bound_of(const json& profile, const json& stage, std::optional<double>& reached) {
+  const json& use = stage["utilisation"];
+  const auto roof_ns = number(use, "roof_ns");
+  const auto mean_ns = number(stage["bare"], "mean_ns");
+  const json& idle = stage["idle"];
+  const auto idle_ratio = idle.is_object() ? number(idle, "idle_ratio") : std::nullopt;
+  std::string idle_text;
+  if (idle_ratio && *idle_ratio >= 0.1)
+    idle_text = fmt::format("the GPU idles during {} of it", formatted(*idle_ratio, "percent"));
+  if (!roof_ns || !mean_ns || *mean_ns <= 0 || !use["roof"].is_string())
+    return idle_text;  // why it is not known stands among what was not measured
+  const bool by_memory = use["roof"] == "memory";
+  reached = *roof_ns / *mean_ns;
+  const char* const rate_format = by_memory ? "bytes_per_s" : "flops_per_s";
+  const auto achieved = number(use, by_memory ? "achieved_bytes_per_s" : "achieved_flops_per_s");
+  const auto ceiling =
+      number(profile["ceilings"], by_memory ? "measured_bytes_per_s" : "measured_flops_per_s");
+  std::string text =
+      fmt::format("{}{} of measured {}",
+                  *reached < analysis::bound_ratio ? ""
+                  : by_memory                      ? "memory-bound: "
+                                                   : "compute-bound: ",
+                  formatted(std::min(1.0, *reached), "percent"), by_memory ? "bandwidth" : "arithmetic rate");
+  if (achieved && ceiling)
+    text += fmt::format(" ({} of {})", formatted(*achieved, rate_format), formatted(*ceiling, rate_format));
+  if (*reached < analysis::bound_ratio) text += ", its ceiling; something else bounds it";
+  return idle_text.empty() ? text : text + "; " + idle_text;
+}
+
+/// What each recommendation saves at most, "10.4 ms (163 µs a token), 23 % of the whole"; empty: nothing, or
+/// not known.
+json savings_of(const json& profile) {
+  json texts = json::array();
+  for (const json& item : profile["findings"]["recommendations"]) {
+    const auto ns = number(item, "saves_at_most_ns");
+    const auto ratio = number(item, "saves_at_most_ratio");
+    if (!ns || !ratio) {
+      texts.push_back("");
+      continue;
+    }
+    const auto tokens = number(profile["throughput"], "decode_tokens_count");
+    const bool is_of_tokens = item["stage"] == "decode_all" && tokens && *tokens > 1;
+    texts.push_back(
+        fmt::format("{}{}, {} of {}", core::format_duration(*ns),
+                    is_of_tokens ? fmt::format(" ({} a token)", core::format_duration(*ns / *tokens)) : "",
+                    formatted(*ratio, "percent"), item["saves_at_most_ratio_of"].get<std::string>()));
+  }
+  return texts;
+}
+
 }  // namespace
 
-json report_pictures(const json& profile) {
+json report_pictures(const json& profile, const std::optional<gate::judgement>& judged) {
   json stages = json::array();
-  double left_ratio = 0;
   for (const json& stage : profile["stages"]) {
+    std::optional<double> reached;
+    const std::string bound = bound_of(profile, stage, reached);
+    const double tokens = tokens_of(profile, stage);
+    const auto mean_ns = number(stage["step"].is_object() ? stage["step"] : stage["bare"], "mean_ns");
     const double share = number(stage, "share_ratio").value_or(0);
-    const json pareto = pareto_of(stage);
     const json split = split_of(stage);
     stages.push_back(
         {{"name", stage["name"]},
-         {"has_share", number(stage, "share_ratio").has_value()},
-         {"left", css_percent(left_ratio)},
-         {"width", css_percent(share)},
-         {"share", formatted(share, "percent")},
-         {"time", time_of(stage) + (share > 0 ? " (" + formatted(share, "percent") + ")" : "")},
+         {"time", tokens > 1 && mean_ns ? fmt::format("{} a token", core::format_duration(*mean_ns / tokens))
+                                        : time_of(stage)},
+         {"whole",
+          tokens > 1 && mean_ns ? fmt::format("{} for {:.0f}", core::format_duration(*mean_ns), tokens) : ""},
+         {"share", share > 0 ? formatted(share, "percent") + " of the time" : ""},
          {"source", source_of(stage)},
+         {"bound", bound},
+         {"has_reached", reached.has_value()},
+         {"reached_width", css_percent(reached.value_or(0))},
          {"split", split},
          {"is_split_traced", stage["idle"].is_object() && stage["idle"].value("is_traced", false)},
-         {"has_pictures",
-          !split.is_null() || !pareto["bars"].empty() || !traced_list(stage, "ranks").empty()},
          {"is_idle_unknown", stage["idle"].is_object() && number(stage["idle"], "idle_ns") == 0},
          {"ranks", traced_list(stage, "ranks")},
-         {"devices", traced_list(stage, "devices")},
-         {"pareto_title", pareto["title"]},
-         {"bars", pareto["bars"]}});
-    left_ratio += share;
+         {"devices", traced_list(stage, "devices")}});
   }
-  return {{"stages", std::move(stages)}, {"has_shares", left_ratio > 0}, {"roofline", roofline_of(profile)}};
+  const std::vector<kernel_row> kernels = kernel_rows_of(profile);
+  return {{"banner", banner_of(judged)},       {"cards", cards_of(profile, judged)},
+          {"stages", std::move(stages)},       {"savings", savings_of(profile)},
+          {"icicle", icicle_of(kernels)},      {"kernels", kernel_table_of(kernels)},
+          {"tokens", token_chart_of(profile)}, {"roofline", roofline_of(profile)}};
 }
 
 }  // namespace profgate::render

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "gate/judgement.h"
 
 namespace profgate::render {
 
-/// What templates/report.html.inja draws of a profile, with the places of shapes: `stages` (their share of
-/// the whole, how their time splits into busy and idle, their largest kernels or operators) and `roofline`
-/// (the counted kernels under the measured ceilings; null with a reason where nothing was counted).
-nlohmann::json report_pictures(const nlohmann::json& profile);
+/// What templates/report.html.inja shows of a profile, with the places of shapes:
+/// `banner` (the verdict of the gate; null where the run was not judged), `cards` (headline figures that were
+/// measured, with their change against the baseline), `stages` (what bounds each, how its time splits into
+/// busy and idle), `savings` (a text for each recommendation), `icicle` and `kernels` (kernel_views.h),
+/// `tokens` (token_chart.h), `roofline` (roofline.h).
+nlohmann::json report_pictures(const nlohmann::json& profile, const std::optional<gate::judgement>& judged);
 
 }  // namespace profgate::render

@@ -40,6 +40,7 @@ struct counted_kernel {
   measured<double> flops_over_ceiling_ratio;
   measured<double> bytes_over_ceiling_ratio;
   measured<double> roof_ratio;               ///< reached of what the roofline allows at this intensity
+  measured<double> reached_ratio;            ///< of what the device allows, in the run
   measured<double> sm_throughput_ratio;      ///< of the multiprocessors' busiest part, over its peak
   measured<double> memory_throughput_ratio;  ///< the same of caches and DRAM
   std::map<std::string, measured<double>> metrics{};  ///< those of kernel_metrics(), by their keys

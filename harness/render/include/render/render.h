@@ -2,9 +2,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "gate/judgement.h"
 
 /// Turns profile.json into what people read. A pure function of the document and the templates, which see its
 /// fields and beside them `pictures` (report_page.h), `reports` and the columns of the counters (render.cpp).
@@ -27,11 +30,13 @@ const std::vector<report>& reports();
 std::string render_text(std::string_view document_text, std::string_view template_text,
                         const std::string& template_file);
 
-/// Renders all reports() into `output_dir` and returns the paths. Throws core::bad_input where the profile is
-/// not valid, a template is missing, or a template is wrong (file:line:column).
+/// Renders all reports() into `output_dir` and returns the paths; `judged`: the run's verdict, where it has
+/// one. Throws core::bad_input where the profile is not valid, a template is missing, or a template is wrong
+/// (file:line:column).
 std::vector<std::filesystem::path> render_reports(std::string_view profile_json_text,
                                                   const std::filesystem::path& templates_dir,
                                                   const std::filesystem::path& output_dir,
-                                                  const report_writer& writer);
+                                                  const report_writer& writer,
+                                                  const std::optional<gate::judgement>& judged = {});
 
 }  // namespace profgate::render

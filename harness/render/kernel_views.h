@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+/// The kernels of a profile, as report.html shows them: one table, and the icicle that filters it.
+namespace profgate::render {
+
+/// Launches of one kernel under one operator of one stage, whatever their grids; where the device's kernels
+/// are not known, an operator by the host's time.
+struct kernel_row {
+  std::size_t stage = 0;  ///< index into the profile's stages
+  std::string stage_name{};
+  std::string op{};
+  std::string kernel_name{};  ///< whole; empty: the row is an operator
+  std::string category{};
+  double own_ns = 0;
+  double share_ratio = 0;  ///< of the stage
+  double calls_count = 0;
+  double reached_ratio = -1;  ///< of its roof; below 0: not counted
+  std::string bound{};
+};
+
+/// The largest of each stage first.
+std::vector<kernel_row> kernel_rows_of(const nlohmann::json& profile);
+
+/// Rows of the table with their texts; `left_out` says what is not listed.
+nlohmann::json kernel_table_of(const std::vector<kernel_row>& rows);
+
+/// Three layers, stage over operator over kernel, widths by exclusive time: rectangles of a picture 1000
+/// wide.
+nlohmann::json icicle_of(const std::vector<kernel_row>& rows);
+
+}  // namespace profgate::render

@@ -1,0 +1,180 @@
+#include "report_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "analysis/profile.h"
+#include "golden_cases.h"
+#include "judgement_cases.h"
+#include "kernel_views.h"
+#include "render/render.h"
+#include "token_chart.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+json kernel_group(const std::string& name, const std::string& op, double own_ns, int calls) {
+  return {
+      {"kernel_name", name}, {"op_name", op}, {"category", "x"}, {"own_ns", own_ns}, {"calls_count", calls}};
+}
+
+/// decode_all: 900 µs, of which split_attention has 600 in two grids; prefill: one kernel of 100 µs.
+json two_stages() {
+  return {
+      {"stages",
+       {{{"name", "prefill"}, {"kernel_groups", {kernel_group("void a::gemm<int>(int)", "qkv", 100e3, 1)}}},
+        {{"name", "decode_all"},
+         {"kernel_groups",
+          {kernel_group("split_attention", "attn.core", 400e3, 4),
+           kernel_group("small", "attn.core", 299e3, 2),
+           kernel_group("split_attention", "attn.core", 200e3, 4), kernel_group("tiny", "sample", 1e3, 1)}},
+         {"counters",
+          {{"kernels",
+            {{{"kernel_name", "split_attention"},
+              {"op", "attn.core"},
+              {"reached_ratio", 0.26},
+              {"bound", "latency"}},
+             {{"kernel_name", "split_attention"},
+              {"op", "attn.core"},
+              {"reached_ratio", 0.5},
+              {"bound", "memory"}}}}}}}}}};
+}
+
+TEST(kernel_table, has_one_row_a_kernel_and_operator_the_largest_first) {
+  const json table = kernel_table_of(kernel_rows_of(two_stages()));
+  ASSERT_EQ(table["rows"].size(), 4U);
+  const json& first = table["rows"][0];
+  EXPECT_EQ(first["label"], "split_attention");
+  EXPECT_EQ(first["calls"], "8");
+  EXPECT_EQ(first["own"], "600 µs");
+  EXPECT_EQ(first["launch"], "75.0 µs");
+  EXPECT_EQ(first["share"], "66.7 %");
+  EXPECT_EQ(first["roof"], "26.0 %") << "of the launches with the largest share";
+  EXPECT_EQ(first["bound"], "latency");
+  EXPECT_EQ(table["rows"][1]["label"], "small");
+  EXPECT_EQ(table["rows"][1]["roof"], "") << "not counted";
+  EXPECT_EQ(table["rows"][2]["label"], "gemm<int>");
+  EXPECT_EQ(table["rows"][2]["share"], "100.0 %") << "of its own stage";
+}
+
+TEST(kernel_table, lists_a_thousand_and_says_how_many_are_left_out) {
+  json profile{{"stages", {{{"name", "all"}, {"kernel_groups", json::array()}}}}};
+  for (int i = 0; i < 1200; ++i)
+    profile["stages"][0]["kernel_groups"].push_back(kernel_group("k" + std::to_string(i), "", 1 + i, 1));
+  const json table = kernel_table_of(kernel_rows_of(profile));
+  EXPECT_EQ(table["rows"].size(), 1000U);
+  EXPECT_EQ(table["left_out"], 200U);
+  EXPECT_EQ(table["rows"][0]["label"], "k1199");
+}
+
+TEST(kernel_table, shows_operators_of_the_host_where_there_are_no_kernels) {
+  const json profile{
+      {"stages",
+       {{{"name", "prefill"},
+         {"operators", {{{"op_name", "attn.qkv"}, {"exclusive_ns", 5e6}, {"calls_count", 2}}}}}}}};
+  const json table = kernel_table_of(kernel_rows_of(profile));
+  EXPECT_EQ(table["are_kernels"], false);
+  EXPECT_EQ(table["rows"][0]["label"], "attn.qkv");
+  EXPECT_EQ(icicle_of(kernel_rows_of(profile))["height"], 60);
+}
+
+TEST(icicle, gives_each_layer_the_whole_width) {
+  const json icicle = icicle_of(kernel_rows_of(two_stages()));
+  double width[3] = {};
+  for (const json& block : icicle["rectangles"])
+    width[block["layer"].get<int>()] += block["width"].get<double>();
+  EXPECT_NEAR(width[0], 1000, 0.3);
+  // tiny's operator is 1 wide: too narrow to draw.
+  EXPECT_NEAR(width[1], 999, 0.3);
+  EXPECT_NEAR(width[2], 999, 0.3);
+}
+
+TEST(icicle, draws_kernels_below_their_operator_and_the_narrow_ones_together) {
+  json profile = two_stages();
+  for (int i = 0; i < 30; ++i)
+    profile["stages"][1]["kernel_groups"].push_back(
+        kernel_group("n" + std::to_string(i), "attn.core", 1e3, 1));
+  const json icicle = icicle_of(kernel_rows_of(profile));
+  const auto find = [&](const std::string& label) {
+    for (const json& block : icicle["rectangles"])
+      if (block["label"] == label) return block;
+    return json();
+  };
+  const json op = find("attn.core");
+  const json rest = find("30 smaller");
+  ASSERT_FALSE(op.is_null());
+  ASSERT_FALSE(rest.is_null());
+  EXPECT_EQ(find("split_attention")["x"], op["x"]);
+  EXPECT_NEAR(rest["x"].get<double>() + rest["width"].get<double>(),
+              op["x"].get<double>() + op["width"].get<double>(), 0.3);
+  EXPECT_THAT(rest["title"].get<std::string>(), HasSubstr("30 smaller: 30.0 µs, 3.2 % of decode_all"));
+}
+
+TEST(token_chart, draws_each_token_within_its_frame) {
+  json profile{
+      {"throughput",
+       {{"decode_tokens_count", 3},
+        {"tpot",
+         {{"by_token_ns", {10e6, 11e6, 30e6}}, {"p50_ns", 11e6}, {"p90_ns", 11.1e6}, {"p99_ns", 30e6}}}}}};
+  const json chart = token_chart_of(profile);
+  EXPECT_EQ(chart["last_text"], "token 4");
+  EXPECT_EQ(chart["percentiles"].size(), 3U);
+  const std::string points = chart["points"];
+  EXPECT_EQ(std::count(points.begin(), points.end(), ','), 3);
+  for (const json& line : chart["percentiles"]) {
+    EXPECT_GE(line["y"], chart["top"]);
+    EXPECT_LE(line["y"], chart["bottom"]);
+  }
+  // p50 and p90 lie together: their texts do not.
+  EXPECT_GE(chart["percentiles"][2]["text_y"].get<double>() - chart["percentiles"][1]["text_y"].get<double>(),
+            13.9);
+  profile["throughput"]["tpot"]["by_token_ns"] = nullptr;
+  EXPECT_TRUE(token_chart_of(profile).is_null());
+}
+
+/// report.html of a made-up run, judged as the made-up judgement of that name.
+std::string page_judged(const std::string& name) {
+  std::string page;
+  render_reports(
+      analysis::profile_json(golden_cases().back().facts), PROFGATE_TEMPLATES_DIR, "",
+      [&](const std::filesystem::path& path, std::string_view text) {
+        if (path == "report.html") page = text;
+      },
+      made_up_judgement(name));
+  return page;
+}
+
+TEST(report_page, begins_with_the_verdict_and_its_first_cause) {
+  const std::string regressed = page_judged("regressed");
+  EXPECT_THAT(regressed, HasSubstr("<div class=\"banner bad\" role=\"status\"><b>regressed</b>"));
+  EXPECT_THAT(regressed, HasSubstr("First cause: "));
+  EXPECT_THAT(regressed, HasSubstr("against the baseline"));
+  EXPECT_THAT(regressed, Not(HasSubstr("<CTestMeasurement")));
+  EXPECT_LT(regressed.find("banner bad"), regressed.find("class=\"cards\""));
+  EXPECT_THAT(page_judged("unchanged"), HasSubstr("<div class=\"banner good\""));
+  const std::string none = page_judged("no_baseline");
+  EXPECT_THAT(none, HasSubstr("<div class=\"banner unsure\""));
+  EXPECT_THAT(none, Not(HasSubstr("First cause")));
+}
+
+TEST(report_page, has_no_banner_where_nothing_was_judged) {
+  const json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  EXPECT_TRUE(report_pictures(profile, std::nullopt)["banner"].is_null());
+}
+
+TEST(report_page, tells_decode_by_the_token) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  const json decode = report_pictures(profile, std::nullopt)["stages"][1];
+  EXPECT_THAT(decode["time"].get<std::string>(), ::testing::EndsWith(" a token"));
+  EXPECT_THAT(decode["whole"].get<std::string>(), HasSubstr(" for "));
+}
+
+}  // namespace
+}  // namespace profgate::render
