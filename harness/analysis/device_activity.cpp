@@ -49,12 +49,15 @@ struct surroundings {
 /// One device in one stretch, fed with its kernels in the order of their starts.
 class device_walk {
  public:
-  device_walk(surroundings& around, const stage_stretch& stretch, int device, device_activity& sums)
+  device_walk(surroundings& around, const stage_stretch& stretch, int device, device_activity& sums,
+              gap_listener* listener)
       : m_around(around),
         m_stretch(stretch),
         m_busy_until_ns(stretch.start_ns),
+        m_device(device),
         m_copies(around.copies[device]),
-        m_sums(sums) {}
+        m_sums(sums),
+        m_listener(listener) {}
 
   void add(const core::kernel_execution& kernel) {
     core::stop_if_interrupted();
@@ -83,7 +86,17 @@ class device_walk {
  private:
   /// `next` ends the gap; null: the stretch does.
   void explain(interval gap, const core::kernel_execution* next) const {
-    gap_causes& causes = m_sums.gaps;
+    const gap_causes causes = causes_of(gap, next);
+    m_sums.gaps.launch_ns += causes.launch_ns;
+    m_sums.gaps.pause_ns += causes.pause_ns;
+    m_sums.gaps.synchronisation_ns += causes.synchronisation_ns;
+    m_sums.gaps.copy_ns += causes.copy_ns;
+    m_sums.gaps.other_ns += causes.other_ns;
+    if (m_listener != nullptr) m_listener->on_gap(m_device, gap.start_ns, gap.end_ns, causes);
+  }
+
+  gap_causes causes_of(interval gap, const core::kernel_execution* next) const {
+    gap_causes causes;
     std::int64_t left_ns = gap.end_ns - gap.start_ns;
     const auto take = [&](std::int64_t some_ns) {
       const std::int64_t taken_ns = std::min(some_ns, left_ns);
@@ -97,7 +110,7 @@ class device_walk {
         next != nullptr && (next->thread_id == 0 || next->launched_ns + next->call_ns <= gap.start_ns);
     if (inside_replay || launched_before) {
       causes.other_ns += left_ns;
-      return;
+      return causes;
     }
     if (next != nullptr) {  // a kernel that starts much later than its launch returned waits for the device
       const std::int64_t due_ns = next->launched_ns + next->call_ns + longest_latency_ns;
@@ -109,6 +122,7 @@ class device_walk {
                           : left_ns <= longest_launch_gap_ns ? causes.launch_ns
                                                              : causes.pause_ns;
     cause += left_ns;
+    return causes;
   }
 
   surroundings& m_around;
@@ -117,10 +131,12 @@ class device_walk {
   std::int64_t m_busy_ns = 0;
   std::uint32_t m_last_replay = 0;
   std::uint32_t m_process_id = 0;
+  int m_device;
   const interval_set& m_copies;
   const interval_set* m_waiting = nullptr;  ///< of the last kernel's process
   const interval_set* m_copying = nullptr;
   device_activity& m_sums;
+  gap_listener* m_listener;
 };
 
 }  // namespace
@@ -131,7 +147,7 @@ bool is_synchronisation(const core::host_call& call) {
 
 std::map<std::pair<std::size_t, int>, device_activity> find_activity(
     const core::timeline& timeline, const std::vector<stage_stretch>& stretches,
-    const std::vector<std::uint32_t>& kernel_stretches) {
+    const std::vector<std::uint32_t>& kernel_stretches, gap_listener* listener) {
   const std::vector<core::kernel_execution>& kernels = timeline.kernels;
   std::map<std::pair<std::size_t, int>, device_activity> activities;
   surroundings around(timeline);
@@ -145,7 +161,7 @@ std::map<std::pair<std::size_t, int>, device_activity> find_activity(
     auto walk = walks.find({s, device});
     if (walk == walks.end()) {
       device_activity& sums = activities[{stretches[s].stage, device}];
-      walk = walks.try_emplace({s, device}, around, stretches[s], device, sums).first;
+      walk = walks.try_emplace({s, device}, around, stretches[s], device, sums, listener).first;
     }
     walk->second.add(kernels[k]);
   }

@@ -32,10 +32,17 @@ struct device_activity {
   gap_causes gaps;                                 ///< in these
 };
 
+/// Hears of each gap, in no order.
+class gap_listener {
+ public:
+  virtual ~gap_listener() = default;
+  virtual void on_gap(int device, std::int64_t start_ns, std::int64_t end_ns, const gap_causes& causes) = 0;
+};
+
 /// `kernel_stretches`: for each kernel of the timeline 1 + the index of its stretch, or 0. Kernels in no
 /// order of time are put in order first. By stage and device.
 std::map<std::pair<std::size_t, int>, device_activity> find_activity(
     const core::timeline& timeline, const std::vector<stage_stretch>& stretches,
-    const std::vector<std::uint32_t>& kernel_stretches);
+    const std::vector<std::uint32_t>& kernel_stretches, gap_listener* listener = nullptr);
 
 }  // namespace profgate::analysis

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "analysis/profile.h"
+#include "analysis/timeline_strip.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -168,7 +169,32 @@ json ceilings_json(const run_facts& facts, const bare_figures& figures) {
   return object.take();
 }
 
-json timeline_json(const timeline_figures& figures) {
+json strip_json(const timeline_strip& strip) {
+  json_object object;
+  object.put("what", strip.what);
+  object.put("capture", strip.capture);
+  object.put("duration_ns", strip.duration_ns);
+  object.put("rows", list_of(strip.rows, [](const strip_row& row) {
+               json_object entry;
+               entry.put("kind", row.kind);
+               entry.put("label", row.label);
+               json starts_ns = json::array();
+               json durations_ns = json::array();
+               json names = json::array();
+               for (const strip_span& span : row.spans) {
+                 starts_ns.push_back(span.start_ns);
+                 durations_ns.push_back(span.duration_ns);
+                 names.push_back(span.name);
+               }
+               entry.put("starts_ns", std::move(starts_ns));
+               entry.put("durations_ns", std::move(durations_ns));
+               entry.put("names", std::move(names));
+               return entry.take();
+             }));
+  return object.take();
+}
+
+json timeline_json(const run_facts& facts, const timeline_figures& figures) {
   json captures = list_of(figures.captures, [](const capture_figures& capture) {
     json_object object;
     object.put("name", capture.name);
@@ -185,6 +211,7 @@ json timeline_json(const timeline_figures& figures) {
   json_object object;
   object.put("captures", std::move(captures));
   object.put("problems", text_list(figures.problems));
+  object.put("strips", list_of(find_strips(facts), strip_json));
   return object.take();
 }
 
@@ -229,7 +256,7 @@ std::string profile_json(const run_facts& facts) {
   document.put("regions", regions_json(facts, figures.timeline));
   document.put("ceilings", ceilings_json(facts, figures.bare));
   document.put("correctness", correctness_json(facts, figures));
-  document.put("timeline", timeline_json(figures.timeline));
+  document.put("timeline", timeline_json(facts, figures.timeline));
   document.put("steps", list_of(facts.steps, step_json));
   document.put("artifacts", list_of(facts.artifacts, artifact_json));
   document.put("inputs", inputs_json(facts.inputs));

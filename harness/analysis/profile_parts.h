@@ -8,7 +8,7 @@ namespace profgate::analysis {
 
 json throughput_json(const run_facts& facts, const bare_figures& figures);
 json ceilings_json(const run_facts& facts, const bare_figures& figures);
-json timeline_json(const timeline_figures& figures);
+json timeline_json(const run_facts& facts, const timeline_figures& figures);
 json kernels_json(const run_facts& facts, const timeline_figures& figures);
 json regions_json(const run_facts& facts, const timeline_figures& figures);
 json findings_json(const findings& findings);

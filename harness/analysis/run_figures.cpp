@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/findings.h"
+#include "analysis/trace_spans.h"
 #include "kernel_summaries.h"
 
 namespace profgate::analysis {
@@ -111,6 +112,10 @@ measured<double> share_of_largest(const std::vector<core::kernel_record>& kernel
     if (i < top_n) largest_ns += static_cast<double>(kernels[i].total_ns);
   }
   return quotient(largest_ns, all_ns);
+}
+
+span_request spans_asked_for(const run_facts& facts) {
+  return {facts.bare.stages, facts.nvtx_domain, facts.device_timed_stages, graph_maps(facts)};
 }
 
 run_figures analyze_run(const run_facts& facts) {

@@ -108,6 +108,22 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   sync_folder(folder_of(path));
 }
 
+void write_gzip_atomically(const std::filesystem::path& path, const piece_producer& produce) {
+  const std::filesystem::path temporary = temporary_name(path);
+  try {
+    write_gzip(temporary, produce);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int failure = errno;
+    ::unlink(temporary.c_str());
+    throw_io_error("write", path, failure);
+  }
+  sync_folder(folder_of(path));
+}
+
 namespace {
 
 std::filesystem::path compressed_name(const std::filesystem::path& path) {

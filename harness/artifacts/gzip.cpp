@@ -77,8 +77,7 @@ void read_gzip(const std::filesystem::path& path, const std::function<bool(std::
   if (file.close() != Z_OK) throw_damaged(path, "is cut short");
 }
 
-void write_gzip(const std::filesystem::path& source, const std::filesystem::path& target) {
-  const core::owned_fd input = open_to_read(source);
+void write_gzip(const std::filesystem::path& target, const piece_producer& produce) {
   const core::owned_fd output(
       ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!output.is_open()) throw_io_error("write", target, errno);
@@ -86,15 +85,23 @@ void write_gzip(const std::filesystem::path& source, const std::filesystem::path
   if (!zlib_fd.is_open()) throw_io_error("write", target, errno);
   gzip_file file(std::move(zlib_fd), "wb6");
   if (file.get() == nullptr) throw_io_error("write", target, ENOMEM);
-  std::vector<char> buffer(chunk_bytes);
   errno = 0;
-  while (const std::size_t count = read_chunk(input.get(), buffer, source)) {
-    if (gzwrite(file.get(), buffer.data(), static_cast<unsigned>(count)) == 0) {
+  produce([&](std::string_view piece) {
+    if (piece.empty()) return;
+    if (gzwrite(file.get(), piece.data(), static_cast<unsigned>(piece.size())) == 0)
       throw_io_error("write", target, errno == 0 ? EIO : errno);
-    }
-  }
+  });
   if (file.close() != Z_OK) throw_io_error("write", target, errno == 0 ? EIO : errno);
   if (::fsync(output.get()) != 0) throw_io_error("write", target, errno);
+}
+
+void write_gzip(const std::filesystem::path& source, const std::filesystem::path& target) {
+  const core::owned_fd input = open_to_read(source);
+  write_gzip(target, [&](const std::function<void(std::string_view)>& write) {
+    std::vector<char> buffer(chunk_bytes);
+    while (const std::size_t count = read_chunk(input.get(), buffer, source))
+      write(std::string_view(buffer.data(), count));
+  });
 }
 
 bool gzip_holds(const std::filesystem::path& compressed, const std::filesystem::path& original) {

@@ -68,8 +68,10 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
 core::exit_code analyze_files(const analyze_files_options& options) {
   require_new_folder(options.out);
   const installation parts = find_installation();
-  const std::string profile = analysis::profile_json(facts_of(options, config_of(options, parts)));
+  const analysis::run_facts facts = facts_of(options, config_of(options, parts));
+  const std::string profile = analysis::profile_json(facts);
   artifacts::make_folder(options.out);
+  write_trace(facts, options.out);
   artifacts::write_file_atomically(options.out / "profile.json", profile);
   make_reports(options.out, parts.templates_dir);
   print("{}\n", (options.out / "report.md").string());

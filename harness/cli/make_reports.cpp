@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "render/render.h"
+#include "render/trace_events.h"
 #include "render/verdict_json.h"
 
 namespace profgate::cli {
@@ -58,14 +59,22 @@ std::optional<gate::judgement> verdict_of(const fs::path& run_dir) {
 
 }  // namespace
 
+void write_trace(const analysis::run_facts& facts, const fs::path& folder) {
+  if (facts.captures.empty()) return;
+  artifacts::write_gzip_atomically(folder / "trace.json.gz",
+                                   [&](const auto& write) { render::write_trace_events(facts, write); });
+}
+
 void make_profile(runs::run_reader& run) {
-  const analysis::run_facts facts = run.facts();
+  analysis::run_facts facts = run.facts();
   const fs::path& run_dir = run.path();
   require_no_loss(facts, run_dir / "profile.json");
   if (facts.bare.bench || !facts.bare.process_wall_ns.empty()) {
     artifacts::write_file_atomically(run_dir / "stage1" / "metrics.json",
                                      analysis::stage1_metrics_json(facts.bare));
   }
+  write_trace(facts, run_dir);
+  facts.artifacts = run.artifacts();
   artifacts::write_file_atomically(run_dir / "profile.json", analysis::profile_json(facts));
 }
 

@@ -10,6 +10,9 @@ namespace profgate::cli {
 /// bad_input, with all files left as they are, where that would take the tables of a trace that is gone.
 void make_profile(runs::run_reader& run);
 
+/// trace.json.gz of the run's captures; nothing where there are none.
+void write_trace(const analysis::run_facts& facts, const std::filesystem::path& folder);
+
 /// Renders every report from the run's profile.json.
 void make_reports(const std::filesystem::path& run_dir, const std::filesystem::path& templates_dir);
 

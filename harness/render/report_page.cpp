@@ -12,6 +12,7 @@
 #include "kernel_views.h"
 #include "render/gate_views.h"
 #include "roofline.h"
+#include "strip_view.h"
 #include "token_chart.h"
 #include "values.h"
 
@@ -252,7 +253,8 @@ json report_pictures(const json& profile, const std::optional<gate::judgement>& 
   return {{"banner", banner_of(judged)},       {"cards", cards_of(profile, judged)},
           {"stages", std::move(stages)},       {"savings", savings_of(profile)},
           {"icicle", icicle_of(kernels)},      {"kernels", kernel_table_of(kernels)},
-          {"tokens", token_chart_of(profile)}, {"roofline", roofline_of(profile)}};
+          {"tokens", token_chart_of(profile)}, {"strips", strips_of(profile)},
+          {"roofline", roofline_of(profile)}};
 }
 
 }  // namespace profgate::render

@@ -11,7 +11,7 @@ namespace profgate::render {
 /// `banner` (the verdict of the gate; null where the run was not judged), `cards` (headline figures that were
 /// measured, with their change against the baseline), `stages` (what bounds each, how its time splits into
 /// busy and idle), `savings` (a text for each recommendation), `icicle` and `kernels` (kernel_views.h),
-/// `tokens` (token_chart.h), `roofline` (roofline.h).
+/// `tokens` (token_chart.h), `strips` (strip_view.h), `roofline` (roofline.h).
 nlohmann::json report_pictures(const nlohmann::json& profile, const std::optional<gate::judgement>& judged);
 
 }  // namespace profgate::render

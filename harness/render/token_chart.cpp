@@ -8,6 +8,7 @@
 
 #include "core/units.h"
 #include "drawing.h"
+#include "values.h"
 
 namespace profgate::render {
 namespace {
@@ -31,8 +32,8 @@ struct percentile_line {
 json token_chart_of(const json& profile) {
   const json& tpot = profile["throughput"]["tpot"];
   const auto tokens = tpot.find("by_token_ns");
-  if (tokens == tpot.end() || !tokens->is_array() || tokens->size() < 2) return nullptr;
-  const auto times_ns = tokens->get<std::vector<double>>();
+  const std::vector<double> times_ns = tokens == tpot.end() ? std::vector<double>() : numbers_of(*tokens);
+  if (times_ns.size() < 2 || !profile["throughput"]["decode_tokens_count"].is_number()) return nullptr;
   double low_ns = *std::min_element(times_ns.begin(), times_ns.end());
   double high_ns = *std::max_element(times_ns.begin(), times_ns.end());
   std::vector<std::pair<double, std::string>> lines;

@@ -113,6 +113,16 @@ std::string reason_of(const json& object, const std::string& key) {
   return reasons_found->value(key, "no reason was recorded");
 }
 
+std::vector<double> numbers_of(const json& list) {
+  std::vector<double> numbers;
+  if (!list.is_array()) return numbers;
+  for (const json& value : list) {
+    if (!value.is_number()) return {};
+    numbers.push_back(value.get<double>());
+  }
+  return numbers;
+}
+
 std::string formatted(double value, const std::string& format) {
   return format_value(json(value), format);
 }

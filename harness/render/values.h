@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 /// The functions that templates call. Each takes and returns JSON values; none knows the template engine.
 namespace profgate::render {
@@ -21,6 +22,9 @@ std::string or_reason(const nlohmann::json& object, const std::string& key, cons
 
 /// The same as cell(), escaped for HTML.
 std::string html_cell(const nlohmann::json& object, const std::string& key, const std::string& format);
+
+/// A list of numbers; empty where it is anything else: strangers' documents are rendered, too.
+std::vector<double> numbers_of(const nlohmann::json& list);
 
 /// A number in one of these formats.
 std::string formatted(double value, const std::string& format);

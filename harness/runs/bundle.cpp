@@ -29,6 +29,7 @@ const std::vector<bundle_row>& bundle() {
   static const std::vector<bundle_row> rows = [] {
     std::vector<bundle_row> all = {
         {"profile.json", "The canonical profile", "report"},
+        {"trace.json", "The timeline, for ui.perfetto.dev", ""},
         {"gate.md", "The gate's verdict", ""},
         {"gate.svg", "The gate's verdict, drawn", ""},
         {"verdict.json", "The gate's verdict, for programs", ""},

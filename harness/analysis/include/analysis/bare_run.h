@@ -46,8 +46,8 @@ struct bare_figures {
   measured<double> total_mean_ns;         ///< all stages
   measured<sample_statistics> ttft_ns;    ///< time to the first token
   measured<distribution> ttft_percentiles_ns;
-  measured<distribution> tpot_ns;            ///< time of each further token
-  std::string tpot_method;                   ///< how tpot_ns was obtained
+  measured<distribution> tpot_ns;  ///< time of each further token
+  std::string tpot_method;         ///< how tpot_ns was obtained
   /// Each further token's, the median over the repetitions; of more than 1024 tokens the mean of neighbours.
   measured<std::vector<double>> tpot_by_token_ns;
   measured<sample_statistics> tokens_per_s;  ///< decoded tokens of the batch over decode time

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,12 @@ namespace profgate::artifacts {
 /// Replaces `path` as a whole: a temporary name in the same folder, fsync, rename. A reader sees the old
 /// file or the new one. A write that fails leaves the old file and no temporary one.
 void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
+
+/// Gives a file's contents piece by piece to the function that it is called with.
+using piece_producer = std::function<void(const std::function<void(std::string_view)>&)>;
+
+/// The same of a gzip file, whose contents never are in memory as a whole.
+void write_gzip_atomically(const std::filesystem::path& path, const piece_producer& produce);
 
 constexpr std::uint64_t default_read_limit_bytes = std::uint64_t{256} << 20;
 

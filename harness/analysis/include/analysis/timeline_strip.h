@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/facts.h"
+#include "analysis/measured.h"
+
+/// One prefill and one decode step, bounded, for a picture: what the host and the devices did side by side.
+namespace profgate::analysis {
+
+struct strip_span {
+  std::int64_t start_ns = 0;  ///< from the strip's start
+  std::int64_t duration_ns = 0;
+  std::string name{};  ///< "3 short ones": too short to be drawn one by one
+};
+
+struct strip_row {
+  std::string kind{};  ///< "ranges", "calls", "operators", "stream" or "idle"
+  std::string label{};
+  std::vector<strip_span> spans{};
+};
+
+struct timeline_strip {
+  std::string what{};  ///< "prefill", "decode_step"
+  std::string capture{};
+  std::int64_t duration_ns = 0;
+  std::vector<strip_row> rows{};
+};
+
+/// Of each stage one occurrence, of a stage of decode steps one step; nothing where there is no trace of it.
+/// The first may warm up: it is the one in the middle.
+std::vector<timeline_strip> find_strips(const run_facts& facts);
+
+}  // namespace profgate::analysis

@@ -1,0 +1,177 @@
+#include "render/trace_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "analysis/trace_spans.h"
+#include "core/escape.h"
+#include "core/kernel_names.h"
+
+namespace profgate::render {
+namespace {
+
+using analysis::trace_span;
+using analysis::track;
+using analysis::track_kind;
+
+constexpr std::size_t piece_bytes = 1 << 16;
+
+/// Of each capture: host processes keep their numbers (Linux gives none above four million), devices follow.
+constexpr std::int64_t first_device = 10'000'000;
+constexpr std::int64_t capture_stride = 20'000'000;
+
+std::string json_string(std::string_view text) {
+  return nlohmann::json(core::to_valid_utf8(text)).dump();
+}
+
+/// Writes one capture's rows as threads of processes, and their spans as complete events.
+class event_writer : public analysis::span_visitor {
+ public:
+  event_writer(std::size_t capture, std::string_view capture_name,
+               const std::function<void(std::string_view)>& write, bool& is_first)
+      : m_base(static_cast<std::int64_t>(capture) * capture_stride),
+        m_capture_name(capture_name),
+        m_write(write),
+        m_is_first(is_first) {}
+
+  void on_track(std::size_t row_index, const track& row) override {
+    const std::size_t index = row_index + 1;  // a viewer takes thread 0 for the idle one
+    const std::int64_t process = process_of(row);
+    if (m_processes.emplace(process, true).second) {
+      name_it("process_name", process, 0, process_name(row));
+      // The host above its devices.
+      event(fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}}}})",
+                        process, process));
+    }
+    name_it("thread_name", process, index, row_name(row));
+    event(
+        fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
+                    process, index, sort_index(row)));
+    m_process_of_row[index] = process;
+  }
+
+  void on_span(std::size_t row_index, const trace_span& one) override {
+    const std::size_t index = row_index + 1;
+    // Microseconds with three digits are nanoseconds: nothing is rounded.
+    const auto microseconds = [](std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); };
+    const std::int64_t start_ns = one.start_ns - m_origin_ns;
+    std::string text = fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{})",
+                                   m_process_of_row[index], index, microseconds(start_ns),
+                                   microseconds(one.end_ns - one.start_ns), short_name(one.name));
+    if (!one.op.empty() || !one.stage.empty())
+      text +=
+          fmt::format(R"(,"args":{{"operator":{},"stage":{}}})", json_string(one.op), json_string(one.stage));
+    event(text + "}");
+  }
+
+  /// Times are told from here on: a viewer cannot show the nanoseconds of a clock that began long ago.
+  void set_origin(std::int64_t origin_ns) { m_origin_ns = origin_ns; }
+
+  void flush() {
+    m_write(m_piece);
+    m_piece.clear();
+  }
+
+ private:
+  static bool is_of_device(const track& row) {
+    return row.kind != track_kind::ranges && row.kind != track_kind::calls;
+  }
+
+  std::int64_t process_of(const track& row) const {
+    return m_base +
+           (is_of_device(row) ? first_device + row.device : static_cast<std::int64_t>(row.process_id));
+  }
+
+  std::string process_name(const track& row) const {
+    const std::string what =
+        is_of_device(row) ? fmt::format("GPU {}", row.device) : fmt::format("process {}", row.process_id);
+    return fmt::format("{} ({})", what, m_capture_name);
+  }
+
+  static std::string row_name(const track& row) {
+    const std::string lane = row.lane > 0 ? fmt::format(", lane {}", row.lane + 1) : "";
+    switch (row.kind) {
+      case track_kind::ranges:
+        return fmt::format("thread {}: NVTX {}{}{}", row.thread_id, row.domain.empty() ? "" : row.domain,
+                           row.stream > 0 ? " start/end" : "", lane);
+      case track_kind::calls:
+        return fmt::format("thread {}: CUDA calls{}", row.thread_id, lane);
+      case track_kind::operators:
+        return "operators";
+      case track_kind::idle:
+        return "idle" + lane;
+      default:
+        return fmt::format("stream {}{}", row.stream, lane);
+    }
+  }
+
+  static int sort_index(const track& row) {
+    const int kind = row.kind == track_kind::stream ? 2 : row.kind == track_kind::idle ? 1 : 0;
+    return kind * 1000 + static_cast<int>(std::min<std::uint32_t>(row.stream, 90)) * 10 +
+           static_cast<int>(std::min<std::uint32_t>(row.lane, 9));
+  }
+
+  /// Names are shortened once: a trace has hundreds of thousands of launches of a few hundred kernels.
+  const std::string& short_name(std::string_view name) {
+    const auto [found, is_new] = m_short_names.try_emplace(name);
+    if (is_new) found->second = json_string(core::readable_kernel_name(name));
+    return found->second;
+  }
+
+  void name_it(const char* what, std::int64_t process, std::size_t thread, const std::string& name) {
+    event(fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})", what, process,
+                      thread, json_string(name)));
+  }
+
+  void event(std::string_view text) {
+    m_piece += m_is_first ? "\n" : ",\n";
+    m_is_first = false;
+    m_piece += text;
+    if (m_piece.size() >= piece_bytes) flush();
+  }
+
+  std::int64_t m_base;
+  std::string_view m_capture_name;
+  const std::function<void(std::string_view)>& m_write;
+  bool& m_is_first;
+  std::int64_t m_origin_ns = 0;
+  std::string m_piece;
+  std::map<std::int64_t, bool> m_processes;
+  std::map<std::size_t, std::int64_t> m_process_of_row;
+  std::map<std::string_view, std::string> m_short_names;
+};
+
+std::int64_t first_instant_ns(const core::timeline& timeline) {
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  for (const core::range_record& range : timeline.ranges) first_ns = std::min(first_ns, range.start_ns);
+  for (const core::host_call& call : timeline.calls) first_ns = std::min(first_ns, call.start_ns);
+  for (const core::copy_execution& copy : timeline.copies)
+    first_ns = std::min({first_ns, copy.start_ns, copy.launched_ns > 0 ? copy.launched_ns : copy.start_ns});
+  for (const core::kernel_execution& kernel : timeline.kernels)
+    first_ns =
+        std::min({first_ns, kernel.start_ns, kernel.launched_ns > 0 ? kernel.launched_ns : kernel.start_ns});
+  return first_ns == std::numeric_limits<std::int64_t>::max() ? 0 : first_ns;
+}
+
+}  // namespace
+
+void write_trace_events(const analysis::run_facts& facts,
+                        const std::function<void(std::string_view)>& write) {
+  write(R"({"displayTimeUnit":"ns","traceEvents":[)");
+  bool is_first = true;
+  for (std::size_t i = 0; i < facts.captures.size(); ++i) {
+    const analysis::capture& source = facts.captures[i];
+    event_writer writer(i, source.name, write, is_first);
+    writer.set_origin(first_instant_ns(source.timeline));
+    analysis::visit_spans(source.timeline, analysis::spans_asked_for(facts), writer);
+    writer.flush();
+  }
+  write("\n]}\n");
+}
+
+}  // namespace profgate::render

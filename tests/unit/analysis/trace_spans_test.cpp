@@ -1,0 +1,153 @@
+#include "analysis/trace_spans.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "analysis/timeline_strip.h"
+#include "timeline_builder.h"
+
+namespace profgate::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// "name start-end" of each row, by what the row is.
+class written_spans : public span_visitor {
+ public:
+  void on_track(std::size_t index, const track& row) override { m_rows[index] = row; }
+  void on_span(std::size_t index, const trace_span& one) override {
+    const track& row = m_rows.at(index);
+    of[{row.kind, row.lane}].push_back(std::string(one.name) + " " + std::to_string(one.start_ns) + "-" +
+                                       std::to_string(one.end_ns));
+    if (row.kind == track_kind::stream) ops.push_back(std::string(one.op));
+  }
+  std::map<std::pair<track_kind, std::uint32_t>, std::vector<std::string>> of;
+  std::vector<std::string> ops;
+
+ private:
+  std::map<std::size_t, track> m_rows;
+};
+
+const span_request both_stages{{"prefill", "decode_all"}, "LLM", {}, {}};
+
+/// b is launched early: it waits for a, which ends when b's own work begins.
+core::timeline overlapping() {
+  return timeline_builder()
+      .range("prefill", 0, 100)
+      .range("attn", 5, 20)
+      .kernel("a", 6, 10, 40)
+      .range("mlp", 20, 30)
+      .kernel("b", 21, 25, 60)
+      .kernel("c", 70, 75, 90)
+      .build();
+}
+
+TEST(trace_spans, put_what_overlaps_into_lanes) {
+  const core::timeline timeline = overlapping();
+  written_spans spans;
+  visit_spans(timeline, both_stages, spans);
+  EXPECT_THAT((spans.of[{track_kind::stream, 0}]), ElementsAre("a 10-40", "c 75-90"));
+  EXPECT_THAT((spans.of[{track_kind::stream, 1}]), ElementsAre("b 25-60"));
+  EXPECT_THAT(spans.ops, ElementsAre("attn", "mlp", ""));
+}
+
+TEST(trace_spans, give_an_operator_the_time_that_is_its_own) {
+  const core::timeline timeline = overlapping();
+  written_spans spans;
+  visit_spans(timeline, both_stages, spans);
+  EXPECT_THAT((spans.of[{track_kind::operators, 0}]), ElementsAre("attn 10-40", "mlp 40-60"));
+}
+
+TEST(trace_spans, tell_idle_time_inside_of_stages) {
+  const core::timeline timeline = overlapping();
+  written_spans spans;
+  visit_spans(timeline, both_stages, spans);
+  EXPECT_THAT((spans.of[{track_kind::idle, 0}]),
+              ElementsAre("waits for a launch 0-10", "waits for a launch 60-75", "between kernels 90-100"));
+}
+
+TEST(trace_spans, nest_ranges_and_lay_start_end_ranges_beside_them) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("inner", 10, 20)
+                                      .range("outer", 0, 100)
+                                      .start_end("one", 0, 50)
+                                      .start_end("two", 40, 60)
+                                      .open_range("never closed", 5)
+                                      .build();
+  written_spans spans;
+  visit_spans(timeline, both_stages, spans);
+  EXPECT_THAT((spans.of[{track_kind::ranges, 0}]),
+              ::testing::UnorderedElementsAre("outer 0-100", "inner 10-20", "one 0-50"));
+  EXPECT_THAT((spans.of[{track_kind::ranges, 1}]), ElementsAre("two 40-60"));
+}
+
+TEST(trace_spans, show_a_call_once_however_much_it_launched) {
+  core::timeline timeline = overlapping();
+  for (core::kernel_execution& kernel : timeline.kernels) {
+    kernel.launched_ns = 6;
+    kernel.call_ns = 3;
+    kernel.graph_node = 7;
+  }
+  timeline.calls.push_back({"cudaStreamSynchronize", 1, 1, 80, 95});
+  written_spans spans;
+  visit_spans(timeline, both_stages, spans);
+  EXPECT_THAT((spans.of[{track_kind::calls, 0}]),
+              ElementsAre("launch a graph 6-9", "cudaStreamSynchronize 80-95"));
+}
+
+run_facts traced(core::timeline timeline) {
+  run_facts facts;
+  facts.nvtx_domain = "LLM";
+  facts.bare.stages = {"prefill", "decode_all"};
+  facts.captures = {{"nsys/run.sqlite", std::nullopt, std::move(timeline)}};
+  return facts;
+}
+
+TEST(timeline_strips, show_one_prefill_and_the_decode_step_in_the_middle) {
+  timeline_builder builder;
+  builder.range("prefill", 0, 1000).kernel("p", 10, 20, 990).range("decode_all", 2000, 5000);
+  for (int step = 0; step < 3; ++step) {
+    builder.range("decode_step", 2000 + 1000 * step, 2900 + 1000 * step);
+    builder.kernel("k" + std::to_string(step), 2010 + 1000 * step, 2020 + 1000 * step, 2950 + 1000 * step);
+  }
+  const std::vector<timeline_strip> strips = find_strips(traced(builder.build()));
+  ASSERT_EQ(strips.size(), 2U);
+  EXPECT_EQ(strips[0].what, "prefill");
+  EXPECT_EQ(strips[0].duration_ns, 1000);
+  EXPECT_EQ(strips[1].what, "decode_step");
+  EXPECT_EQ(strips[1].duration_ns, 950) << "until its kernel has ended";
+  std::string rows;
+  for (const strip_row& row : strips[1].rows) {
+    rows += row.kind + ":";
+    for (const strip_span& span : row.spans) rows += " " + span.name + "@" + std::to_string(span.start_ns);
+    rows += "; ";
+  }
+  EXPECT_THAT(rows, HasSubstr("stream: k1@20; "));
+  EXPECT_THAT(rows, ::testing::StartsWith("ranges: decode_all@0 decode_step@0; "));
+}
+
+TEST(timeline_strips, follow_the_device_where_the_host_runs_ahead) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("decode_all", 0, 1000)
+                                      .range("decode_step", 0, 10)
+                                      .kernel("k", 5, 500, 700)
+                                      .build();
+  const std::vector<timeline_strip> strips = find_strips(traced(timeline));
+  ASSERT_EQ(strips.size(), 1U);
+  EXPECT_EQ(strips[0].duration_ns, 200);
+}
+
+TEST(timeline_strips, are_bounded) {
+  timeline_builder builder;
+  builder.range("prefill", 0, 1'000'000);
+  for (int i = 0; i < 20000; ++i) builder.kernel("k", i * 50, i * 50 + 10, i * 50 + 40);
+  const std::vector<timeline_strip> strips = find_strips(traced(builder.build()));
+  ASSERT_EQ(strips.size(), 1U);
+  for (const strip_row& row : strips[0].rows) EXPECT_LE(row.spans.size(), 600U) << row.label;
+}
+
+}  // namespace
+}  // namespace profgate::analysis

@@ -1,0 +1,68 @@
+#include "render/trace_events.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "golden_cases.h"
+#include "judgement_cases.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+std::string written(const analysis::run_facts& facts) {
+  std::string text;
+  write_trace_events(facts, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+/// Two captures, the second with one kernel of a hostile name.
+analysis::run_facts two_captures() {
+  analysis::run_facts facts;
+  facts.nvtx_domain = "LLM";
+  facts.bare.stages = {"prefill"};
+  for (const char* const name : {"nsys/run.sqlite", "nsys/run.prefill.sqlite"}) {
+    core::timeline timeline;
+    timeline.ranges.push_back(
+        {"LLM", "prefill", core::range_style::push_pop, 7, 7, 5'000'000'001, 5'000'002'000});
+    facts.captures.push_back({name, std::nullopt, std::move(timeline)});
+  }
+  core::timeline& last = facts.captures[1].timeline;
+  last.kernels.push_back(
+      {last.shapes.keep({hostile_name}), 0, 3, 7, 7, 5'000'000'010, 5'000'000'100, 5'000'001'234});
+  return facts;
+}
+
+TEST(trace_events, are_json_whatever_the_names) {
+  const json document = json::parse(written(two_captures()));
+  std::size_t kernels = 0;
+  for (const json& event : document["traceEvents"])
+    kernels += event["ph"] == "X" && event.contains("args") && event["args"]["stage"] == "prefill";
+  EXPECT_EQ(kernels, 1U);
+}
+
+TEST(trace_events, keep_each_nanosecond) {
+  const std::string text = written(two_captures());
+  EXPECT_THAT(text, ::testing::HasSubstr(R"("ts":0.000,"dur":1.999,"name":"prefill")"));
+  EXPECT_THAT(text, ::testing::HasSubstr(R"("ts":0.099,"dur":1.134,)"));
+}
+
+TEST(trace_events, keep_captures_and_devices_apart) {
+  const json document = json::parse(written(two_captures()));
+  std::map<std::int64_t, std::string> names;
+  for (const json& event : document["traceEvents"])
+    if (event["name"] == "process_name") names[event["pid"]] = event["args"]["name"];
+  EXPECT_THAT(names, ::testing::ElementsAre(std::pair(7, "process 7 (nsys/run.sqlite)"),
+                                            std::pair(20'000'007, "process 7 (nsys/run.prefill.sqlite)"),
+                                            std::pair(30'000'000, "GPU 0 (nsys/run.prefill.sqlite)")));
+}
+
+TEST(trace_events, of_no_capture_are_an_empty_list) {
+  EXPECT_TRUE(json::parse(written({}))["traceEvents"].empty());
+}
+
+}  // namespace
+}  // namespace profgate::render
