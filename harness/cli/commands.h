@@ -49,8 +49,13 @@ struct ab_options {
   std::optional<std::filesystem::path> out;
   std::string candidate;    ///< a commit or a build folder; empty: the pair as it is built
   bool for_bisect = false;  ///< 125 where a commit cannot be judged
+  bool is_exact = false;    ///< with for_bisect: bisect_exactly
 };
 core::exit_code compare_builds(const ab_options& options);
+
+/// The first commit after options.baseline whose exact evidence is that of options.candidate: one traced
+/// process a commit, no times.
+core::exit_code bisect_exactly(const ab_options& options);
 
 struct step_options {
   std::string step;

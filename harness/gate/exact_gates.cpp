@@ -190,6 +190,26 @@ exact_comparison compare_exactly(const stage_structure& baseline, const stage_st
   return result;
 }
 
+exact_comparison compare_stage_exactly(const stage_structures& baseline, const stage_structures& candidate,
+                                       const std::string& stage, const exact_rules& rules) {
+  const auto before = baseline.find(stage);
+  const auto now = candidate.find(stage);
+  const bool lacks_baseline = before == baseline.end();
+  if (!lacks_baseline && now != candidate.end() && before->second.tokens == now->second.tokens)
+    return compare_exactly(before->second, now->second, rules);
+  exact_comparison nothing;
+  if (lacks_baseline || now == candidate.end()) {
+    nothing.not_compared.push_back(
+        fmt::format("kernels and launches: there is no trace of the stage in the {}",
+                    lacks_baseline ? "baseline" : "candidate"));
+  } else {
+    nothing.not_compared.push_back(
+        fmt::format("kernels and launches: the baseline's trace decoded {} tokens, the candidate's {}",
+                    before->second.tokens, now->second.tokens));
+  }
+  return nothing;
+}
+
 std::string to_text(const exact_change& change) {
   switch (change.kind) {
     case exact_kind::new_kernel:

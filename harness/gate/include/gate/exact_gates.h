@@ -50,6 +50,8 @@ struct stage_structure {
   std::vector<operation_facts> operations{};  ///< in the order of name and path; empty: not known
 };
 
+using stage_structures = std::map<std::string, stage_structure>;  ///< by stage
+
 struct exact_rules {
   bool kernels_fail = false;
   bool launches_fail = false;
@@ -87,6 +89,10 @@ struct exact_comparison {
 
 exact_comparison compare_exactly(const stage_structure& baseline, const stage_structure& candidate,
                                  const exact_rules& rules);
+
+/// Of one stage of two builds; nothing where one has no trace of it, or they decoded other numbers of tokens.
+exact_comparison compare_stage_exactly(const stage_structures& baseline, const stage_structures& candidate,
+                                       const std::string& stage, const exact_rules& rules);
 
 /// One line: "new kernel: f", "launches a token: 12 → 13".
 std::string to_text(const exact_change& change);
