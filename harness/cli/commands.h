@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "baselines/anchor.h"
 #include "core/error.h"
 #include "pair_manifest.h"
 
@@ -125,6 +126,14 @@ struct baseline_accept_options {
 };
 core::exit_code baseline_accept(const baseline_accept_options& options);
 
+struct baseline_anchor_options {
+  std::string baseline;  ///< as `baseline list` shows it, a pair, or a path
+  std::string name = "release";
+  bool force = false;
+  std::filesystem::path baselines_dir = default_baselines_dir;
+};
+core::exit_code baseline_anchor(const baseline_anchor_options& options);
+
 /// Judges two run sets that were recorded, without running anything.
 struct judge_files_options {
   std::filesystem::path run;  ///< of judge_run: a run directory whose gate ran
@@ -134,6 +143,7 @@ struct judge_files_options {
   bool as_stored = false;                       ///< even where they are two arms of one comparison
   bool inconclusive_fails = false;
   std::filesystem::path baselines_dir = default_baselines_dir;  ///< has the waivers
+  std::optional<baselines::anchor_place> anchor;                ///< of judge_run: as its configuration has it
 };
 core::exit_code judge_files(const judge_files_options& options);
 

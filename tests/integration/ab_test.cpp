@@ -274,6 +274,34 @@ TEST_F(ab, the_gate_step_names_causes_against_stored_numbers_too) {
   EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
 }
 
+TEST_F(ab, the_gate_step_holds_accepted_losses_against_the_anchor) {
+  use_git_identity();
+  const auto accept = [&](const fs::path& manifest, const std::string& name) {
+    const std::string runs = (m_project / (name + ".runs.json")).string();
+    const command_result recorded =
+        profgate({"baseline", "record", "--manifest", manifest.string(), "--out", runs});
+    ASSERT_EQ(recorded.exit_code, 0) << recorded.output;
+    ASSERT_EQ(profgate({"baseline", "accept", runs, "--reason", name}).exit_code, 0);
+  };
+  accept(probe_build("old", "20000"), "release");
+  const command_result anchored = profgate({"baseline", "anchor", "probe.probe", "--name", "v1.0"});
+  ASSERT_EQ(anchored.exit_code, 0) << anchored.output;
+  const fs::path slower = probe_build("new", "60000");
+  accept(slower, "wanted");
+  // So wide a margin against the baseline that only the anchor can fail it.
+  const std::vector<std::string> settings = {"gate.anchor=v1.0", "gate.stored_ratio=0.6"};
+  const command_result result = run_pair(slower, settings);
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr(": failed: since v1.0 ("));
+  EXPECT_THAT(result.output, HasSubstr(" since v1.0: ")) << "who took a part";
+  const command_result again = profgate({"gate", latest_run().string()});
+  EXPECT_EQ(again.exit_code, 1) << again.output;
+  EXPECT_THAT(again.output, HasSubstr(": failed: since v1.0 ("));
+  const command_result missing = run_pair(slower, {"gate.anchor=v2.0"});
+  EXPECT_EQ(missing.exit_code, 2) << missing.output;
+  EXPECT_THAT(missing.output, HasSubstr("gate.anchor names 'v2.0', and there is no such anchor in"));
+}
+
 /// A project in git whose program does what its commit says; nothing is compiled.
 class bisect : public ab {
  protected:
