@@ -69,6 +69,7 @@ void append_runs(const gate::run_set& later, gate::run_set& runs) {
   }
   for (const auto& [stage, structure] : later.structure) runs.structure.emplace(stage, structure);
   runs.traces.insert(runs.traces.end(), later.traces.begin(), later.traces.end());
+  if (runs.experts.empty()) runs.experts = later.experts;
   if (runs.created_utc.empty()) runs.created_utc = later.created_utc;
   if (runs.gated_stages.empty()) runs.gated_stages = later.gated_stages;
   if (runs.traces.empty()) runs.untraced_because = later.untraced_because;
