@@ -139,4 +139,34 @@ gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std
   return set;
 }
 
+exact_evidence trace_once(const surroundings& where, const arm_build& build) {
+  constexpr std::size_t most_tries = 3;
+  arm_build traced_build = build;
+  traced_build.config = build.config.with("gate.traced_processes", std::int64_t{1}, "a single trace");
+  const comparison_settings settings = settings_of(traced_build);
+  require_known_stages(settings, build.config);
+  if (settings.traced_processes == 0) {
+    throw core::bad_input("a program without stages that runs on a CPU leaves nothing in a trace",
+                          "name NVTX ranges of it: gate.stages=[…]");
+  }
+  const std::optional<artifacts::gpu_device> gpu = measured_gpu(build);
+  run_folder folder(where.folder, plan_of(where, build, build, gpu, "one trace"), where.say);
+  workload_runs runs(where, build, build, settings, folder.path());
+  const auto next_of = [&](const comparison_state& state) {
+    const auto is_good = [](const finished_run& run) { return !run.crash && !run.record.spoiled_by; };
+    if (state.runs.size() >= most_tries || std::any_of(state.runs.begin(), state.runs.end(), is_good))
+      return next_step{};
+    return next_step{next_step::what::run, gate::arm::candidate, run_kind::traced, 0, {}};
+  };
+  drive(settings, next_of, folder, runs);
+  traced_arm traced(build, folder.path(), folder.state().runs, gate::arm::candidate);
+  if (traced.size() == 0)
+    throw core::step_failure(traced.absent_reason(),
+                             fmt::format("look into {}/logs", folder.path().string()));
+  exact_evidence evidence{traced.structure(settings.stages), {}};
+  evidence.doubts = traced.doubts();  // which kernels have no operator is known only now
+  folder.archive();
+  return evidence;
+}
+
 }  // namespace profgate::ab

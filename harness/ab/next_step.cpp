@@ -113,11 +113,23 @@ std::optional<arm> next_traced(const comparison_settings& settings, const compar
   return std::nullopt;
 }
 
+/// One for all: what processes of one build do not have alike is no fact of it.
+core::experts_by_stage common_experts(const comparison_state& state, arm which) {
+  const core::experts_by_stage* first = nullptr;
+  for (const finished_run& run : state.runs) {
+    if (run.arm != which || run.crash || run.kind == run_kind::traced) continue;
+    if (first == nullptr) first = &run.experts;
+    if (run.experts != *first) return {};
+  }
+  return first == nullptr ? core::experts_by_stage{} : *first;
+}
+
 }  // namespace
 
 gate::run_set run_set_of(const comparison_settings& settings, const comparison_state& state, arm which) {
   gate::run_set set;
   set.gated_stages = settings.stages;
+  set.experts = common_experts(state, which);
   for (const finished_run& run : state.runs) {
     if (run.arm != which || run.kind == run_kind::traced || run.crash) continue;
     gate::process_record record = run.record;

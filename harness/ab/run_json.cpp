@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/experts_json.h"
 #include "core/json.h"
 
 namespace profgate::ab {
@@ -87,17 +88,18 @@ std::string arm_name(gate::arm which) {
 std::string run_json(const finished_run& run) {
   json samples = json::object();
   for (const auto& [stage, values] : run.record.samples_ns) samples[stage] = values;
-  const json object = {{"schema_version", schema_version},
-                       {"slot", run.record.slot},
-                       {"arm", arm_name(run.arm)},
-                       {"kind", kind_name(run.kind)},
-                       {"session", run.session},
-                       {"started_utc", run.record.started_utc},
-                       {"seconds", run.seconds},
-                       {"crash", or_null(run.crash)},
-                       {"spoiled_by", or_null(run.record.spoiled_by)},
-                       {"conditions", conditions_json(run.record.conditions)},
-                       {"samples_ns", samples}};
+  json object = {{"schema_version", schema_version},
+                 {"slot", run.record.slot},
+                 {"arm", arm_name(run.arm)},
+                 {"kind", kind_name(run.kind)},
+                 {"session", run.session},
+                 {"started_utc", run.record.started_utc},
+                 {"seconds", run.seconds},
+                 {"crash", or_null(run.crash)},
+                 {"spoiled_by", or_null(run.record.spoiled_by)},
+                 {"conditions", conditions_json(run.record.conditions)},
+                 {"samples_ns", samples}};
+  if (!run.experts.empty()) object["experts"] = core::experts_json(run.experts);
   return object.dump(1) + "\n";
 }
 
@@ -115,6 +117,7 @@ finished_run parse_run(const std::string& text, const std::string& file) {
   run.record.started_utc = root.require("started_utc").text();
   run.record.spoiled_by = optional_text(root, "spoiled_by");
   run.record.conditions = conditions_of(root.require("conditions"));
+  if (const auto experts = root.find("experts")) run.experts = core::read_experts(*experts);
   for (const auto& [stage, values] : root.require("samples_ns").members()) {
     std::vector<std::int64_t>& samples_ns = run.record.samples_ns[stage];
     for (const core::json_cursor& value : values.items()) samples_ns.push_back(value.integer());

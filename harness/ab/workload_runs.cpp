@@ -234,6 +234,7 @@ void workload_runs::take_result(const fs::path& file, finished_run& run) {
         "let it time as many rounds as stage1.repetitions of its configuration says");
   }
   run.record.samples_ns = std::move(result.samples_ns);
+  run.experts = std::move(result.experts);
   m_telemetry = std::move(result.telemetry);
   m_device_name = result.device_name;
   m_library_versions = std::move(result.library_versions);

@@ -294,6 +294,7 @@ bare_figures analyze_bare(const bare_facts& facts) {
     bare_stage stage{name, stage_time(facts, name),     time_source(facts, name), {},
                      {},   stage_telemetry(facts, name)};
     stage.use = stage_utilisation(facts, result, stage);
+    if (facts.bench && facts.bench->experts.contains(name)) stage.experts = facts.bench->experts.at(name);
     means_ns.push_back(mean_of(stage.time_ns));
     flops.push_back(stage.use.flops);
     bytes.push_back(stage.use.bytes);

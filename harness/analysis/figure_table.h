@@ -115,6 +115,8 @@ const figure_table<stage_figures>& stage_table();
 const figure_table<measured<sample_statistics>>& bare_times_table();
 const figure_table<utilisation>& utilisation_table();
 const figure_table<telemetry_figures>& telemetry_table();
+const figure_table<core::expert_use>& experts_table();
+const figure_table<core::expert_layer>& expert_layer_table();
 const figure_table<traced_stage>& traced_table();
 const figure_table<traced_steps>& steps_table();
 const figure_table<step_figures>& step_table();

@@ -82,6 +82,11 @@ const figure_table<stage_figures>& stage_table() {
         "share of all stages", "percent"},
        {"utilisation", object_by(utilisation_table(), through(&stage::bare, &bare_stage::use))},
        {"telemetry", object_by(telemetry_table(), through(&stage::bare, &bare_stage::telemetry))},
+       {"experts",
+        [](const stage& one) {
+          return one.bare.experts ? std::optional<json>(experts_table().json_of(*one.bare.experts))
+                                  : std::nullopt;
+        }},
        {"traced", object_by(traced_table(), &stage::traced)},
        {"overhead_ratio", &stage::overhead_ratio,
         "of the timeline: traced time over the bare median, minus one", "overhead of tracing", "percent"},
@@ -171,6 +176,34 @@ const figure_table<telemetry_figures>& telemetry_table() {
         "every reason for lower clocks that the driver named, idleness included"},
        {"energy_mean_j", &gpu::energy_mean_j, "of one repetition", "energy of a repetition", "energy", lower},
        {"energy_uncertainty_ratio", &gpu::energy_uncertainty_ratio}});
+  return table;
+}
+
+const figure_table<core::expert_use>& experts_table() {
+  using use = core::expert_use;
+  static const figure_table<use> table(
+      "stages[].experts",
+      {{"top_k_count", &use::top_k,
+        "of a model with experts: how many each token goes to, of how many, and how many tokens there were. "
+        "`experts` is absent where the workload does not tell"},
+       {"experts_count", &use::experts},
+       {"tokens_count", &use::tokens},
+       {"worst_imbalance_ratio", [](const use& of) { return of.worst_layer().imbalance(); },
+        "tokens of the fullest expert of a layer over the mean: in the worst layer, and in the median one"},
+       {"median_imbalance_ratio", &use::median_imbalance},
+       {"worst_layer", [](const use& of) { return of.worst_layer().layer; }, "from 0"},
+       {"layers", [](const use& of) { return expert_layer_table().list_of(of.layers); }}});
+  return table;
+}
+
+const figure_table<core::expert_layer>& expert_layer_table() {
+  using layer = core::expert_layer;
+  static const figure_table<layer> table(
+      "stages[].experts.layers[]",
+      {{"layer", &layer::layer, "those with experts, in their order"},
+       {"largest_rows_count", &layer::largest_rows, "tokens of its fullest expert, and of the mean one"},
+       {"mean_rows_count", &layer::mean_rows},
+       {"unused_count", &layer::unused, "experts that got none"}});
   return table;
 }
 
@@ -338,6 +371,8 @@ const std::vector<object_description>& described_objects() {
       bare_times_table().description(),
       utilisation_table().description(),
       telemetry_table().description(),
+      experts_table().description(),
+      expert_layer_table().description(),
       traced_table().description(),
       steps_table().description(),
       step_table().description(),

@@ -54,6 +54,9 @@ void judge_clocks(const stage_figures& stage, findings& result);
 /// MFU and MBU above 1: the work was counted too high, or the ceiling is too low.
 void judge_ceilings(const stage_figures& stage, findings& result);
 
+/// Tokens that crowd at few experts.
+void judge_experts(const run_figures& figures, const stage_figures& stage, findings& result);
+
 // Findings that rest on the trace. The stage must have one.
 
 void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result);

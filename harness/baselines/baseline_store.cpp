@@ -50,7 +50,17 @@ fs::path baseline_name(const gate::build_identity& identity) {
                      slug(identity.device_name), identity.multiprocessors);
 }
 
+bool is_of_anchor(const fs::path& name) {
+  return name.string().starts_with(anchor_prefix);
+}
+
 std::vector<fs::path> list_baselines(const fs::path& baselines_dir) {
+  std::vector<fs::path> names = list_run_set_files(baselines_dir);
+  std::erase_if(names, is_of_anchor);
+  return names;
+}
+
+std::vector<fs::path> list_run_set_files(const fs::path& baselines_dir) {
   std::vector<fs::path> names;
   std::error_code failed;
   fs::recursive_directory_iterator entry(baselines_dir, failed);
@@ -108,7 +118,7 @@ fs::path resolve_baseline(const fs::path& baselines_dir, const std::string& name
 
 std::vector<std::string> run_ids_of_baselines(const fs::path& baselines_dir) {
   std::vector<std::string> ids;
-  for (const fs::path& name : list_baselines(baselines_dir)) {
+  for (const fs::path& name : list_run_set_files(baselines_dir)) {
     try {
       const stored_run_set stored = read_run_set(baselines_dir / name);
       if (!stored.run_id.empty()) ids.push_back(stored.run_id);

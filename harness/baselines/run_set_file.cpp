@@ -9,6 +9,7 @@
 #include "artifacts/files.h"
 #include "artifacts/sha256.h"
 #include "core/error.h"
+#include "core/experts_json.h"
 #include "core/json.h"
 #include "core/slips.h"
 #include "run_set_text.h"
@@ -226,6 +227,7 @@ gate::run_set read_runs(const json_cursor& root) {
   }
   runs.traces = read_traces(root);
   if (const auto stages = root.find("gated_stages")) runs.gated_stages = stages->texts();
+  if (const auto experts = root.find("experts")) runs.experts = core::read_experts(*experts);
   if (const auto reason = root.find("untraced_because")) runs.untraced_because = reason->text();
   if (const auto counters = root.find("counters")) {
     for (const json_cursor& counts : counters->items()) runs.counters.push_back(read_counts(counts));

@@ -9,6 +9,7 @@
 #include "baselines/run_set_file.h"
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/experts_json.h"
 
 namespace profgate::baselines {
 namespace {
@@ -191,6 +192,7 @@ json document_of(const stored_run_set& stored) {
                    {"structure", std::move(structure)},
                    {"traced_stages", list_json(runs.traces, times_json)}};
   if (!runs.gated_stages.empty()) document["gated_stages"] = texts_json(runs.gated_stages);
+  if (!runs.experts.empty()) document["experts"] = core::experts_json(runs.experts);
   if (!runs.untraced_because.empty()) document["untraced_because"] = text_json(runs.untraced_because);
   if (!runs.counters.empty()) document["counters"] = list_json(runs.counters, counts_json);
   if (!runs.uncounted_because.empty()) document["uncounted_because"] = text_json(runs.uncounted_because);
@@ -201,8 +203,8 @@ json document_of(const stored_run_set& stored) {
 /// line.
 int lines_below(const std::string& key) {
   if (key == "kernels" || key == "structure") return 3;
-  return key == "accepted" || key == "counters" || key == "identity" || key == "processes" ||
-                 key == "traced_stages"
+  return key == "accepted" || key == "counters" || key == "experts" || key == "identity" ||
+                 key == "processes" || key == "traced_stages"
              ? 1
              : 0;
 }

@@ -46,6 +46,12 @@ std::size_t lacking(const stored_request& request, const std::vector<std::string
   return request.rules.stored.min_runs - fewest;
 }
 
+void judge_by_anchor(const stored_request& request, stored_outcome& outcome) {
+  if (!request.anchor) return;
+  judge_since_anchor(*request.anchor, outcome.candidate, request.rules, request.waivers, request.today,
+                     outcome.judged);
+}
+
 }  // namespace
 
 void append_runs(const gate::run_set& later, gate::run_set& runs) {
@@ -63,11 +69,14 @@ void append_runs(const gate::run_set& later, gate::run_set& runs) {
   }
   for (const auto& [stage, structure] : later.structure) runs.structure.emplace(stage, structure);
   runs.traces.insert(runs.traces.end(), later.traces.begin(), later.traces.end());
+  if (runs.experts.empty()) runs.experts = later.experts;
+  if (runs.created_utc.empty()) runs.created_utc = later.created_utc;
   if (runs.gated_stages.empty()) runs.gated_stages = later.gated_stages;
   if (runs.traces.empty()) runs.untraced_because = later.untraced_because;
 }
 
 stored_outcome judge_against_stored(stored_request request, const run_more& more) {
+  if (request.anchor) require_anchor(*request.anchor);  // before the runs
   if (request.candidate.identity.device_name.empty() && more) {
     request.candidate = more(request.rules.stored.min_runs);
   }
@@ -81,6 +90,7 @@ stored_outcome judge_against_stored(stored_request request, const run_more& more
     outcome.judged.device_name = identity.device_name;
     outcome.judged.look_deeper = request.accept_hint;
     outcome.candidate = request.candidate;
+    judge_by_anchor(request, outcome);
     return outcome;
   };
   std::optional<stored_run_set> baseline;
@@ -106,7 +116,8 @@ stored_outcome judge_against_stored(stored_request request, const run_more& more
   }
   outcome.judged = gate::judge_stored(baseline->runs, request.candidate, request.rules, request.waivers,
                                       request.today, {file.string(), ""});
-  outcome.candidate = std::move(request.candidate);
+  outcome.candidate = request.candidate;
+  judge_by_anchor(request, outcome);
   return outcome;
 }
 

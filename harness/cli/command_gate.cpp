@@ -44,7 +44,13 @@ gate::judgement judge(const judge_files_options& options, const std::vector<gate
 }  // namespace
 
 core::exit_code judge_files(const judge_files_options& options) {
-  const gate::judgement judged = judge(options, read_waivers(options.baselines_dir), today_utc());
+  const std::vector<gate::waiver> waivers = read_waivers(options.baselines_dir);
+  gate::judgement judged = judge(options, waivers, today_utc());
+  if (options.anchor) {
+    const gate::run_set candidate = baselines::read_run_set(options.candidate).runs;
+    baselines::judge_since_anchor(*options.anchor, candidate, rules_for(options, candidate), waivers,
+                                  today_utc(), judged);
+  }
   print_judgement(judged);
   if (lacks_baseline(judged) && required_here().contains(require_baseline_word))
     skip_unless_required(require_baseline_word, judged.reason, "");
@@ -60,6 +66,11 @@ core::exit_code judge_run(judge_files_options options) {
     if (options.config)
       options.baselines_dir = config::read_resolved(*options.config).text("gate.baselines_dir");
     options.baselines_dir = project_of(options.run, options.baselines_dir) / options.baselines_dir;
+  }
+  // The gate's own run: two builds that somebody compares are not held against a third.
+  if (const auto history_file = history_file_of_run(options.run)) {
+    options.anchor = anchor_place_of(config::read_resolved(*options.config), {}, options.baselines_dir);
+    if (options.anchor) options.anchor->history_file = *history_file;
   }
   // A comparison of two builds has its own baseline; a run against stored numbers has that of its key.
   if (const auto other = other_arm_of(options.run)) {

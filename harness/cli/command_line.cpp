@@ -96,6 +96,19 @@ void add_show(CLI::App* baseline, action& chosen) {
   command->callback([&chosen, options] { chosen = [options] { return baseline_show(*options); }; });
 }
 
+void add_anchor(CLI::App* baseline, action& chosen) {
+  auto options = std::make_shared<baseline_anchor_options>();
+  CLI::App* command = baseline->add_subcommand(
+      "anchor",
+      "Keep a copy of a baseline that no accept moves: gate.anchor holds losses since then against it");
+  command->add_option("baseline", options->baseline, "As `baseline list` shows it, a pair, or a file")
+      ->required();
+  command->add_option("--name", options->name, "What gate.anchor calls it")->capture_default_str();
+  command->add_flag("--force", options->force, "Move an anchor of that name");
+  add_baselines_dir(command, options->baselines_dir);
+  command->callback([&chosen, options] { chosen = [options] { return baseline_anchor(*options); }; });
+}
+
 void add_accept(CLI::App* baseline, action& chosen) {
   auto options = std::make_shared<baseline_accept_options>();
   CLI::App* command =
@@ -180,13 +193,14 @@ void add_history(CLI::App& app, action& chosen) {
 }  // namespace
 
 void add_baseline_commands(CLI::App& app, action& chosen) {
-  CLI::App* baseline = app.add_subcommand("baseline", "Save, list, show or accept baselines");
+  CLI::App* baseline = app.add_subcommand("baseline", "Save, list, show, accept or anchor baselines");
   baseline->require_subcommand(1);
   add_save(baseline, chosen);
   add_record(baseline, chosen);
   add_list(baseline, chosen);
   add_show(baseline, chosen);
   add_accept(baseline, chosen);
+  add_anchor(baseline, chosen);
   add_gate(app, chosen);
   add_history(app, chosen);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "baselines/anchor.h"
 #include "core/error.h"
 #include "pair_manifest.h"
 
@@ -49,8 +50,13 @@ struct ab_options {
   std::optional<std::filesystem::path> out;
   std::string candidate;    ///< a commit or a build folder; empty: the pair as it is built
   bool for_bisect = false;  ///< 125 where a commit cannot be judged
+  bool is_exact = false;    ///< with for_bisect: bisect_exactly
 };
 core::exit_code compare_builds(const ab_options& options);
+
+/// The first commit after options.baseline whose exact evidence is that of options.candidate: one traced
+/// process a commit, no times.
+core::exit_code bisect_exactly(const ab_options& options);
 
 struct step_options {
   std::string step;
@@ -120,6 +126,14 @@ struct baseline_accept_options {
 };
 core::exit_code baseline_accept(const baseline_accept_options& options);
 
+struct baseline_anchor_options {
+  std::string baseline;  ///< as `baseline list` shows it, a pair, or a path
+  std::string name = "release";
+  bool force = false;
+  std::filesystem::path baselines_dir = default_baselines_dir;
+};
+core::exit_code baseline_anchor(const baseline_anchor_options& options);
+
 /// Judges two run sets that were recorded, without running anything.
 struct judge_files_options {
   std::filesystem::path run;  ///< of judge_run: a run directory whose gate ran
@@ -129,6 +143,7 @@ struct judge_files_options {
   bool as_stored = false;                       ///< even where they are two arms of one comparison
   bool inconclusive_fails = false;
   std::filesystem::path baselines_dir = default_baselines_dir;  ///< has the waivers
+  std::optional<baselines::anchor_place> anchor;                ///< of judge_run: as its configuration has it
 };
 core::exit_code judge_files(const judge_files_options& options);
 

@@ -4,6 +4,7 @@
 #include "artifacts/files.h"
 #include "artifacts/run_list.h"
 #include "artifacts/utc_time.h"
+#include "baselines/anchor.h"
 #include "baselines/baseline_store.h"
 #include "baselines/history.h"
 #include "baselines/run_set_file.h"
@@ -70,7 +71,9 @@ core::exit_code baseline_save(const baseline_save_options& options) {
 }
 
 core::exit_code baseline_list(const fs::path& baselines_dir) {
-  const std::vector<fs::path> names = baselines::list_baselines(baselines_dir);
+  std::vector<fs::path> names = baselines::list_baselines(baselines_dir);
+  const std::vector<fs::path> anchors = baselines::list_anchors(baselines_dir);
+  names.insert(names.end(), anchors.begin(), anchors.end());
   if (names.empty()) print("no baselines in {}\n", baselines_dir.string());
   core::exit_code code = core::exit_code::good;
   for (const fs::path& name : names) {
@@ -130,6 +133,15 @@ core::exit_code baseline_accept(const baseline_accept_options& options) {
   print("{}\n", accepted.file.string());
   print_stages(accepted.stored.runs);
   print("commit this file: it is the baseline of {} from now on\n", accepted.stored.runs.identity.pair);
+  return core::exit_code::good;
+}
+
+core::exit_code baseline_anchor(const baseline_anchor_options& options) {
+  const fs::path baseline = baselines::resolve_baseline(options.baselines_dir, options.baseline);
+  const fs::path anchor =
+      baselines::set_anchor(options.baselines_dir, baseline, options.name,
+                            options.force ? baselines::move_anchor::yes : baselines::move_anchor::no);
+  print("{}\ncommit this file, and judge against it: gate.anchor={}\n", anchor.string(), options.name);
   return core::exit_code::good;
 }
 

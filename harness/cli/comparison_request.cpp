@@ -33,7 +33,28 @@ bool is_build_dir(const fs::path& folder) {
   return fs::is_directory(folder / "profgate" / "pairs");
 }
 
-/// `wanted` is a build folder, or else a commit that is built in a worktree of its own.
+}  // namespace
+
+ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name) {
+  if (is_server(config)) {
+    throw core::not_possible("the program is a server, and builds of servers are not compared",
+                             "look at two runs of it side by side: profgate compare");
+  }
+  const artifacts::git_facts git = artifacts::gather_git_facts(manifest.project_dir, process::git_output);
+  ab::arm_build arm{config, name, manifest.command, manifest.command_has_placeholders,
+                    manifest.working_directory};
+  arm.commit = git.commit.value_or("");
+  arm.is_dirty = git.dirty.value_or(false);
+  arm.versions = {{"compiler", manifest.build.compiler + " " + manifest.build.compiler_version},
+                  {"build_type", manifest.build.type}};
+  for (const auto& [package, version] :
+       artifacts::gather_packages(manifest.command, manifest.working_directory)) {
+    arm.versions[package] = version ? *version : gate::unknown_prefix + version.reason();
+  }
+  if (arm.name.empty()) arm.name = short_commit(arm).empty() ? manifest.pair : short_commit(arm);
+  return arm;
+}
+
 ab::arm_build build_named(const pair_manifest& pair, const std::string& wanted,
                           const config::resolved& settings, const ab::surroundings& where) {
   // CTest runs tests elsewhere: what a person calls build/dev is that of the project.
@@ -62,28 +83,6 @@ ab::arm_build build_named(const pair_manifest& pair, const std::string& wanted,
                              is_hash ? wanted : fmt::format("{} ({})", wanted, built.commit.substr(0, 7)));
   arm.commit = built.commit;
   arm.is_dirty = false;
-  return arm;
-}
-
-}  // namespace
-
-ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name) {
-  if (is_server(config)) {
-    throw core::not_possible("the program is a server, and builds of servers are not compared",
-                             "look at two runs of it side by side: profgate compare");
-  }
-  const artifacts::git_facts git = artifacts::gather_git_facts(manifest.project_dir, process::git_output);
-  ab::arm_build arm{config, name, manifest.command, manifest.command_has_placeholders,
-                    manifest.working_directory};
-  arm.commit = git.commit.value_or("");
-  arm.is_dirty = git.dirty.value_or(false);
-  arm.versions = {{"compiler", manifest.build.compiler + " " + manifest.build.compiler_version},
-                  {"build_type", manifest.build.type}};
-  for (const auto& [package, version] :
-       artifacts::gather_packages(manifest.command, manifest.working_directory)) {
-    arm.versions[package] = version ? *version : gate::unknown_prefix + version.reason();
-  }
-  if (arm.name.empty()) arm.name = short_commit(arm).empty() ? manifest.pair : short_commit(arm);
   return arm;
 }
 

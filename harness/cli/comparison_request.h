@@ -15,6 +15,10 @@ namespace profgate::cli {
 /// The pair as it is built now, with the settings given: the candidate, or the one arm of a baseline to save.
 ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name);
 
+/// `wanted` is a build folder, or else a commit that is built in a worktree of its own.
+ab::arm_build build_named(const pair_manifest& pair, const std::string& wanted,
+                          const config::resolved& settings, const ab::surroundings& where);
+
 /// <stage2_dir>/ab/<pair>, this installation's collector, and lines on `display`.
 ab::surroundings surroundings_of(const pair_manifest& manifest, const config::resolved& config,
                                  progress& display);

@@ -58,6 +58,14 @@ fs::path baselines_dir_of(const pair_manifest& manifest, const config::resolved&
   return (manifest.project_dir / config.text("gate.baselines_dir")).lexically_normal();
 }
 
+std::optional<baselines::anchor_place> anchor_place_of(const config::resolved& config,
+                                                       const fs::path& project_dir,
+                                                       const fs::path& baselines_dir) {
+  if (config.is_null("gate.anchor")) return std::nullopt;
+  return baselines::anchor_place{baselines_dir, config.text("gate.anchor"),
+                                 (project_dir / config.text("gate.history_file")).lexically_normal()};
+}
+
 gate::judgement judge_against_stored(step_context& context, const gate::build_identity& identity,
                                      const baselines::run_more& more) {
   baselines::stored_request request;
@@ -67,6 +75,7 @@ gate::judgement judge_against_stored(step_context& context, const gate::build_id
   request.rules.reduction = ab::reduction_rules_of(context.manifest.command_has_placeholders);
   request.waivers = read_waivers(request.baselines_dir);
   request.today = today_utc();
+  request.anchor = anchor_place_of(context.config, context.manifest.project_dir, request.baselines_dir);
   request.accept_hint = context.manifest.config == ad_hoc_config
                             ? "profgate run --save <name>, which makes a pair of the command; to compare two "
                               "commands: profgate ab -- <one> -- <the other>"

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "ab/comparison.h"
+#include "baselines/anchor.h"
 #include "baselines/stored_mode.h"
 #include "config/config.h"
 #include "gate/judge.h"
@@ -27,6 +29,11 @@ void write_arms(const ab::comparison_result& result, const std::filesystem::path
 
 /// Beside the runs of a comparison: its arms, and what was said of it.
 void record_comparison(const ab::comparison_result& result, const gate::judgement& judged);
+
+/// gate.anchor, with the folder and the history of the project; nothing where none is named.
+std::optional<baselines::anchor_place> anchor_place_of(const config::resolved& config,
+                                                       const std::filesystem::path& project_dir,
+                                                       const std::filesystem::path& baselines_dir);
 
 /// The gate of a step without a baseline to build: against the stored one of the candidate's key. All
 /// processes of the candidate end up in <run>/gate/candidate.runs.json, from which `profgate baseline accept

@@ -87,19 +87,33 @@ void add_ab(CLI::App& app, action& chosen) {
       throw CLI::RequiredError("--baseline, or two commands");
     if (!pair->command.empty() && (baseline->count() > 0 || !options->candidate.empty()))
       throw CLI::ExcludesError("--baseline and --candidate", "two commands");
-    chosen = [options] { return cli::compare_builds(*options); };
+    chosen = [options] {
+      return options->is_exact ? cli::bisect_exactly(*options) : cli::compare_builds(*options);
+    };
   });
-  command->add_option("--baseline-override", options->baseline_overrides, "A setting of the baseline only")
-      ->take_all();
-  command->add_option("--candidate-override", options->candidate_overrides, "A setting of the candidate only")
-      ->take_all();
+  CLI::Option* of_baseline = command->add_option("--baseline-override", options->baseline_overrides,
+                                                 "A setting of the baseline only");
+  CLI::Option* of_candidate = command->add_option("--candidate-override", options->candidate_overrides,
+                                                  "A setting of the candidate only");
+  of_baseline->take_all();
+  of_candidate->take_all();
   command->add_option("--out", options->out,
                       "Folder for runs, logs and traces; default <artifacts.stage2_dir>/ab/<pair>");
-  command->add_option(
+  CLI::Option* candidate = command->add_option(
       "--candidate", options->candidate,
       "With --baseline: judge this commit or build folder instead of the pair as it is built");
-  command->add_flag("--bisect", options->for_bisect,
-                    "Exit with 125 where a commit cannot be judged, for git bisect run");
+  CLI::Option* bisect = command->add_flag(
+      "--bisect", options->for_bisect, "Exit with 125 where a commit cannot be judged, for git bisect run");
+  command
+      ->add_flag(
+          "--exact", options->is_exact,
+          "With --bisect, without git bisect run: find the first commit after --baseline that launches "
+          "what --candidate launches, by one traced process a commit")
+      ->needs(bisect)
+      ->needs(baseline)
+      ->needs(candidate)
+      ->excludes(of_baseline)
+      ->excludes(of_candidate);
 }
 
 void add_step(CLI::App& app, action& chosen) {

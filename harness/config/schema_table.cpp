@@ -76,6 +76,10 @@ std::vector<schema_row> gate_rows() {
           "in which ncu counts the kernels that a regression is put down to, in both builds; 0: it does not"),
       integer("gate.seed", "1", 0, 1e15, "of the coin that orders the processes of both arms"),
       integer("gate.process_timeout_s", "300", 1, 86400, "a process that takes longer has hung"),
+      text("gate.anchor", "null",
+           "a baseline that moves by hand only (profgate baseline anchor), such as that of a release: a loss "
+           "since then fails as well, however small its parts; null: none",
+           nullable),
       of_kind(value_kind::output_path,
               text("gate.baselines_dir", "conf/baselines", "where baselines are kept")),
       of_kind(value_kind::output_path, text("gate.history_file", "tmp/history.sqlite",

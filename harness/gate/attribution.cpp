@@ -222,8 +222,18 @@ void add_own_changes(cause& story) {
   if (story.kind == cause_kind::idle) story.changes.emplace_back("idle");
 }
 
+/// Under moe.route, moe.experts, moe.shared or what is called like them: rows decide what they have to do.
+bool is_of_experts(const cause& story) {
+  const std::string_view path = story.path;
+  return path.starts_with("moe.") || path.find("/moe.") != std::string_view::npos;
+}
+
 void add_evidence(const exact_comparison& exact, cause& story) {
   for (const exact_change& change : exact.changes) {
+    if (change.kind == exact_kind::routing && !change.is_slight && is_of_experts(story)) {
+      story.changes.emplace_back("routing");
+      story.evidence.push_back("routing: " + difference_text(change));
+    }
     if (!is_of(change, story)) continue;
     const auto add = [&](const char* what) {
       story.changes.emplace_back(what);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 #include <tuple>
@@ -190,6 +191,54 @@ exact_comparison compare_exactly(const stage_structure& baseline, const stage_st
   return result;
 }
 
+exact_comparison compare_stage_exactly(const stage_structures& baseline, const stage_structures& candidate,
+                                       const std::string& stage, const exact_rules& rules) {
+  const auto before = baseline.find(stage);
+  const auto now = candidate.find(stage);
+  const bool lacks_baseline = before == baseline.end();
+  if (!lacks_baseline && now != candidate.end() && before->second.tokens == now->second.tokens)
+    return compare_exactly(before->second, now->second, rules);
+  exact_comparison nothing;
+  if (lacks_baseline || now == candidate.end()) {
+    nothing.not_compared.push_back(
+        fmt::format("kernels and launches: there is no trace of the stage in the {}",
+                    lacks_baseline ? "baseline" : "candidate"));
+  } else {
+    nothing.not_compared.push_back(
+        fmt::format("kernels and launches: the baseline's trace decoded {} tokens, the candidate's {}",
+                    before->second.tokens, now->second.tokens));
+  }
+  return nothing;
+}
+
+void compare_routing(const core::experts_by_stage& baseline, const core::experts_by_stage& candidate,
+                     const std::string& stage, exact_comparison& result) {
+  const auto before = baseline.find(stage);
+  const auto now = candidate.find(stage);
+  if (before == baseline.end() || now == candidate.end()) return;
+  const core::expert_use& was = before->second;
+  const core::expert_use& is = now->second;
+  if (was.layers.empty() || is.layers.empty() || was == is) return;
+  if (was.tokens != is.tokens || was.layers.size() != is.layers.size()) {
+    result.not_compared.push_back(
+        fmt::format("routing: the baseline routed {} tokens in {} layers, the candidate {} in {}", was.tokens,
+                    was.layers.size(), is.tokens, is.layers.size()));
+    return;
+  }
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < was.layers.size(); ++i) different += was.layers[i] == is.layers[i] ? 0 : 1;
+  constexpr double slight_ratio = 0.1;
+  const auto is_near = [&](double a, double b) { return std::abs(a - b) <= slight_ratio * a; };
+  exact_change change;
+  change.kind = exact_kind::routing;
+  change.baseline = fmt::format("{:.2f}", was.worst_layer().imbalance());
+  change.candidate = fmt::format("{:.2f} in the worst layer, {} of {} layers differ",
+                                 is.worst_layer().imbalance(), different, was.layers.size());
+  change.is_slight = is_near(was.worst_layer().imbalance(), is.worst_layer().imbalance()) &&
+                     is_near(was.median_imbalance(), is.median_imbalance());
+  result.changes.push_back(std::move(change));
+}
+
 std::string to_text(const exact_change& change) {
   switch (change.kind) {
     case exact_kind::new_kernel:
@@ -200,6 +249,8 @@ std::string to_text(const exact_change& change) {
       return fmt::format("launches: {} → {}", change.baseline, change.candidate);
     case exact_kind::launches_per_token:
       return fmt::format("launches a token: {} → {}", change.baseline, change.candidate);
+    case exact_kind::routing:
+      return "routing: " + difference_text(change);
     case exact_kind::graph_nodes:
       return fmt::format("graph nodes: {} → {}", change.baseline, change.candidate);
     case exact_kind::launch_configuration:
@@ -216,6 +267,9 @@ std::string difference_text(const exact_change& change) {
   switch (change.kind) {
     case exact_kind::operation_launches:
       return fmt::format("launches {} → {}", change.baseline, change.candidate);
+    case exact_kind::routing:
+      return fmt::format("rows of the fullest expert over the mean {} → {}", change.baseline,
+                         change.candidate);
     case exact_kind::machine_code:
       return "other machine code";
     case exact_kind::copied_bytes:

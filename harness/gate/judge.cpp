@@ -37,27 +37,14 @@ bool has_samples(const run_set& runs, const std::string& stage) {
 
 exact_comparison compare_structures(const run_set& baseline, const run_set& candidate,
                                     const std::string& stage, const judge_rules& rules, bool is_interleaved) {
-  const auto before = baseline.structure.find(stage);
-  const auto now = candidate.structure.find(stage);
-  const bool lacks_baseline = before == baseline.structure.end();
-  const bool lacks_candidate = now == candidate.structure.end();
-  exact_comparison nothing;
-  if (is_interleaved && lacks_baseline && lacks_candidate) {
+  if (is_interleaved && !baseline.structure.contains(stage) && !candidate.structure.contains(stage)) {
+    exact_comparison nothing;
     nothing.not_compared.push_back(
         "kernels, launches and graph nodes were not traced: that is done after a regression, or where "
         "gate.kernels, gate.launches or gate.graph_nodes is 'fail'");
-  } else if (lacks_baseline || lacks_candidate) {
-    nothing.not_compared.push_back(
-        fmt::format("kernels and launches: there is no trace of the stage in the {}",
-                    lacks_baseline ? "baseline" : "candidate"));
-  } else if (before->second.tokens != now->second.tokens) {
-    nothing.not_compared.push_back(
-        fmt::format("kernels and launches: the baseline's trace decoded {} tokens, the candidate's {}",
-                    before->second.tokens, now->second.tokens));
-  } else {
-    return compare_exactly(before->second, now->second, rules.exact);
+    return nothing;
   }
-  return nothing;
+  return compare_stage_exactly(baseline.structure, candidate.structure, stage, rules.exact);
 }
 
 /// Exact changes that fail say so in the stage's reason, which otherwise speaks of times alone.
@@ -143,6 +130,7 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   judged.numbers = step.judged;
   judged.detectable_ratio = step.detectable_ratio;
   judged.exact = compare_structures(baseline, candidate, stage, rules, is_interleaved);
+  compare_routing(baseline.experts, candidate.experts, stage, judged.exact);
   explain_exact_failure(judged);
   explain_slowdown(baseline, candidate, judged);
   return judged;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/experts_json.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "whole_file.h"
@@ -205,6 +206,7 @@ core::workload_result parse_workload_result(const std::string& text, const std::
   if (const auto telemetry = root.find("telemetry")) result.telemetry = read_telemetry(*telemetry);
   read_text(root, "telemetry_reason", result.telemetry_reason);
   read_correctness(root, result);
+  if (const auto experts = root.find("experts")) result.experts = core::read_experts(*experts);
   if (const auto maps = root.find("graph_maps")) result.graph_maps = read_graph_maps(*maps);
   return result;
 }

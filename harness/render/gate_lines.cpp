@@ -5,6 +5,7 @@
 
 #include "core/escape.h"
 #include "core/units.h"
+#include "gate/since_anchor.h"
 #include "render/gate_views.h"
 
 namespace profgate::render {
@@ -207,6 +208,32 @@ std::vector<std::string> package_lines(const gate::judgement& whole) {
   return lines;
 }
 
+/// A line a stage, without what the verdict says already, then the commits that took a part of a loss.
+std::vector<std::string> anchor_lines(const gate::judgement& whole) {
+  if (!whole.since_anchor) return {};
+  const gate::anchor_judgement& since = *whole.since_anchor;
+  std::vector<std::string> lines;
+  if (!since.not_judged_because.empty())
+    lines.push_back(fmt::format("  since {}: not judged: {}", since.name, since.not_judged_because));
+  bool has_failed = false;
+  for (const gate::anchor_stage& stage : since.stages) {
+    const std::string text = gate::since_text(since, stage);
+    const bool is_said = whole.failed_by == text ||
+                         std::find(whole.notices.begin(), whole.notices.end(), text) != whole.notices.end();
+    if (!is_said) lines.push_back(fmt::format("  {}: {}", text, gate::to_text(stage.which)));
+    if (stage.waived_by) lines.push_back("    waived: " + *stage.waived_by);
+    if (stage.which != gate::verdict::regressed) continue;
+    has_failed = true;
+    const std::string parts = gate::parts_text(stage);
+    lines.push_back(fmt::format("  {} since {}: {}", stage.stage, since.name,
+                                parts.empty() ? "no parts: " + stage.unknown_parts_because : parts));
+  }
+  for (const std::string& warning : since.warnings) {
+    if (has_failed) lines.push_back(fmt::format("  warning, since {}: {}", since.name, warning));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string size_sentence(const gate::stage_judgement& stage) {
@@ -265,6 +292,7 @@ std::vector<std::string> gate_lines(const gate::judgement& whole) {
     lines.push_back(stage_line(stage));
     for (const std::string& line : detail_lines(stage)) lines.push_back("  " + line);
   }
+  append(anchor_lines(whole));
   if (!whole.stages.empty()) lines.push_back(arms_line(whole));
   for (const std::string& warning : whole.warnings) lines.push_back("  warning: " + warning);
   for (const std::string& notice : whole.notices) lines.push_back("  " + notice);
@@ -295,6 +323,12 @@ std::string ctest_measurements(const gate::judgement& whole) {
       put("candidate_median_ms", stage.numbers->candidate_median_ns / core::ns_per_ms);
     }
     put_percent("detectable_slowdown_percent", stage.detectable_ratio);
+  }
+  if (whole.since_anchor) {
+    for (const gate::anchor_stage& stage : whole.since_anchor->stages) {
+      if (stage.numbers)
+        line += numeric(stage.stage + "_slowdown_since_anchor_percent", stage.numbers->slowdown_ratio * 100);
+    }
   }
   return line;
 }

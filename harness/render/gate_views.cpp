@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/kernel_names.h"
 #include "drawing.h"
+#include "gate/since_anchor.h"
 #include "render/verdict_json.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
@@ -103,6 +104,16 @@ json markdown_data(const gate::judgement& whole) {
     part["from_ns"] = from_ns;
     part["to_ns"] = from_ns + stage.attributed->explained_difference_ns();
     part["whole_difference_ns"] = stage.attributed->explained_difference_ns();
+  }
+  if (!whole.since_anchor) {
+    document["since_anchor"] = nullptr;
+  } else {
+    for (std::size_t i = 0; i < whole.since_anchor->stages.size(); ++i) {
+      const gate::anchor_stage& stage = whole.since_anchor->stages[i];
+      const std::string parts = gate::parts_text(stage);
+      document["since_anchor"]["stages"][i]["parts_text"] =
+          core::to_valid_utf8(parts.empty() ? stage.unknown_parts_because : parts);
+    }
   }
   document["document"] = document;  // for functions that take an object and a field's name
   return document;

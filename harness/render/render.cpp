@@ -1,5 +1,6 @@
 #include "render/render.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "analysis/figures.h"
@@ -102,6 +103,8 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   document["pictures"] = report_pictures(document, judged);
   document["missing"] = missing_figures(document);
   document["reports"] = report_list();
+  document["has_experts"] = std::any_of(document["stages"].begin(), document["stages"].end(),
+                                        [](const json& stage) { return stage.contains("experts"); });
   put_counter_columns(document);
   tell_short_names_apart(document);
   std::vector<std::filesystem::path> written;

@@ -71,6 +71,7 @@ const std::map<std::string, formatter>& formatters() {
       {"duration", [](const json& v) { return core::format_duration(v.get<double>()); }},
       {"bytes", [](const json& v) { return core::format_bytes(v.get<double>()); }},
       {"percent", [](const json& v) { return fmt::format("{:.1f} %", v.get<double>() * 100.0); }},
+      {"times", [](const json& v) { return fmt::format("{:.1f}", v.get<double>()); }},
       {"count", count},
       {"flops", [](const json& v) { return scaled(v.get<double>(), "FLOP"); }},
       {"flops_per_s", [](const json& v) { return scaled(v.get<double>(), "FLOP/s"); }},

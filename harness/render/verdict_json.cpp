@@ -118,6 +118,38 @@ void visit_fields(Fields& fields, gate::package_change& change) {
 }
 
 template <class Fields>
+void visit_fields(Fields& fields, gate::anchor_part& part) {
+  const char* this_build = "it is the build that is judged";
+  fields.value("commit", part.commit, this_build);
+  fields.value("measured_utc", part.measured_utc, this_build);
+  fields.value("slowdown_ratio", part.ratio);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, gate::anchor_stage& stage) {
+  fields.value("stage", stage.stage);
+  fields.enumerator("verdict", stage.which, gate::verdict::no_baseline);
+  fields.value("reason", stage.reason);
+  fields.object("numbers", stage.numbers, stage.reason);
+  fields.value("waived_by", stage.waived_by, "no waiver applies");
+  fields.objects("parts", stage.parts);
+  fields.value("other_parts_count", stage.other_parts);
+  fields.value("other_parts_ratio", stage.other_parts_ratio);
+  fields.value("unknown_parts_because", stage.unknown_parts_because, "the parts are known");
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, gate::anchor_judgement& since) {
+  const char* not_found = "the anchor was not read";
+  fields.value("name", since.name);
+  fields.value("commit", since.commit, not_found);
+  fields.value("measured_utc", since.measured_utc, not_found);
+  fields.value("not_judged_because", since.not_judged_because, "it was judged");
+  fields.objects("stages", since.stages);
+  fields.texts("warnings", since.warnings);
+}
+
+template <class Fields>
 void visit_fields(Fields& fields, gate::judgement& whole) {
   fields.derived("schema_version", std::string(verdict_schema_version));
   fields.value("pair", whole.pair);
@@ -139,6 +171,7 @@ void visit_fields(Fields& fields, gate::judgement& whole) {
   fields.later_objects("packages", whole.packages);
   fields.later_texts("unknown_packages", whole.unknown_packages);
   fields.objects("stages", whole.stages);
+  fields.later_object("since_anchor", whole.since_anchor);
 }
 
 /// Puts every field that it is shown. Texts become valid before anything is derived from them, so that it is
@@ -202,6 +235,11 @@ class field_writer {
     ordered_json array = ordered_json::array();
     for (T& part : parts) array.push_back(written(part));
     m_object.put(key, std::move(array));
+  }
+  /// Absent, rather than null, where there is none.
+  template <class T>
+  void later_object(const char* key, std::optional<T>& part) {
+    if (part) object(key, *part);
   }
   template <class T>
   void later_objects(const char* key, std::vector<T>& parts) {
@@ -288,6 +326,10 @@ class field_reader {
     }
   }
   // What an earlier profgate did not write.
+  template <class T>
+  void later_object(const char* key, std::optional<T>& part) {
+    if (m_from.find(key)) object(key, part.emplace());
+  }
   template <class T>
   void later_objects(const char* key, std::vector<T>& parts) {
     if (m_from.find(key)) objects(key, parts);

@@ -354,6 +354,73 @@ TEST_F(cuda_decoder, decodes_a_little_as_the_cpu_does) {
   }
 }
 
+/// Every row of a round: [layer][expert], of the prefill and then of the steps.
+std::vector<std::vector<layer_rows>> rows_of_round(decoder& engine, std::span<const token_id> prompt,
+                                                   int steps) {
+  std::vector<std::vector<layer_rows>> rows;
+  engine.reset();
+  engine.prefill(prompt);
+  engine.finish();
+  rows.push_back(engine.take_expert_rows());
+  for (int step = 0; step < steps; ++step) engine.decode_step();
+  engine.finish();
+  rows.push_back(engine.take_expert_rows());
+  return rows;
+}
+
+TEST_F(cuda_decoder, counts_the_rows_of_experts_as_the_cpu_does_and_only_when_asked) {
+  const auto shape = shipped_shape("deepseek-moe-tiny");
+  constexpr int steps = 6;
+  constexpr std::int64_t length = 150;
+  for (const std::int64_t batch : {1, 3}) {
+    SCOPED_TRACE(batch);
+    const auto on_gpu = make_on("cuda", shape, {batch, length + steps, length}, "float32");
+    const auto prompt = prompts(batch, length, shape.vocab_size);
+    decoder& engine = on_gpu->engine();
+    for (const auto& none : rows_of_round(engine, prompt, steps)) EXPECT_THAT(none, ::testing::IsEmpty());
+    const std::vector<token_id> replayed = engine.choices();
+    engine.count_expert_rows(true);
+    const auto counted = rows_of_round(engine, prompt, steps);
+    EXPECT_EQ(engine.choices(), replayed) << "without its graph it does the same";
+    engine.count_expert_rows(false);
+    for (const auto& none : rows_of_round(engine, prompt, steps)) EXPECT_THAT(none, ::testing::IsEmpty());
+    EXPECT_EQ(engine.choices(), replayed);
+
+    std::vector<std::vector<layer_rows>> expected;
+    for (std::int64_t sequence = 0; sequence < batch; ++sequence) {
+      const auto on_cpu = make_on("cpu", shape, {1, length + steps, length}, "float32");
+      const auto rows = rows_of_round(on_cpu->engine(),
+                                      std::span(prompt).subspan(static_cast<std::size_t>(sequence * length),
+                                                                static_cast<std::size_t>(length)),
+                                      steps);
+      if (expected.empty()) {
+        expected = rows;
+        continue;
+      }
+      for (std::size_t stage = 0; stage < rows.size(); ++stage)
+        for (std::size_t layer = 0; layer < rows[stage].size(); ++layer)
+          for (std::size_t expert = 0; expert < rows[stage][layer].rows.size(); ++expert)
+            expected[stage][layer].rows[expert] += rows[stage][layer].rows[expert];
+    }
+    ASSERT_EQ(counted.size(), expected.size());
+    for (std::size_t stage = 0; stage < counted.size(); ++stage) {
+      ASSERT_EQ(counted[stage].size(), expected[stage].size());
+      for (std::size_t layer = 0; layer < counted[stage].size(); ++layer) {
+        EXPECT_EQ(counted[stage][layer].layer, expected[stage][layer].layer);
+        std::int64_t total = 0;
+        std::int64_t elsewhere = 0;
+        for (std::size_t expert = 0; expert < counted[stage][layer].rows.size(); ++expert) {
+          total += counted[stage][layer].rows[expert];
+          elsewhere += std::abs(counted[stage][layer].rows[expert] - expected[stage][layer].rows[expert]);
+        }
+        EXPECT_EQ(total, batch * (stage == 0 ? length : steps) * shape.num_experts_per_tok);
+        // A near-tie may go the other way; each such one is missed at one expert and found at another.
+        EXPECT_LE(elsewhere, 2 + total / 50) << "layer " << counted[stage][layer].layer;
+      }
+    }
+  }
+}
+
 TEST_F(cuda_decoder, reproduces_the_tiny_references) {
   reproduce("llama-tiny", {1, 5});
   reproduce("deepseek-moe-tiny", {1, 5});

@@ -274,27 +274,56 @@ TEST_F(ab, the_gate_step_names_causes_against_stored_numbers_too) {
   EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
 }
 
-/// A project in git whose program spins as long as its commit says; nothing is compiled.
+TEST_F(ab, the_gate_step_holds_accepted_losses_against_the_anchor) {
+  use_git_identity();
+  const auto accept = [&](const fs::path& manifest, const std::string& name) {
+    const std::string runs = (m_project / (name + ".runs.json")).string();
+    const command_result recorded =
+        profgate({"baseline", "record", "--manifest", manifest.string(), "--out", runs});
+    ASSERT_EQ(recorded.exit_code, 0) << recorded.output;
+    ASSERT_EQ(profgate({"baseline", "accept", runs, "--reason", name}).exit_code, 0);
+  };
+  accept(probe_build("old", "20000"), "release");
+  const command_result anchored = profgate({"baseline", "anchor", "probe.probe", "--name", "v1.0"});
+  ASSERT_EQ(anchored.exit_code, 0) << anchored.output;
+  const fs::path slower = probe_build("new", "60000");
+  accept(slower, "wanted");
+  // So wide a margin against the baseline that only the anchor can fail it.
+  const std::vector<std::string> settings = {"gate.anchor=v1.0", "gate.stored_ratio=0.6"};
+  const command_result result = run_pair(slower, settings);
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr(": failed: since v1.0 ("));
+  EXPECT_THAT(result.output, HasSubstr(" since v1.0: ")) << "who took a part";
+  const command_result again = profgate({"gate", latest_run().string()});
+  EXPECT_EQ(again.exit_code, 1) << again.output;
+  EXPECT_THAT(again.output, HasSubstr(": failed: since v1.0 ("));
+  const command_result missing = run_pair(slower, {"gate.anchor=v2.0"});
+  EXPECT_EQ(missing.exit_code, 2) << missing.output;
+  EXPECT_THAT(missing.output, HasSubstr("gate.anchor names 'v2.0', and there is no such anchor in"));
+}
+
+/// A project in git whose program does what its commit says; nothing is compiled.
 class bisect : public ab {
  protected:
-  void SetUp() override {
-    ab::SetUp();
+  /// `manifest`: that of the pair `pair`, with @WORK@ for what a commit says.
+  void make_project(const fs::path& manifest, const std::string& pair) {
     std::ofstream(m_project / ".gitignore") << "/build/\n/tmp/\n";
-    fs::path manifest =
-        register_probe({"--repetitions", "23", "--steps", "2", "--spin-iterations", "@SPIN@"});
     std::stringstream text;
     text << std::ifstream(manifest).rdbuf();
     fs::remove(manifest);
     std::ofstream(m_project / "manifest.json.in") << text.str();
-    std::ofstream(m_project / "CMakeLists.txt")
-        << "cmake_minimum_required(VERSION 3.25)\n"
-           "project(spinning LANGUAGES NONE)\n"
-           "file(STRINGS spin.txt SPIN)\n"
-           "configure_file(manifest.json.in profgate/pairs/probe.probe.json @ONLY)\n";
+    std::ofstream(m_project / "CMakeLists.txt") << "cmake_minimum_required(VERSION 3.25)\n"
+                                                   "project(working LANGUAGES NONE)\n"
+                                                   "file(STRINGS work.txt WORK)\n"
+                                                   "if(WORK STREQUAL broken)\n"
+                                                   "  message(FATAL_ERROR \"it does not build\")\n"
+                                                   "endif()\n"
+                                                   "configure_file(manifest.json.in profgate/pairs/"
+                                                << pair << ".json @ONLY)\n";
     git({"init", "--quiet", "--initial-branch=main"});
   }
-  void commit(const std::string& spin_iterations) {
-    std::ofstream(m_project / "spin.txt") << spin_iterations << "\n";
+  void commit(const std::string& work) {
+    std::ofstream(m_project / "work.txt") << work << "\n";
     std::ofstream(m_project / "number.txt") << ++m_commits << "\n";
     git({"add", "--all"});
     git({"commit", "--quiet", "--message", "commit " + std::to_string(m_commits)});
@@ -308,6 +337,8 @@ class bisect : public ab {
 };
 
 TEST_F(bisect, finds_the_commit_that_made_it_slower) {
+  make_project(register_probe({"--repetitions", "23", "--steps", "2", "--spin-iterations", "@WORK@"}),
+               "probe.probe");
   for (const char* spin_iterations : {"20000", "20000", "20000", "60000", "60000"}) commit(spin_iterations);
   git({"tag", "good", "HEAD~4"});
   ASSERT_EQ(run({"cmake", "-S", ".", "-B", "build"}).exit_code, 0);
@@ -321,6 +352,91 @@ TEST_F(bisect, finds_the_commit_that_made_it_slower) {
   EXPECT_THAT(found.output, HasSubstr("is the first bad commit"));
   EXPECT_THAT(found.output, HasSubstr("commit 4")) << found.output;
 }
+
+#ifdef FAKE_CUDA_DRIVER
+/// Kernels of a libcupti without a GPU, through the collector and all that follows it.
+class exact_bisect : public bisect {
+ protected:
+  void SetUp() override {
+    bisect::SetUp();
+    m_environment["FAKE_CUDA_DRIVER"] = FAKE_CUDA_DRIVER;
+    m_environment["PROFGATE_CUPTI_LIBRARY"] = FAKE_CUPTI_LIBRARY;
+    make_project(
+        register_command({NVTX_PROGRAM, "cuda", "push:LLM:decode_all", "@WORK@", "memset:64", "pop:LLM"}),
+        "command.probe");
+  }
+  /// One commit a word; the first is the good one.
+  void commit_all(const std::vector<std::string>& works) {
+    for (const std::string& work : works) commit(work);
+    git({"tag", "good", "HEAD~" + std::to_string(works.size() - 1)});
+    ASSERT_EQ(run({"cmake", "-S", ".", "-B", "build"}).exit_code, 0);
+  }
+  command_result find(const std::string& good = "good", const std::string& bad = "HEAD") const {
+    return profgate({"ab", "command.probe", "gate.stages=[decode_all]", "--build-dir", "build", "--baseline",
+                     good, "--candidate", bad, "--bisect", "--exact"});
+  }
+};
+
+TEST_F(exact_bisect, finds_the_commit_that_launches_more_and_says_what) {
+  const std::string two = "kernel:_Z4gemmPf:2";
+  const std::string three = "kernel:_Z4gemmPf:3";
+  commit_all({two, two, two, two, three, three, three, three});
+  const command_result found = find();
+  EXPECT_EQ(found.exit_code, 0) << found.output;
+  EXPECT_THAT(found.output, HasSubstr(": commit 5\n  is the first commit whose exact evidence is"));
+  EXPECT_THAT(found.output, HasSubstr("came, against "));
+  EXPECT_THAT(found.output,
+              HasSubstr("    decode_all: launches: 2 → 3\n    decode_all: gemm(float*): launches 2 → 3"));
+  EXPECT_EQ(files_ending("embedded.timeline").size(), 5U) << "two ends and three between them, once each";
+  EXPECT_TRUE(files_ending("-candidate.result.json").empty()) << "nothing was timed";
+}
+
+TEST_F(exact_bisect, leaves_out_what_does_not_build_and_asks_its_neighbours) {
+  commit_all({"kernel:_Z1aPf:1", "kernel:_Z1aPf:1", "broken", "kernel:_Z1aPf:1", "kernel:_Z1bPf:1"});
+  const command_result found = find();
+  EXPECT_EQ(found.exit_code, 0) << found.output;
+  EXPECT_THAT(found.output, HasSubstr("is left out: the baseline "));
+  EXPECT_THAT(found.output, HasSubstr(": commit 5\n  is the first"));
+  EXPECT_THAT(found.output, HasSubstr("new kernel: b(float*)"));
+  const command_result undecided = find("good", "HEAD~2");
+  EXPECT_EQ(undecided.exit_code, 2) << "the bad one itself does not build: " << undecided.output;
+}
+
+TEST_F(exact_bisect, names_all_that_are_left_where_only_broken_commits_stand_between) {
+  commit_all({"copy:64", "broken", "broken", "copy:128"});
+  const command_result found = find();
+  EXPECT_EQ(found.exit_code, 77) << found.output;
+  EXPECT_THAT(found.output, ::testing::AllOf(HasSubstr("one of these"), HasSubstr(": commit 2\n"),
+                                             HasSubstr(": commit 3\n"), HasSubstr(": commit 4\n")));
+}
+
+TEST_F(exact_bisect, says_what_was_there_before_and_how_to_find_it) {
+  commit_all({"kernel:_Z1aPf:1", "kernel:_Z1bPf:1", "kernel:_Z1bPf:2"});
+  const command_result found = find();
+  EXPECT_EQ(found.exit_code, 0) << found.output;
+  EXPECT_THAT(found.output, HasSubstr(": commit 3\n  is the first"));
+  EXPECT_THAT(found.output, HasSubstr("2 of the differences were there before it; --candidate "));
+  EXPECT_THAT(found.output, HasSubstr("    decode_all: gone kernel: a(float*)\n"));
+}
+
+TEST_F(exact_bisect, refuses_ends_that_do_not_differ_and_those_that_are_none) {
+  commit_all({"kernel:_Z1aPf:1", "kernel:_Z1aPf:1"});
+  const command_result same = find();
+  EXPECT_EQ(same.exit_code, 2) << same.output;
+  EXPECT_THAT(same.output, ::testing::AllOf(HasSubstr("nothing exact differs between the good and the bad"),
+                                            HasSubstr("compare times"), HasSubstr("without --exact")));
+  const command_result turned = find("HEAD", "good");
+  EXPECT_EQ(turned.exit_code, 2) << turned.output;
+  EXPECT_THAT(turned.output, HasSubstr("'HEAD' is no ancestor of 'good'"));
+  EXPECT_THAT(find("no-such-tag").output, HasSubstr("'no-such-tag' is no commit"));
+  git({"bisect", "start", "HEAD", "good"});
+  const command_result under_way = find();
+  EXPECT_EQ(under_way.exit_code, 128) << "which ends git bisect run: " << under_way.output;
+  EXPECT_THAT(under_way.output, HasSubstr("a git bisect is under way"));
+  EXPECT_NE(profgate({"ab", "command.probe", "--baseline", "good", "--exact"}).exit_code, 0)
+      << "without --bisect";
+}
+#endif
 
 TEST_F(ab, the_self_test_finds_what_it_plants) {
   const fs::path manifest = build_of(register_llm("llm/llama-tiny", "smoke"), "new", "llama-tiny.smoke");

@@ -56,6 +56,24 @@ TEST_F(baseline_commands, accept_list_and_show) {
   EXPECT_EQ(judged.exit_code, 1) << judged.output;
 }
 
+TEST_F(baseline_commands, an_anchor_stays_until_somebody_moves_it) {
+  ASSERT_EQ(accept(runs_of("stored-same-build"), "first build").exit_code, 0);
+  const std::vector<std::string> words = {"baseline", "anchor", "qwen3-0.6b.decode-b1", "--name", "v1.0"};
+  const command_result set = profgate(words);
+  EXPECT_EQ(set.exit_code, 0) << set.output;
+  EXPECT_THAT(set.output, AllOf(HasSubstr("conf/baselines/@v1.0/qwen3-0.6b/decode-b1/9d1c6f0f4b0a"),
+                                HasSubstr("gate.anchor=v1.0")));
+  ASSERT_EQ(accept(runs_of("stored-slower-15-percent"), "slower").exit_code, 0);
+  const command_result again = profgate(words);
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_THAT(again.output, HasSubstr("is the anchor 'v1.0' already"));
+  EXPECT_THAT(profgate({"baseline", "list"}).output, HasSubstr("@v1.0/qwen3-0.6b/decode-b1/"));
+  EXPECT_THAT(profgate({"baseline", "show", "qwen3-0.6b.decode-b1"}).output, HasSubstr("slower"))
+      << "the pair is still its baseline";
+  EXPECT_EQ(profgate({"baseline", "anchor", "qwen3-0.6b.decode-b1", "--name", "v1.0", "--force"}).exit_code,
+            0);
+}
+
 TEST_F(baseline_commands, accept_refuses_what_has_no_reason_and_leaves_nothing) {
   const command_result refused = accept(runs_of("stored-same-build"), "  ");
   EXPECT_EQ(refused.exit_code, 2);

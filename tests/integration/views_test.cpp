@@ -48,6 +48,16 @@ TEST_F(views, of_a_session_are_a_line_a_pair_and_a_summary_for_a_comment) {
   EXPECT_THAT(summary, HasSubstr("not run"));
 }
 
+TEST_F(views, of_a_model_with_experts_say_how_full_they_are) {
+  const command_result result = run_pair(register_llm("llm/deepseek-moe-tiny", "smoke"));
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const std::string report = text_of("report.md");
+  EXPECT_THAT(report,
+              AllOf(HasSubstr("## Experts"), HasSubstr("- prefill: the fullest gets "),
+                    HasSubstr(" times the mean in layer "), HasSubstr(" times in the median layer (")));
+  EXPECT_THAT(text_of("profile.json"), HasSubstr("\"worst_imbalance_ratio\": "));
+}
+
 TEST_F(views, of_a_session_name_a_damaged_verdict_and_go_on) {
   const fs::path judged = register_probe({});
   const fs::path build = make_build_dir({judged, register_probe({}, "unrun")});

@@ -68,6 +68,9 @@ void run_bench(generator& rounds, const workload_config& config, const std::stri
   initialize_reporting(unfinished);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
+  rounds.count_expert_rows();  // after all that is timed
+  same_tokens = rounds.greedy() == result.greedy && same_tokens;
+  result.expert_rows = {{"prefill", rounds.prefill_rows()}, {"decode_all", rounds.decode_rows()}};
   if (!same_tokens)
     throw judged_bad("a timed round generated other tokens than the self-check",
                      "the times are not to be trusted: look for a data race or faulty memory");

@@ -55,6 +55,7 @@ cpu_decoder::cpu_decoder(const model_shape& shape, const decoder_weights& weight
 void cpu_decoder::reset() {
   m_position = 0;
   m_choices.clear();
+  m_expert_rows.clear();
 }
 
 void cpu_decoder::prefill(std::span<const token_id> prompts) {
@@ -101,7 +102,7 @@ void cpu_decoder::forward(std::span<const token_id> tokens) {
   embed(tokens);
   for (std::size_t layer = 0; layer < m_weights.layers.size(); ++layer) {
     attention(layer, tokens.size());
-    mlp(m_weights.layers[layer], tokens.size());
+    mlp(layer, tokens.size());
   }
   m_position += tokens.size();
 
@@ -203,13 +204,25 @@ void cpu_decoder::attend_all_heads(std::size_t layer, std::size_t tokens) {
   });
 }
 
-void cpu_decoder::mlp(const layer_weights& weights, std::size_t tokens) {
+void cpu_decoder::add_expert_rows(std::size_t layer) {
+  const auto experts = count_of(m_shape.num_experts);
+  auto known = std::find_if(m_expert_rows.begin(), m_expert_rows.end(),
+                            [&](const layer_rows& one) { return one.layer == layer; });
+  if (known == m_expert_rows.end())
+    known = m_expert_rows.insert(known, {layer, std::vector<std::int64_t>(experts)});
+  for (std::size_t expert = 0; expert < experts; ++expert)
+    known->rows[expert] += static_cast<std::int64_t>(m_experts->rows_of(expert));
+}
+
+void cpu_decoder::mlp(std::size_t layer, std::size_t tokens) {
+  const auto& weights = m_weights.layers[layer];
   {
     const auto range = m_ranges.open(range_name::mlp_norm);
     norm(m_hidden.data(), weights.mlp_norm, tokens, m_normed.data());
   }
   if (weights.router != nullptr) {
     m_experts->add(weights, m_normed.data(), tokens, m_hidden.data());
+    add_expert_rows(layer);
     return;
   }
   const auto hidden = count_of(m_shape.hidden_size);

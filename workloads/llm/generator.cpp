@@ -17,6 +17,7 @@ std::int64_t generator::prefill() {
     m_engine.finish();
   }
   m_greedy = m_engine.choices();
+  m_prefill_rows = m_engine.take_expert_rows();
   return m_engine.elapsed_ns(0, 1);
 }
 
@@ -38,10 +39,21 @@ std::int64_t generator::decode_all() {
     m_engine.finish();
   }
   m_greedy = m_engine.choices();
+  m_decode_rows = m_engine.take_expert_rows();
   m_decode_step_ns.clear();
   for (std::size_t step = 1; step <= steps; ++step)
     m_decode_step_ns.push_back(m_engine.elapsed_ns(step - 1, step));
   return m_engine.elapsed_ns(0, steps);
+}
+
+void generator::count_expert_rows() {
+  if (!m_options.has_experts || !m_prefill_rows.empty()) return;
+  const std::vector<std::int64_t> timed_step_ns = m_decode_step_ns;
+  m_engine.count_expert_rows(true);
+  prefill();
+  decode_all();
+  m_engine.count_expert_rows(false);
+  m_decode_step_ns = timed_step_ns;
 }
 
 }  // namespace profgate::llm

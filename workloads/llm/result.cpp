@@ -1,6 +1,8 @@
 #include "llm/result.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <type_traits>
 #include <variant>
 
@@ -77,6 +79,30 @@ ordered_json graph_maps_json(const std::vector<graph_map>& maps) {
   return list;
 }
 
+/// Of a layer the fullest expert and the mean one: by number experts of one layer have nothing to do with
+/// those of another.
+ordered_json expert_layer_json(const layer_rows& counted) {
+  const auto total = std::accumulate(counted.rows.begin(), counted.rows.end(), std::int64_t{0});
+  return {{"layer", counted.layer},
+          {"largest_rows", *std::max_element(counted.rows.begin(), counted.rows.end())},
+          {"mean_rows", static_cast<double>(total) / static_cast<double>(counted.rows.size())},
+          {"unused", std::count(counted.rows.begin(), counted.rows.end(), 0)}};
+}
+
+void put_experts(const model_shape& shape, const workload_config& config, const run_result& result,
+                 ordered_json& document) {
+  for (const auto& [stage, layers] : result.expert_rows) {
+    if (layers.empty()) continue;
+    ordered_json list = ordered_json::array();
+    for (const layer_rows& counted : layers) list.push_back(expert_layer_json(counted));
+    const auto tokens = stage == "prefill" ? config.prompt_tokens : config.decode_tokens;
+    document["experts"][stage] = {{"top_k", shape.num_experts_per_tok},
+                                  {"experts", shape.num_experts},
+                                  {"tokens", tokens * config.batch},
+                                  {"layers", std::move(list)}};
+  }
+}
+
 }  // namespace
 
 std::string hash_text(std::uint64_t hash) {
@@ -124,6 +150,7 @@ void write_result(const std::string& path, const workload_config& config, const 
                              {"cosine", result.reference->cosine}};
     document["reference_distance"] = result.reference->distance;
   }
+  put_experts(shape, config, result, document);
   document["graph_maps"] = graph_maps_json(result.graph_maps);
   write_json_file(path, document);
 }

@@ -158,7 +158,7 @@ void run_workload(const command_line& command) {
 
   // One round that is not timed: it warms up, and later rounds must repeat its tokens.
   generator rounds(device->engine(), ranges, prompts_for(config, shape),
-                   {config.decode_tokens, config.decode_step_ranges});
+                   {config.decode_tokens, config.decode_step_ranges, shape.has_experts()});
   rounds.prefill();
   result.logits_hash = rounds.hash_logits();
   rounds.decode_all();

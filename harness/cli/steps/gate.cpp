@@ -3,6 +3,7 @@
 #include "ab/comparison.h"
 #include "artifacts/files.h"
 #include "comparison_request.h"
+#include "gate/process_runs.h"
 #include "judging.h"
 #include "make_reports.h"
 #include "measuring_turn.h"
@@ -20,13 +21,21 @@ namespace {
 gate::judgement judge_against_build(step_context& context, const std::string& baseline) {
   // The run's own settings, which prepare wrote, not those of the moment. A planted delay stands for a slower
   // build, so the other one has none.
-  const std::vector<gate::waiver> waivers = read_waivers(
-      baselines_dir_of(context.manifest, context.config));  // a faulty file is told before the runs
+  const fs::path baselines_dir = baselines_dir_of(context.manifest, context.config);
+  const std::vector<gate::waiver> waivers =
+      read_waivers(baselines_dir);  // a faulty file is told before the runs
+  const auto anchor = anchor_place_of(context.config, context.manifest.project_dir, baselines_dir);
+  if (anchor) baselines::require_anchor(*anchor);
   const config::resolved sound =
       context.config.with("workload.planted_delay_ns", std::int64_t{0}, "the baseline's own");
   const ab::comparison_result result = ab::run_comparison(
       comparison_request(context.manifest, {baseline, sound, context.config, {}, {}}, context.display));
-  const gate::judgement judged = judge_comparison(result, context.config, waivers);
+  gate::judgement judged = judge_comparison(result, context.config, waivers);
+  if (anchor) {
+    gate::judge_rules rules = judge_rules_of(context.config);
+    rules.reduction = gate::reduction_for(result.candidate);
+    baselines::judge_since_anchor(*anchor, result.candidate, rules, waivers, today_utc(), judged);
+  }
   record_comparison(result, judged);
   write_arms(result, context.run_dir / "gate");  // they stay as long as the run
   context.status.notes.push_back("runs, logs and traces of the comparison: " + result.folder.string());

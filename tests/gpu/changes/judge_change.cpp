@@ -71,6 +71,14 @@ void judge_cause(const expectation& wanted, const core::json_cursor& cause,
   judge_evidence(wanted, cause, mistakes);
 }
 
+void judge_exact(const expectation& wanted, const core::json_cursor& stage,
+                 std::vector<std::string>& mistakes) {
+  if (wanted.exact.empty()) return;
+  for (const core::json_cursor& change : stage.require("exact").require("changes").items())
+    if (change.require("kind").text() == wanted.exact) return;
+  mistakes.push_back(fmt::format("no exact change of the kind '{}' was named", wanted.exact));
+}
+
 core::json_cursor stage_in(const core::json_cursor& verdict, const std::string& name) {
   for (const core::json_cursor& stage : verdict.require("stages").items())
     if (stage.require("stage").text() == name) return stage;
@@ -131,6 +139,8 @@ expectation parse_expectation(std::string_view yaml, const std::string& file) {
       wanted.op = text;
     } else if (member.key == "evidence") {
       wanted.evidence = evidence_in(member.content, place);
+    } else if (member.key == "exact") {
+      wanted.exact = text;
     } else if (member.key == "explained_at_least") {
       if (!is_null) wanted.explained_at_least = share_in(text, place);
     } else {
@@ -162,6 +172,7 @@ judged_change judge(const expectation& wanted, std::string_view verdict_json, co
   if (wanted.regresses ? result.verdict != "regressed" : !passes)
     result.mistakes.push_back(
         fmt::format("it is {}, not {}", result.verdict, wanted.regresses ? "regressed" : "passed"));
+  judge_exact(wanted, stage, result.mistakes);
   judge_causes(wanted, stage, result);
   return result;
 }

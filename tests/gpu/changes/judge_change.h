@@ -17,6 +17,7 @@ struct expectation {
   std::string cause{};                  ///< what the first cause must hold; empty: nothing is asked, as below
   std::string op{};                     ///< "operator" in the file
   std::vector<std::string> evidence{};  ///< any of them is right
+  std::string exact{};                  ///< a kind of exact change that must be named, whatever the verdict
   std::optional<double> explained_at_least{};  ///< share of the bare difference that the first cause is
 };
 

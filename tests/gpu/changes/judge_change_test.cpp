@@ -53,6 +53,18 @@ TEST(judge_change, the_true_cause_is_right) {
   EXPECT_DOUBLE_EQ(said.duration_s.value(), 52.4);
 }
 
+TEST(judge_change, an_exact_change_must_be_named_even_where_it_passes) {
+  const expectation wanted = {.pair = "p.c", .stage = "decode_all", .exact = "routing"};
+  const auto said = [](const std::string& kind) {
+    return R"({"pair": "p.c", "stages": [{"stage": "decode_all", "verdict": "unchanged", "attribution": null,
+              "exact": {"changes": [{"kind": ")" +
+           kind + R"("}]}}]})";
+  };
+  EXPECT_THAT(judge(wanted, said("routing"), "verdict.json").mistakes, IsEmpty());
+  EXPECT_THAT(judge(wanted, said("new kernel"), "verdict.json").mistakes,
+              ElementsAre("no exact change of the kind 'routing' was named"));
+}
+
 TEST(judge_change, what_became_faster_is_no_cause) {
   const std::string gone = R"({"delta_ns": -500, "name": "other", "text": "-500 ns: other is gone"}, )";
   EXPECT_THAT(mistakes_of(slower_attention, "regressed", gone + attention), IsEmpty());

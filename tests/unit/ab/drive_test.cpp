@@ -102,6 +102,7 @@ TEST_F(drive_test, a_run_reads_back_as_it_was_written) {
   run.record.slot = 12;
   run.record.started_utc = "2026-11-15T01:02:03Z";
   run.record.spoiled_by = "heat";
+  run.experts["prefill"] = {6, 64, 283, {{1, 120, 26.5, 3}}};
   run.record.conditions = {1980.0, 61.5, 402.25, {"software_power_cap"}, {"4711 python"}};
   const finished_run read = parse_run(run_json(run), "x.json");
   EXPECT_EQ(run_json(read), run_json(run));
@@ -109,6 +110,7 @@ TEST_F(drive_test, a_run_reads_back_as_it_was_written) {
   EXPECT_EQ(read.kind, run_kind::traced);
   EXPECT_EQ(read.arm, arm::candidate);
   EXPECT_EQ(read.crash, run.crash);
+  EXPECT_EQ(read.experts, run.experts);
   EXPECT_EQ(read.record.conditions.foreign_processes, run.record.conditions.foreign_processes);
 }
 

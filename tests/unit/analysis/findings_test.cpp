@@ -12,6 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 findings find_in(const run_facts& facts) {
   return find(facts, analyze_run(facts));
@@ -75,6 +76,48 @@ TEST(findings, suggest_nothing_where_the_roof_is_reached) {
   run_facts facts = example_run();
   facts.bare.bench->work = {{"prefill", {9.9e9, 1e8}}, {"decode_all", {1e9, 3.9e9}}};
   EXPECT_THAT(find_in(facts).recommendations, IsEmpty());
+}
+
+/// 280 tokens to 6 of 64 experts.
+core::expert_use routed(std::int64_t fullest) {
+  return {6, 64, 280, {{1, 40, 26.25, 0}, {2, fullest, 26.25, 3}, {3, 40, 26.25, 0}}};
+}
+
+TEST(findings, tell_of_tokens_that_crowd_at_few_experts) {
+  run_facts facts = example_run();
+  facts.bare.bench->experts["prefill"] = routed(50);
+  const auto takeaways_of = [](const findings& found) {
+    std::vector<std::string> texts;
+    for (const takeaway& one : found.takeaways) texts.push_back(one.text + " " + one.evidence);
+    return texts;
+  };
+  EXPECT_THAT(takeaways_of(find_in(facts)), Not(Contains(HasSubstr("unevenly filled"))));
+  facts.bare.bench->experts["prefill"] = routed(120);
+  EXPECT_THAT(
+      takeaways_of(find_in(facts)),
+      Contains("Its experts are unevenly filled. the fullest of 64 experts gets 4.6 times the mean in "
+               "layer 2 (120 of 1680 rows), 1.5 times in the median layer"));
+  EXPECT_FALSE(recommendation_with(find_in(facts), "Even out")) << "the trace has no experts to save from";
+  // A decode step gives each of its experts one row.
+  facts.bare.bench->experts["prefill"] = {6, 64, 16, {{1, 14, 1.5, 20}}};
+  EXPECT_THAT(takeaways_of(find_in(facts)), Not(Contains(HasSubstr("unevenly filled"))));
+}
+
+TEST(findings, bound_what_even_experts_save_by_their_share) {
+  run_facts facts = example_run();
+  facts.bare.bench->experts["prefill"] = {6, 64, 280, {{1, 105, 26.25, 0}}};
+  run_figures figures = analyze_run(facts);
+  ASSERT_TRUE(figures.stages[0].traced);
+  operator_figures experts = figures.stages[0].traced->operators.front();
+  experts.record.op_name = "moe.experts";
+  experts.share_ratio = 0.4;
+  traced_stage traced = *figures.stages[0].traced;
+  traced.operators = {experts};
+  figures.stages[0].traced = traced;
+  figures.stages[0].bare.use.roof_ns = measured<double>(1.0);  // far away
+  const std::optional<recommendation> even = recommendation_with(find(facts, figures), "Even out");
+  ASSERT_TRUE(even);
+  EXPECT_NEAR(*even->saves_at_most_ns, 10e6 * 0.4 * 0.75, 1) << "three quarters of the experts' 40 %";
 }
 
 TEST(findings, call_wide_spreads_unreliable) {

@@ -65,6 +65,17 @@ TEST(run_set_file, keeps_counters) {
   EXPECT_EQ(read.runs.uncounted_because, "no ncu");
 }
 
+TEST(run_set_file, keeps_how_full_experts_were) {
+  stored_run_set stored;
+  stored.runs = made_runs(9e6);
+  EXPECT_THAT(run_set_text(stored), ::testing::Not(::testing::HasSubstr("experts")));
+  stored.runs.experts["prefill"] = {6, 64, 283, {{1, 120, 26.5, 3}, {2, 53, 26, 0}}};
+  const std::string text = run_set_text(stored);
+  const stored_run_set read = parse_run_set(text, "x.json");
+  EXPECT_EQ(read.runs.experts, stored.runs.experts);
+  EXPECT_EQ(run_set_text(read), text);
+}
+
 TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   const std::string text = run_set_text(everything());
   const stored_run_set read = parse_run_set(text, "b.json");

@@ -65,6 +65,13 @@ TEST_F(stored_mode, runs_what_a_judgement_lacks) {
   EXPECT_EQ(judge_against_stored(request(), processes_of(10e6)).judged.code, core::exit_code::judged_bad);
 }
 
+TEST_F(stored_mode, what_was_run_says_when) {
+  accept(9e6);
+  stored_request wanted = request();
+  wanted.candidate.created_utc.clear();
+  EXPECT_EQ(judge_against_stored(wanted, processes_of(9e6)).candidate.created_utc, "2026-11-15T09:00:00Z");
+}
+
 TEST_F(stored_mode, adds_to_what_is_there_and_repeats_what_was_spoiled) {
   accept(9e6);
   stored_request wanted = request();

@@ -86,5 +86,29 @@ TEST_F(stored_gate_of_a_step, runs_nothing_without_a_baseline_and_judges_by_an_a
       << "the run itself decodes more tokens than the baseline";
 }
 
+TEST_F(stored_gate_of_a_step, holds_a_loss_against_the_anchor_of_its_configuration) {
+  const fs::path baselines_dir = m_project / "conf/baselines";
+  const auto accept = [&](std::int64_t level_ns) {
+    baselines::stored_run_set recorded;
+    recorded.runs = made_processes(10, level_ns);
+    baselines::accept_request request;
+    request.baselines_dir = baselines_dir;
+    request.history_file = m_project / "history.db";
+    request.reason = "measured";
+    request.author = "Ada";
+    return baselines::accept_baseline(recorded, request).file;
+  };
+  const fs::path baseline = accept(9'000'000);
+  m_config = config::parse_resolved("{gate: {anchor: v1.0}}", "a configuration");
+  EXPECT_THROW(judge(9'000'000), core::bad_input) << "there is none of that name";
+  baselines::set_anchor(baselines_dir, baseline, "v1.0", baselines::move_anchor::no);
+  EXPECT_EQ(judge(9'100'000).code, core::exit_code::good);
+  accept(10'000'000);
+  const gate::judgement crept = judge(10'000'000);
+  EXPECT_EQ(crept.overall, gate::verdict::unchanged);
+  EXPECT_EQ(crept.code, core::exit_code::judged_bad);
+  EXPECT_THAT(crept.reason, HasSubstr("since v1.0 ("));
+}
+
 }  // namespace
 }  // namespace profgate::cli

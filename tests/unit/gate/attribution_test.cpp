@@ -15,7 +15,9 @@ namespace {
 
 using analysis::operation;
 using analysis::sum_up;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::string_view category_of(std::string_view name) {
   static core::text_pool texts;
@@ -348,6 +350,23 @@ TEST(attribute, what_changed_by_itself_comes_before_what_only_takes_longer) {
       "+0.8 µs: split in attn is slower: 8.90 → 9.70 µs a launch, 1 launch; grid (16, 8, 1) → (8, 8, 1)");
   EXPECT_EQ(attribute({sum_up({before})}, {sum_up({after})}, 1800.0).causes[0].name, "gemv")
       << "without exact evidence the larger one is named";
+}
+
+TEST(attribute, rows_that_crowd_at_few_experts_are_evidence_for_the_kernels_of_experts) {
+  const auto before =
+      stage_builder().kernel("grouped", "moe.experts", 7900).kernel("gemm", "out", 3000).end();
+  const auto after = stage_builder().kernel("grouped", "moe.experts", 8700).kernel("gemm", "out", 4000).end();
+  exact_comparison exact;
+  exact.changes.push_back({exact_kind::routing, "", "1.80", "6.40", false, ""});
+  const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 1800.0, &exact);
+  EXPECT_EQ(result.causes[0].name, "grouped");
+  EXPECT_THAT(result.causes[0].changes, ElementsAre("routing"));
+  EXPECT_THAT(result.causes[0].evidence,
+              ElementsAre("routing: rows of the fullest expert over the mean 1.80 → 6.40"));
+  EXPECT_THAT(result.causes[1].changes, IsEmpty());
+  exact.changes[0].is_slight = true;
+  EXPECT_EQ(attribute({sum_up({before})}, {sum_up({after})}, 1800.0, &exact).causes[0].name, "gemm")
+      << "near-ties slow nothing down";
 }
 
 TEST(attribute, disturbed_traces_leave_the_word_to_what_is_exact) {

@@ -49,6 +49,41 @@ TEST(compare_exactly, fails_where_the_rules_ask_for_it) {
   EXPECT_TRUE(compare_exactly(before, structure({"a"}, 32, 16, 99), {false, false, true}).fails());
 }
 
+core::experts_by_stage routed(std::int64_t fullest, std::int64_t tokens = 64) {
+  return {{"prefill", {2, 8, tokens, {{0, 20, 16, 0}, {1, fullest, 16, 1}}}}};
+}
+
+exact_comparison routing_between(const core::experts_by_stage& baseline,
+                                 const core::experts_by_stage& candidate) {
+  exact_comparison result;
+  compare_routing(baseline, candidate, "prefill", result);
+  return result;
+}
+
+TEST(compare_routing, says_how_full_the_fullest_expert_is) {
+  const exact_comparison result = routing_between(routed(29), routed(102));
+  EXPECT_THAT(texts(result),
+              ElementsAre("routing: rows of the fullest expert over the mean 1.81 → 6.38 in the "
+                          "worst layer, 1 of 2 layers differ"));
+  EXPECT_FALSE(result.changes[0].is_slight);
+  EXPECT_FALSE(result.fails());
+}
+
+TEST(compare_routing, a_near_tie_that_fell_the_other_way_is_slight) {
+  const exact_comparison result = routing_between(routed(29), routed(30));
+  ASSERT_EQ(result.changes.size(), 1U);
+  EXPECT_TRUE(result.changes[0].is_slight);
+}
+
+TEST(compare_routing, says_nothing_of_equals_and_of_what_one_does_not_tell) {
+  EXPECT_THAT(routing_between(routed(29), routed(29)).changes, IsEmpty());
+  EXPECT_THAT(routing_between(routed(29), {}).changes, IsEmpty());
+  const exact_comparison other = routing_between(routed(29), routed(29, 128));
+  EXPECT_THAT(other.changes, IsEmpty());
+  EXPECT_THAT(other.not_compared,
+              ElementsAre("routing: the baseline routed 64 tokens in 2 layers, the candidate 128 in 2"));
+}
+
 stage_structure with_kernel(const launch_configuration& configuration, std::int64_t launches,
                             const std::string& code = "1f") {
   stage_structure result = structure({"split"}, 32, 16, 100);

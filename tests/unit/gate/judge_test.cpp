@@ -41,6 +41,20 @@ TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {
   EXPECT_EQ(faster.code, core::exit_code::good);
 }
 
+TEST(judging, other_routing_is_named_though_nothing_was_traced_and_nothing_is_slower) {
+  run_set before = made_runs(9e6, 17, 0);
+  run_set now = made_runs(9e6, 17, 1);
+  before.experts["prefill"] = {2, 8, 64, {{0, 29, 16, 0}}};
+  now.experts["prefill"] = {2, 8, 64, {{0, 102, 16, 4}}};
+  const judgement judged = judge_run_sets(before, now, {}, {}, today);
+  EXPECT_EQ(judged.code, core::exit_code::good);
+  const std::vector<exact_change>& changes = stage_of(judged, "prefill").exact.changes;
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_THAT(to_text(changes[0]),
+              HasSubstr("routing: rows of the fullest expert over the mean 1.81 → 6.38"));
+  EXPECT_TRUE(stage_of(judged, "decode_all").exact.changes.empty());
+}
+
 /// As if one kernel had been launched so in both stages.
 void add_structure(run_set& runs, std::uint32_t blocks) {
   for (const char* stage : {"prefill", "decode_all"}) {

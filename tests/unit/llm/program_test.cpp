@@ -212,6 +212,35 @@ TEST_F(program, layers_with_experts_open_ranges_of_their_own) {
   EXPECT_EQ(model.at("dims").at("num_experts_per_tok"), 3);
 }
 
+TEST_F(program, bench_tells_how_full_the_experts_of_each_layer_were) {
+  const std::string model =
+      "{name: deepseek-moe-tiny, dtype: float32, weights: synthetic, shape: {architecture: deepseek_v2, "
+      "vocab_size: 512, hidden_size: 64, intermediate_size: 176, num_hidden_layers: 3, num_attention_heads: "
+      "4, "
+      "rms_norm_eps: 1.0e-6, rope_theta: 1.0e+4, num_experts: 8, num_experts_per_tok: 3, "
+      "moe_intermediate_size: 48, shared_intermediate_size: 96, first_dense_layers: 1}}";
+  ASSERT_EQ(run(config(model), "bench").exit_code, 0);
+  const auto result = read_json_file(result_path());
+  for (const char* stage : {"prefill", "decode_all"}) {
+    const auto& told = result.at("experts").at(stage);
+    const double tokens = result.at("tokens").at(std::string(stage) == "prefill" ? "prompt" : "decode");
+    EXPECT_EQ(told.at("tokens"), tokens) << stage;
+    EXPECT_EQ(told.at("top_k"), 3);
+    EXPECT_EQ(told.at("experts"), 8);
+    ASSERT_EQ(told.at("layers").size(), 2U) << "the first is dense";
+    for (const auto& layer : told.at("layers")) {
+      EXPECT_DOUBLE_EQ(layer.at("mean_rows"), tokens * 3 / 8) << "each token goes to three of eight";
+      EXPECT_GE(layer.at("largest_rows"), layer.at("mean_rows"));
+      EXPECT_LE(layer.at("largest_rows"), tokens) << "and to each of them once";
+    }
+    EXPECT_EQ(told.at("layers").at(0).at("layer"), 1);
+  }
+  ASSERT_EQ(run(config(model), "profile").exit_code, 0);
+  EXPECT_FALSE(read_json_file(result_path()).contains("experts")) << "a profiler's run only runs";
+  ASSERT_EQ(run(config(checkpoint_model(m_reference)), "bench").exit_code, 0);
+  EXPECT_FALSE(read_json_file(result_path()).contains("experts")) << "a dense model";
+}
+
 TEST_F(program, bench_opens_no_range) {
   const std::string record = m_directory.file("ranges.txt");
   const auto finished = run(config(checkpoint_model(m_reference)), "bench",

@@ -110,6 +110,26 @@ TEST_F(workload_result, reads_memory_cosine_and_graphs) {
   EXPECT_EQ(result.graph_maps[0].nodes[0].block, (std::array<unsigned, 3>{256, 1, 1}));
 }
 
+TEST_F(workload_result, reads_how_full_experts_were) {
+  const auto with = [](const std::string& layers) {
+    return R"({"schema_version":1,"samples_ns":{"prefill":[100]},"experts":{"prefill":{"top_k":6,"experts":64,
+              "tokens":283,"layers":)" +
+           layers + "}}}";
+  };
+  const core::workload_result result =
+      parsers::parse_workload_result(with(R"([{"layer":1,"largest_rows":53,"mean_rows":26.5,"unused":3},
+               {"layer":2,"largest_rows":106,"mean_rows":26.5,"unused":0}])"),
+                                     "result.json");
+  const core::expert_use& use = result.experts.at("prefill");
+  EXPECT_EQ(use.tokens, 283);
+  EXPECT_EQ(use.worst_layer().layer, 2);
+  EXPECT_DOUBLE_EQ(use.worst_layer().imbalance(), 4);
+  EXPECT_DOUBLE_EQ(use.median_imbalance(), 3);
+  EXPECT_EQ(use.layers[0].unused, 3);
+  EXPECT_THAT(words(with("[]")), HasSubstr("is empty, but must hold the layers with experts"));
+  EXPECT_THAT(words(with(R"([{"layer":1}])")), HasSubstr("largest_rows"));
+}
+
 TEST_F(workload_result, names_the_field_of_a_part_that_is_wrong) {
   EXPECT_THAT(words(with(decode_telemetry)),
               HasSubstr("telemetry.decode_all.sm_clock_mhz has min 1755, median 1980.5 and max 1980"));

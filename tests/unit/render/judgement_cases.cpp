@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "gate/judge.h"
+#include "gate/since_anchor.h"
 #include "nanoseconds.h"
 
 namespace profgate::render {
@@ -216,6 +217,26 @@ gate::judgement expired_waiver() {
   return whole;
 }
 
+/// As fast as its baseline, and slower than the release by what many took.
+gate::judgement crept() {
+  gate::judgement whole = base({unchanged("prefill"), unchanged("decode_all")});
+  gate::anchor_stage slower{"decode_all", verdict::regressed, "10.5 % slower, at least 9.7 %"};
+  slower.numbers = numbers(59 * ms, 0.105, 0.004, 10);
+  slower.parts = {{"0f1e2d3c4b5a", "2026-08-02T10:00:00Z", 0.041},
+                  {"1f1e2d3c4b5a", "2026-09-03T10:00:00Z", -0.012},
+                  {"2f1e2d3c4b5a", "2026-10-04T10:00:00Z", 0.052},
+                  {"", "", 0.011}};
+  slower.other_parts = 3;
+  slower.other_parts_ratio = 0.009;
+  gate::anchor_stage same{"prefill", verdict::unchanged, "0.4 % slower at most"};
+  same.numbers = numbers(9 * ms, 0.001, 0.003, 10);
+  same.unknown_parts_because = "the history has no baseline of it that was accepted after the anchor";
+  gate::anchor_judgement since{"v1.0", "aaaaaaaaaaaa", "2026-07-01T09:00:00Z", "", {same, slower}, {}};
+  since.warnings = {"driver: the baseline has 570.10, the candidate 580.20"};
+  gate::apply_anchor(since, {}, "2026-11-15", whole);
+  return whole;
+}
+
 gate::judgement hostile() {
   gate::stage_judgement bad = regressed_stage();
   bad.stage = "de<co>\"de|";
@@ -250,6 +271,7 @@ std::vector<judgement_case> judgement_cases() {
       {"exact_failure", exact_failure()},
       {"waived", waived()},
       {"expired_waiver", expired_waiver()},
+      {"crept", crept()},
       {"hostile", hostile()},
   };
 }

@@ -55,6 +55,7 @@ template <typename T>
 void cuda_decoder<T>::reset() {
   m_position = 0;
   m_calls = 0;
+  m_expert_rows.clear();
   const auto bytes = static_cast<std::size_t>(m_plan.batch) * sizeof(int);
   PROFGATE_CUDA(cudaMemsetAsync(m_at.state.position, 0, bytes, m_queue.stream));
   PROFGATE_CUDA(cudaMemsetAsync(m_at.state.choice_count, 0, bytes, m_queue.stream));
@@ -107,6 +108,7 @@ void cuda_decoder<T>::prefill(std::span<const token_id> prompts) {
 
 template <typename T>
 void cuda_decoder<T>::decode_step() {
+  if (m_counts_rows) return count_step();
   if (m_calls == 0) throw bad_input("a decode step without a token", "prefill first");
   check_room(1);
   if (m_decode_graph) {
@@ -116,6 +118,16 @@ void cuda_decoder<T>::decode_step() {
     // Captured after a first real step: by then every kernel is loaded and every product planned.
     if (m_graphs) capture_step();
   }
+  ++m_position;
+  ++m_calls;
+}
+
+/// Launched one by one: a graph cannot be waited for in its middle.
+template <typename T>
+void cuda_decoder<T>::count_step() {
+  if (m_calls == 0) throw bad_input("a decode step without a token", "prefill first");
+  check_room(1);
+  step();
   ++m_position;
   ++m_calls;
 }
@@ -187,6 +199,20 @@ std::vector<token_id> cuda_decoder<T>::choices() {
   PROFGATE_CUDA(cudaMemcpy(tokens.data(), m_at.state.choices, tokens.size() * sizeof(token_id),
                            cudaMemcpyDeviceToHost));
   return tokens;
+}
+
+/// Waits for the layer: its choice is overwritten by the next one's.
+template <typename T>
+void cuda_decoder<T>::add_expert_rows(std::size_t layer, int tokens) {
+  std::vector<int> ids(static_cast<std::size_t>(tokens) * static_cast<std::size_t>(m_experts.top_k));
+  finish();
+  PROFGATE_CUDA(cudaMemcpy(ids.data(), m_at.routed.ids, ids.size() * sizeof(int), cudaMemcpyDeviceToHost));
+  auto known = std::find_if(m_expert_rows.begin(), m_expert_rows.end(),
+                            [&](const layer_rows& one) { return one.layer == layer; });
+  if (known == m_expert_rows.end())
+    known = m_expert_rows.insert(
+        known, {layer, std::vector<std::int64_t>(static_cast<std::size_t>(m_experts.experts))});
+  for (const int id : ids) ++known->rows.at(static_cast<std::size_t>(id));
 }
 
 template <typename T>

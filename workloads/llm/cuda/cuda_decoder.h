@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "captured_graph.h"
@@ -36,6 +37,8 @@ class cuda_decoder : public decoder {
   std::int64_t elapsed_ns(std::size_t from_mark, std::size_t to_mark) const override;
   std::span<const float> logits() override;
   std::vector<token_id> choices() override;
+  void count_expert_rows(bool are_counted) override { m_counts_rows = are_counted; }
+  std::vector<layer_rows> take_expert_rows() override { return std::exchange(m_expert_rows, {}); }
 
   /// Of the decode step, once it has been captured.
   std::optional<graph_map> decode_map() const;
@@ -71,13 +74,15 @@ class cuda_decoder : public decoder {
   void require_vocabulary(std::span<const token_id> tokens) const;
   void prefill_chunk(std::span<const token_id> tokens, int sequence, std::int64_t first);
   void step();
+  void count_step();
   void capture_step();
   void layers(const chunk& work);
   void attention(std::size_t index, const chunk& work);
   void mlp(const device_layer<T>& layer, int tokens);
-  void experts(const device_layer<T>& layer, int tokens);
+  void experts(std::size_t index, int tokens);
   void experts_of_one_token(const device_layer<T>& layer);
   void experts_of_many(const device_layer<T>& layer, int tokens);
+  void add_expert_rows(std::size_t layer, int tokens);
   void lm_head_and_choice(const T* hidden, int advance);
 
   model_shape m_shape;
@@ -100,6 +105,8 @@ class cuda_decoder : public decoder {
   std::vector<float> m_host_logits;
   token_id* m_host_prompt = nullptr;  ///< pinned, [batch, prefill tokens]
   std::size_t m_host_prompt_size = 0;
+  bool m_counts_rows = false;
+  std::vector<layer_rows> m_expert_rows;  ///< in the order of their layers
 };
 
 }  // namespace profgate::llm::cuda

@@ -128,7 +128,7 @@ void cuda_decoder<T>::layers(const chunk& work) {
     attention(index, work);
     const auto& layer = m_weights.layers[index];
     if (layer.router != nullptr)
-      experts(layer, work.tokens);
+      experts(index, work.tokens);
     else
       mlp(layer, work.tokens);
   }
@@ -179,11 +179,13 @@ void cuda_decoder<T>::mlp(const device_layer<T>& layer, int tokens) {
 }
 
 template <typename T>
-void cuda_decoder<T>::experts(const device_layer<T>& layer, int tokens) {
+void cuda_decoder<T>::experts(std::size_t index, int tokens) {
+  const auto& layer = m_weights.layers[index];
   if (tokens == 1)
     experts_of_one_token(layer);
   else
     experts_of_many(layer, tokens);
+  if (m_counts_rows) add_expert_rows(index, tokens);
 }
 
 /// Every product norms hidden for itself, so all that read it come before the first that adds to it.

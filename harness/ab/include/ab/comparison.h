@@ -54,4 +54,14 @@ enum class traced_too { no, yes };
 gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std::size_t count,
                           traced_too traced = traced_too::no);
 
+/// What is exact of one build, by stage, and what may be missing from it.
+struct exact_evidence {
+  gate::stage_structures structure{};
+  std::vector<std::string> doubts{};
+};
+
+/// One traced process of a build, and nothing that is timed. A process that fails or is disturbed is run
+/// again, twice at most; then step_failure.
+exact_evidence trace_once(const surroundings& where, const arm_build& build);
+
 }  // namespace profgate::ab

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct bare_stage {
   measured<double> share_ratio;  ///< of the sum of all stages' means; of ranges, of all their occurrences
   utilisation use;
   measured<telemetry_figures> telemetry;
+  std::optional<core::expert_use> experts{};  ///< of a model with experts, where the workload tells
 };
 
 struct bare_figures {

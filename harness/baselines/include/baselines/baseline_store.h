@@ -17,6 +17,13 @@ std::filesystem::path baseline_name(const gate::build_identity& identity);
 /// How the names of a pair's baselines begin: "llama-3.1-8b/decode-b1/".
 std::string folder_of_pair(std::string pair);
 
+/// How the folders of anchors begin (anchor.h); no name of a baseline does.
+inline const std::string anchor_prefix = "@";
+bool is_of_anchor(const std::filesystem::path& name);
+
+/// Every run set of the folder, as names like the above, sorted; those of anchors among them.
+std::vector<std::filesystem::path> list_run_set_files(const std::filesystem::path& baselines_dir);
+
 /// Every file of the folder that could be a baseline, as names like the above, sorted.
 std::vector<std::filesystem::path> list_baselines(const std::filesystem::path& baselines_dir);
 

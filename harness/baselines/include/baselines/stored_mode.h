@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "baselines/anchor.h"
 #include "gate/judge.h"
 #include "gate/judgement.h"
 #include "gate/run_set.h"
@@ -23,7 +25,8 @@ struct stored_request {
   gate::judge_rules rules{};
   std::vector<gate::waiver> waivers{};
   std::string today{};
-  std::string accept_hint{};  ///< the command that would make this run the baseline
+  std::optional<anchor_place> anchor{};  ///< judged against as well
+  std::string accept_hint{};             ///< the command that would make this run the baseline
 };
 
 struct stored_outcome {

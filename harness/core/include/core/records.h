@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/experts.h"
 #include "core/pools.h"
 
 /// What the parsers make of the tools' files and what the analysis reads: plain data, no file format in it.
@@ -247,6 +248,7 @@ struct workload_result {
   std::optional<double> reference_cosine;
   std::optional<std::string> reference_name;
   std::vector<graph_map> graph_maps;
+  experts_by_stage experts;  ///< of a model with experts
 };
 
 enum class step_state { ok, skipped, failed };

@@ -47,7 +47,7 @@ struct cause {
   std::string baseline_path{};  ///< where it was another
   std::string place{};          ///< idle only: where the host was, "cudaStreamSynchronize in decode"
   /// What is another thing than before, exactly: "new kernel", "more launches", "other kernel", "moved",
-  /// "launch configuration", "code", "work". Empty: it only takes longer.
+  /// "launch configuration", "code", "work", "routing". Empty: it only takes longer.
   std::vector<std::string> changes{};
   std::vector<std::string> evidence{};  ///< exact differences: "grid (16, 8, 1) → (8, 8, 1)"
   std::vector<std::string> waiting{};   ///< operators that last longer only because they wait for it

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/stage_operations.h"
+#include "core/experts.h"
 #include "core/records.h"
 
 /// What is the same in every run of one build: a change is a fact, not a matter of statistics.
@@ -50,6 +51,8 @@ struct stage_structure {
   std::vector<operation_facts> operations{};  ///< in the order of name and path; empty: not known
 };
 
+using stage_structures = std::map<std::string, stage_structure>;  ///< by stage
+
 struct exact_rules {
   bool kernels_fail = false;
   bool launches_fail = false;
@@ -67,6 +70,7 @@ enum class exact_kind {
   operation_launches,    ///< as often as before or not
   machine_code,
   copied_bytes,
+  routing,  ///< how full experts are
 };
 
 struct exact_change {
@@ -74,8 +78,9 @@ struct exact_change {
   std::string subject{};   ///< the kernel's name; empty for counts
   std::string baseline{};  ///< "12", "37/16", "grid (16, 8, 1)"; empty for kernels
   std::string candidate{};
-  bool fails = false;  ///< the rules ask for it
-  std::string path{};  ///< the operator of what both have
+  bool fails = false;      ///< the rules ask for it
+  std::string path{};      ///< the operator of what both have
+  bool is_slight = false;  ///< of routing: a few near-ties fell the other way, nobody has more to do
 };
 
 struct exact_comparison {
@@ -87,6 +92,14 @@ struct exact_comparison {
 
 exact_comparison compare_exactly(const stage_structure& baseline, const stage_structure& candidate,
                                  const exact_rules& rules);
+
+/// Of one stage of two builds; nothing where one has no trace of it, or they decoded other numbers of tokens.
+exact_comparison compare_stage_exactly(const stage_structures& baseline, const stage_structures& candidate,
+                                       const std::string& stage, const exact_rules& rules);
+
+/// How tokens went to the experts of one stage; nothing changes where one of the two does not say.
+void compare_routing(const core::experts_by_stage& baseline, const core::experts_by_stage& candidate,
+                     const std::string& stage, exact_comparison& result);
 
 /// One line: "new kernel: f", "launches a token: 12 → 13".
 std::string to_text(const exact_change& change);

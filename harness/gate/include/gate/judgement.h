@@ -35,6 +35,35 @@ struct stage_judgement {
       waived_by{};  ///< "owner, until 2026-12-01: reason": the verdict stays, it does not fail
 };
 
+/// A commit's part of a loss.
+struct anchor_part {
+  std::string commit{};        ///< empty, as is the next: the build that is judged
+  std::string measured_utc{};  ///< the baseline that it was accepted with
+  double ratio = 0;            ///< against what was accepted before it; below zero: faster
+};
+
+struct anchor_stage {
+  std::string stage{};
+  verdict which = verdict::no_baseline;
+  std::string reason{};
+  std::optional<comparison> numbers{};  ///< its baseline is the anchor
+  std::optional<std::string> waived_by{};
+  std::vector<anchor_part> parts{};  ///< the larger ones, oldest first
+  std::size_t other_parts = 0;
+  double other_parts_ratio = 0;  ///< all of them together
+  std::string unknown_parts_because{};
+};
+
+/// Against a baseline that moves by hand only (gate/since_anchor.h).
+struct anchor_judgement {
+  std::string name{};  ///< "v1.0"
+  std::string commit{};
+  std::string measured_utc{};
+  std::string not_judged_because{};
+  std::vector<anchor_stage> stages{};
+  std::vector<std::string> warnings{};  ///< other versions, another host, another clock
+};
+
 struct judgement {
   std::string pair{};
   bool is_interleaved = false;  ///< else against stored numbers
@@ -45,7 +74,8 @@ struct judgement {
   verdict overall = verdict::no_baseline;
   core::exit_code code = core::exit_code::not_possible;
   std::string reason{};                    ///< of the overall verdict, one sentence
-  std::optional<std::string> failed_by{};  ///< what fails it whatever the runs say: an expired waiver
+  std::optional<std::string> failed_by{};  ///< what else than its baseline fails it: an expired
+                                           ///< waiver, a loss since the anchor
   std::vector<std::string> warnings{};
   std::vector<std::string> notices{};
   std::vector<std::string> circumstances{};     ///< that can make the same code slower; of a regression
@@ -55,6 +85,7 @@ struct judgement {
   std::optional<double> seconds{};              ///< that the runs took
   std::size_t discarded_runs = 0;               ///< spoiled and repeated
   std::string look_deeper{};                    ///< a command
+  std::optional<anchor_judgement> since_anchor{};
 };
 
 }  // namespace profgate::gate

@@ -66,10 +66,11 @@ struct package_change {
 struct run_set {
   build_identity identity{};
   std::string created_utc{};
-  std::vector<process_record> processes{};             ///< in the order they ran
-  std::map<std::string, stage_structure> structure{};  ///< by stage; from a traced process
+  std::vector<process_record> processes{};                                  ///< in the order they ran
+  stage_structures structure{};                                             ///< from a traced process
   std::vector<std::map<std::string, analysis::stage_operations>> traces{};  ///< by traced process, by stage
   // What run sets of an earlier profgate do not say.
+  core::experts_by_stage experts{};         ///< of a model with experts, where all processes routed alike
   std::vector<std::string> gated_stages{};  ///< that it was measured for, in the workload's order
   std::string untraced_because{};           ///< why there are no traces, where there should be some
   std::vector<kernel_counts> counters{};    ///< of the kernels that a regression was put down to

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "llm/cpu_experts.h"
@@ -33,6 +34,7 @@ class cpu_decoder : public decoder {
   std::int64_t elapsed_ns(std::size_t from_mark, std::size_t to_mark) const override;
   std::span<const float> logits() override { return m_logits; }
   std::vector<token_id> choices() override { return m_choices; }
+  std::vector<layer_rows> take_expert_rows() override { return std::exchange(m_expert_rows, {}); }
 
  private:
   void delay() const;
@@ -41,7 +43,8 @@ class cpu_decoder : public decoder {
   void attention(std::size_t layer, std::size_t tokens);
   void rotate_and_cache(std::size_t layer, std::size_t tokens);
   void attend_all_heads(std::size_t layer, std::size_t tokens);
-  void mlp(const layer_weights& weights, std::size_t tokens);
+  void mlp(std::size_t layer, std::size_t tokens);
+  void add_expert_rows(std::size_t layer);
   void norm(const float* x, const float* weight, std::size_t tokens, float* out);
   float* cached(std::span<float> cache, std::size_t layer, std::size_t kv_head) const;
 
@@ -68,6 +71,7 @@ class cpu_decoder : public decoder {
   std::span<float> m_scores;            ///< [heads, positions]
   std::span<float> m_logits;            ///< [vocab]
   std::optional<cpu_experts> m_experts;
+  std::vector<layer_rows> m_expert_rows;  ///< in the order of their layers
 };
 
 }  // namespace profgate::llm

@@ -30,6 +30,9 @@ class cpu_experts {
   /// hidden += the layer's experts of normed; both [T, H].
   void add(const layer_weights& weights, const float* normed, std::size_t tokens, float* hidden);
 
+  /// How many tokens of the last add() an expert got.
+  std::size_t rows_of(std::size_t expert) const { return m_routed[expert].size(); }
+
  private:
   /// A token of one expert.
   struct routed_token {

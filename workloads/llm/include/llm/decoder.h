@@ -8,6 +8,14 @@ namespace profgate::llm {
 
 using token_id = std::int32_t;
 
+/// Tokens that the experts of one layer got.
+struct layer_rows {
+  std::size_t layer = 0;
+  std::vector<std::int64_t> rows{};  ///< by expert
+
+  bool operator==(const layer_rows&) const = default;
+};
+
 /// A decoder with its weights and KV cache on some device: `batch()` sequences side by side, greedy. Work is
 /// queued; what it left is read after finish().
 class decoder {
@@ -29,6 +37,11 @@ class decoder {
   /// Makes anew what decode steps replay, where they do: a profiler that has begun to record since sees the
   /// operators' ranges around each part of it.
   virtual void capture_again() {}
+  /// Whether the rows of experts are counted from here on: nothing is replayed meanwhile, and each layer is
+  /// waited for. For rounds that nobody times; an engine that counts at no cost always does.
+  virtual void count_expert_rows(bool /*are_counted*/) {}
+  /// Those since the last call or reset(), of the layers with experts; none where they were not counted.
+  virtual std::vector<layer_rows> take_expert_rows() { return {}; }
   /// Replaces the last choice, [batch].
   virtual void choose(std::span<const token_id> tokens) = 0;
   /// Notes the device's time at this point of the queue under a small number.

@@ -15,6 +15,7 @@ class generator {
   struct options {
     std::int64_t decode_tokens = 0;
     bool decode_step_ranges = true;
+    bool has_experts = false;
   };
 
   /// prompts is [batch, length].
@@ -34,6 +35,13 @@ class generator {
   const std::vector<token_id>& greedy() const { return m_greedy; }
   const std::vector<std::int64_t>& decode_step_ns() const { return m_decode_step_ns; }
 
+  /// Sees to it that the rows of the experts are known: by another round where the engine does not count them
+  /// in all. Not to be timed.
+  void count_expert_rows();
+  // Of the last round that was counted, by layer; none where the model has no experts.
+  const std::vector<layer_rows>& prefill_rows() const { return m_prefill_rows; }
+  const std::vector<layer_rows>& decode_rows() const { return m_decode_rows; }
+
  private:
   decoder& m_engine;
   const stage_ranges& m_ranges;
@@ -41,6 +49,7 @@ class generator {
   options m_options;
   std::vector<token_id> m_greedy;
   std::vector<std::int64_t> m_decode_step_ns;
+  std::vector<layer_rows> m_prefill_rows, m_decode_rows;
 };
 
 }  // namespace profgate::llm

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct run_result {
   std::vector<token_id> greedy;
   std::optional<reference_match> reference;
   std::vector<graph_map> graph_maps;
+  std::map<std::string, std::vector<layer_rows>> expert_rows;  ///< by stage; only in --mode bench
   telemetry_report telemetry;
 };
 
