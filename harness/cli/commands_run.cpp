@@ -5,13 +5,17 @@
 #include <csignal>
 
 #include "ad_hoc_pair.h"
+#include "artifacts/files.h"
 #include "artifacts/run_store.h"
 #include "commands.h"
+#include "make_reports.h"
+#include "render/render.h"
 #include "save_workload.h"
 #include "steps/step.h"
 #include "terminal.h"
 
 namespace profgate::cli {
+namespace fs = std::filesystem;
 namespace {
 
 /// The worse of two results: a failure over a skip over good.
@@ -30,6 +34,22 @@ void end_when_gone(pid_t parent) {
   const pid_t session = ::getsid(parent);
   const bool is_adopted = parent > 0 && session > 0 && session != ::getsid(0);
   if (is_adopted || getppid() != parent) ::raise(SIGTERM);  // it was gone already
+}
+
+/// What a person wants to know after a run: how fast, bound by what, judged how, and where to read on.
+void print_outcome(const fs::path& run_dir) {
+  const fs::path profile = run_dir / "profile.json";
+  if (artifacts::file_exists(profile)) {
+    for (const std::string& line :
+         render::closing_lines(artifacts::read_file(profile), readable_verdict_of(run_dir)))
+      print("{}\n", line);
+  }
+  const fs::path report = run_dir / "report.html";
+  if (artifacts::file_exists(report)) {
+    print("report: {}\n", report.string());
+  } else {
+    print("run directory: {}\n", run_dir.string());
+  }
 }
 
 }  // namespace
@@ -69,6 +89,9 @@ core::exit_code run(const pair_options& options) {
   }
   run_step("prune", manifest, owner, options.overrides);
   if (saved && result == core::exit_code::good) save_workload(*saved);
+  const fs::path stage2_dir = stage2_dir_of(manifest, compose_for(manifest, options.overrides));
+  const auto current = artifacts::run_store(stage2_dir).current(manifest.pair);
+  if (current && prepared == core::exit_code::good) print_outcome(current->run_directory);
   return result;
 }
 

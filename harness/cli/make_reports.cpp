@@ -1,7 +1,6 @@
 #include "make_reports.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "render/render.h"
 #include "render/trace_events.h"
 #include "render/verdict_json.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -45,19 +45,18 @@ void require_no_loss(const analysis::run_facts& facts, const fs::path& profile) 
                         "the reports from profile.json as it is");
 }
 
-/// Of a run that was judged. One that another version judged is reported without it.
-std::optional<gate::judgement> verdict_of(const fs::path& run_dir) {
+}  // namespace
+
+std::optional<gate::judgement> readable_verdict_of(const fs::path& run_dir) {
   const fs::path file = run_dir / "verdict.json";
   if (!artifacts::file_exists(file)) return std::nullopt;
   try {
     return render::read_verdict(artifacts::read_file(file), file.string());
   } catch (const core::bad_input& fault) {
-    std::fprintf(stderr, "profgate: report.html has no verdict: %s\n", fault.what());
+    print_error("profgate: report.html has no verdict: {}\n", fault.what());
     return std::nullopt;
   }
 }
-
-}  // namespace
 
 void write_trace(const analysis::run_facts& facts, const fs::path& folder) {
   if (facts.captures.empty()) return;
@@ -81,7 +80,7 @@ void make_profile(runs::run_reader& run) {
 void make_reports(const fs::path& run_dir, const fs::path& templates_dir) {
   const fs::path profile = run_dir / "profile.json";
   const std::string text = artifacts::read_file(profile);
-  const std::optional<gate::judgement> judged = verdict_of(run_dir);
+  const std::optional<gate::judgement> judged = readable_verdict_of(run_dir);
   // It refuses a profile that is not valid before it writes anything.
   const auto write = [](const fs::path& file, std::string_view report) {
     artifacts::make_folder(file.parent_path());

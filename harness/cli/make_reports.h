@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
+#include "gate/judgement.h"
 #include "runs/run_reader.h"
 
 namespace profgate::cli {
@@ -9,6 +11,9 @@ namespace profgate::cli {
 /// Analyses a run directory into its stage1/metrics.json (where stage 1 ran) and profile.json.
 /// bad_input, with all files left as they are, where that would take the tables of a trace that is gone.
 void make_profile(runs::run_reader& run);
+
+/// Of a run that was judged. One that another version judged is told without it.
+std::optional<gate::judgement> readable_verdict_of(const std::filesystem::path& run_dir);
 
 /// trace.json.gz of the run's captures; nothing where there are none.
 void write_trace(const analysis::run_facts& facts, const std::filesystem::path& folder);

@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "analysis/counters.h"
+#include "core/escape.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "drawing.h"
 #include "kernel_views.h"
@@ -255,6 +257,41 @@ json report_pictures(const json& profile, const std::optional<gate::judgement>& 
           {"icicle", icicle_of(kernels)},      {"kernels", kernel_table_of(kernels)},
           {"tokens", token_chart_of(profile)}, {"strips", strips_of(profile)},
           {"roofline", roofline_of(profile)}};
+}
+
+}  // namespace profgate::render
+
+namespace profgate::render {
+
+std::vector<std::string> closing_lines(std::string_view profile_json_text,
+                                       const std::optional<gate::judgement>& judged) {
+  const json profile = core::parse_json(profile_json_text);
+  std::vector<std::string> lines;
+  std::string figures;
+  for (const json& card : cards_of(profile, judged)) {
+    const std::string label = card["label"];
+    if (label == "peak memory") continue;
+    const bool is_rate = label == "tokens/s";
+    const std::string value = card["value"];
+    figures += figures.empty() ? "" : ", ";
+    figures += is_rate ? value + " tokens/s" : fmt::format("{} {}", label.substr(0, label.find(',')), value);
+  }
+  if (!figures.empty()) lines.push_back(figures);
+  const json* largest = nullptr;
+  for (const json& stage : profile["stages"]) {
+    const auto share = [](const json& one) { return number(one, "share_ratio").value_or(0); };
+    if (largest == nullptr || share(stage) > share(*largest)) largest = &stage;
+  }
+  std::optional<double> reached;
+  const std::string bound = largest != nullptr ? bound_of(profile, *largest, reached) : "";
+  if (!bound.empty()) lines.push_back(fmt::format("{}: {}", (*largest)["name"].get<std::string>(), bound));
+  if (judged) {
+    const std::string word = verdict_word(*judged);
+    const std::string sentence = verdict_sentence(*judged);
+    lines.push_back(fmt::format("gate: {}", sentence.starts_with(word) ? sentence : word + ": " + sentence));
+  }
+  for (std::string& line : lines) line = core::to_valid_utf8(line);
+  return lines;
 }
 
 }  // namespace profgate::render

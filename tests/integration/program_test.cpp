@@ -38,6 +38,10 @@ TEST_F(program, that_is_typed_after_two_dashes_is_timed_by_its_ranges) {
   EXPECT_THAT(text_of("stage1/process_samples.json"), AllOf(HasSubstr("prefill"), HasSubstr("decode_all")));
   EXPECT_THAT(text_of("report.md"),
               AllOf(HasSubstr("| prefill "), HasSubstr("| decode\\_all "), Not(HasSubstr("| process "))));
+  // What a person wants to know comes last: how fast, judged how, and where to read on.
+  EXPECT_THAT(result.output,
+              ::testing::ContainsRegex(
+                  "prefill [^\n]*, decode_all [^\n]*\ngate: [^\n]*\nreport: [^\n]*report.html\n$"));
 }
 
 TEST_F(program, is_started_once_by_each_tool) {

@@ -58,8 +58,6 @@ void run_prune(step_context& context) {
                                                core::format_bytes(static_cast<double>(result.bytes_after))));
   }
   print("run directory: {}\n", context.run_dir.string());
-  const std::filesystem::path report = context.run_dir / "report.md";
-  if (artifacts::file_exists(report)) print("report: {}\n", report.string());
 }
 
 }  // namespace profgate::cli

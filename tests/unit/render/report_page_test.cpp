@@ -176,5 +176,15 @@ TEST(report_page, tells_decode_by_the_token) {
   EXPECT_THAT(decode["whole"].get<std::string>(), HasSubstr(" for "));
 }
 
+TEST(closing_lines, tell_speed_bound_and_verdict) {
+  const std::string profile = analysis::profile_json(golden_cases().back().facts);
+  const std::vector<std::string> lines = closing_lines(profile, made_up_judgement("regressed"));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_THAT(lines[0], ::testing::AllOf(HasSubstr("TTFT "), HasSubstr("TPOT "), HasSubstr(" tokens/s")));
+  EXPECT_THAT(lines[1], HasSubstr(" of measured "));
+  EXPECT_THAT(lines[2], ::testing::StartsWith("gate: regressed"));
+  EXPECT_EQ(closing_lines(profile, std::nullopt).size(), 2U);
+}
+
 }  // namespace
 }  // namespace profgate::render

@@ -39,4 +39,9 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
                                                   const report_writer& writer,
                                                   const std::optional<gate::judgement>& judged = {});
 
+/// What a run comes to, in three lines for a terminal: its headline figures, what bounds the stage that takes
+/// most, and the verdict. Lines of which nothing is known are left out.
+std::vector<std::string> closing_lines(std::string_view profile_json_text,
+                                       const std::optional<gate::judgement>& judged);
+
 }  // namespace profgate::render
