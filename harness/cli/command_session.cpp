@@ -11,6 +11,7 @@
 #include "config/schema.h"
 #include "process/runner.h"
 #include "render/gate_views.h"
+#include "render/models_views.h"
 #include "render/verdict_json.h"
 #include "session_tally.h"
 #include "steps/step.h"
@@ -89,6 +90,18 @@ pair_result result_of(const pair_manifest& pair) {
   return result;
 }
 
+/// models.md: what the latest runs come to, side by side; nothing where none came to anything.
+void write_models(const fs::path& stage2_dir) {
+  try {
+    const fs::path file = stage2_dir / "models.md";
+    artifacts::write_file_atomically(file, render::models_markdown(models_table(stage2_dir, {}, stage2_dir),
+                                                                   find_installation().templates_dir));
+    print("models: {}\n", fs::proximate(file).string());
+  } catch (const core::bad_input& none) {
+    print("models: none: {}\n", none.what());
+  }
+}
+
 /// One summary.md beside the runs, for a comment of a CI.
 void write_summaries(const std::map<fs::path, std::vector<render::summary_row>>& rows_by_folder) {
   for (const auto& [stage2_dir, rows] : rows_by_folder) {
@@ -96,6 +109,7 @@ void write_summaries(const std::map<fs::path, std::vector<render::summary_row>>&
     const fs::path file = stage2_dir / "summary.md";
     artifacts::write_file_atomically(file, render::gate_summary(rows));
     print("\nsummary: {}\n", fs::proximate(file).string());
+    write_models(stage2_dir);
   }
 }
 

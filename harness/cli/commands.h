@@ -178,6 +178,17 @@ struct compare_options {
 };
 core::exit_code compare(const compare_options& options);
 
+struct compare_models_options {
+  std::vector<std::string> pairs;  ///< empty: all that have runs
+  std::filesystem::path runs_dir = "tmp/stage2";
+  std::optional<std::filesystem::path> out;
+  bool as_json = false;
+};
+core::exit_code compare_models(const compare_models_options& options);
+/// models.json of the latest runs; `place`: the folder that it will lie in.
+std::string models_table(const std::filesystem::path& runs_dir, const std::vector<std::string>& pairs,
+                         const std::filesystem::path& place);
+
 struct clean_options {
   std::filesystem::path runs_dir = "tmp/stage2";
   std::optional<std::string> pair;

@@ -172,16 +172,31 @@ void add_compare(CLI::App& app, action& chosen) {
   CLI::App* command = app.add_subcommand(
       "compare", "Show two runs, baselines, commits or models side by side; nothing is judged");
   const std::string what = "run directory, profile.json, baseline file, run id, pair, or commit";
-  command->add_option("a", options->a, "A: " + what)->required();
-  command->add_option("b", options->b, "B: the same")->required();
+  auto models = std::make_shared<bool>(false);
+  auto sides = std::make_shared<std::vector<std::string>>();
+  command->add_option("sides", *sides, "A and B: " + what + "; with --models any number of pairs, none: all");
+  command->add_flag("--models", *models, "One table over the latest runs of any set of pairs");
   command->add_option("--out", options->out,
-                      "Write compare.md, compare.html and compare.json to this folder");
+                      "Write compare.md, compare.html and compare.json (of models: models.…) to this folder");
   command->add_flag("--json", options->as_json, "Print JSON instead of Markdown");
   command->add_option("--pair", options->pair, "The pair whose runs or baseline a commit stands for");
   command->add_option("--runs-dir", options->runs_dir, "Folder of the runs")->capture_default_str();
   command->add_option("--baselines-dir", options->baselines_dir, "Folder of the baselines")
       ->capture_default_str();
-  command->callback([&chosen, options] { chosen = [options] { return cli::compare(*options); }; });
+  command->callback([&chosen, options, models, sides] {
+    if (*models) {
+      chosen = [options, sides] {
+        return cli::compare_models({*sides, options->runs_dir, options->out, options->as_json});
+      };
+      return;
+    }
+    if (sides->size() != 2)
+      throw CLI::ValidationError(
+          "compare takes two sides, A and B; many pairs in one table: compare --models");
+    options->a = (*sides)[0];
+    options->b = (*sides)[1];
+    chosen = [options] { return cli::compare(*options); };
+  });
 }
 
 void add_clean(CLI::App& app, action& chosen) {

@@ -1,0 +1,53 @@
+#include "render/models_views.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/profile.h"
+#include "golden_cases.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+/// Made-up runs: without a device, and with one.
+std::vector<profiled_run> two_runs() {
+  return {{"first", analysis::profile_json(golden_cases().front().facts)},
+          {"with <kernels>", analysis::profile_json(golden_cases().back().facts)}};
+}
+
+TEST(models_table, has_a_row_a_run_the_fastest_first_and_reasons_for_gaps) {
+  const json rows = json::parse(models_json(two_runs()))["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_GE(rows[0]["tokens_median_per_s"], rows[1]["tokens_median_per_s"]);
+  for (const json& row : rows)
+    for (const auto& [key, value] : row.items())
+      EXPECT_TRUE(!value.is_null() || row["not_measured"].value(key, "") != "") << key;
+}
+
+TEST(models_table, sums_idle_time_and_kinds_of_work_over_all_stages) {
+  json profile = json::parse(two_runs()[1].profile_json);
+  profile["stages"][0]["idle"] = {{"busy_ns", 60.0}, {"idle_ns", 40.0}};
+  profile["stages"][1]["idle"] = {{"busy_ns", 90.0}, {"idle_ns", 10.0}};
+  profile["stages"][0]["categories"] = {{{"category", "gemm"}, {"own_ns", 50}},
+                                        {{"category", "attention"}, {"own_ns", 40}}};
+  profile["stages"][1]["categories"] = {{{"category", "attention"}, {"own_ns", 20}}};
+  const json row = json::parse(models_json({{"run", profile.dump()}}))["rows"][0];
+  EXPECT_DOUBLE_EQ(row["idle_ratio"], 0.25);
+  EXPECT_EQ(row["largest_category"], "attention");
+}
+
+TEST(models_table, is_shown_with_links_to_the_reports) {
+  const std::string text = models_json(two_runs());
+  EXPECT_THAT(models_markdown(text, PROFGATE_TEMPLATES_DIR), HasSubstr("[report](first/report.html)"));
+  const std::string page = models_html(text, PROFGATE_TEMPLATES_DIR);
+  EXPECT_THAT(page, HasSubstr("href=\"with%20%3Ckernels%3E/report.html\""));
+  EXPECT_THAT(page, HasSubstr("tokens/s</text>"));
+}
+
+}  // namespace
+}  // namespace profgate::render
