@@ -11,7 +11,8 @@ image synthetic_image(std::int64_t seed, std::int64_t width, std::int64_t height
   if (width < 1 || height < 1 || width > largest_pixel_count / height)
     throw bad_input("a synthetic image of " + size + " pixels",
                     "ask for 1 to " + std::to_string(largest_pixel_count) + " pixels");
-  image made{width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * color_channels))};
+  image made{width, height,
+             std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * color_channels))};
   std::uint64_t z = fnv1a_64("image-" + std::to_string(seed) + "-" + size);
   for (auto& byte : made.rgb) byte = static_cast<std::uint8_t>(random_24_bits(z += golden_gamma) >> 16U);
   return made;
