@@ -13,7 +13,7 @@ namespace {
 using llm::testing_support::expect_bad_input;
 using llm::testing_support::read_text;
 using llm::testing_support::temporary_directory;
-using bytes = std::vector<std::uint8_t>;
+using octets = std::vector<std::uint8_t>;
 
 std::string recorded(const std::string& name) {
   return PROFGATE_TEST_DATA "/images/" + name;
@@ -25,7 +25,7 @@ image read_text_as_image(const std::string& text) {
   return read_image(folder.write("image", text));
 }
 
-bytes pixel(const image& of, std::size_t index) {
+octets pixel(const image& of, std::size_t index) {
   const auto first = of.rgb.begin() + static_cast<std::ptrdiff_t>(3 * index);
   return {first, first + 3};
 }
@@ -40,20 +40,20 @@ TEST(ppm, colours_and_comments) {
   const auto read = read_text_as_image("P6 #a\n2# width\n\t1\r\n# 255 too\n255\nABCxyz and what follows");
   EXPECT_EQ(read.width, 2);
   EXPECT_EQ(read.height, 1);
-  EXPECT_EQ(read.rgb, (bytes{'A', 'B', 'C', 'x', 'y', 'z'}));
+  EXPECT_EQ(read.rgb, (octets{'A', 'B', 'C', 'x', 'y', 'z'}));
 }
 
 TEST(ppm, grey_becomes_three_channels) {
   const auto read = read_text_as_image("P5\n1 2\n255\n\n#");  // neither is a blank or a comment any more
   EXPECT_EQ(read.width, 1);
   EXPECT_EQ(read.height, 2);
-  EXPECT_EQ(read.rgb, (bytes{10, 10, 10, '#', '#', '#'}));
+  EXPECT_EQ(read.rgb, (octets{10, 10, 10, '#', '#', '#'}));
 }
 
 TEST(ppm, smaller_ranges_are_stretched_as_pillow_stretches_them) {
   const auto read = read_text_as_image(std::string("P5 8 1 6 \x00\x01\x02\x03\x04\x05\x06\xff", 17));
-  const bytes grey = {0, 42, 85, 128, 170, 212, 255, 255};  // 42.5 and 127.5 go to the even neighbour
-  for (std::size_t i = 0; i < grey.size(); ++i) EXPECT_EQ(pixel(read, i), bytes(3, grey[i])) << i;
+  const octets grey = {0, 42, 85, 128, 170, 212, 255, 255};  // 42.5 and 127.5 go to the even neighbour
+  for (std::size_t i = 0; i < grey.size(); ++i) EXPECT_EQ(pixel(read, i), octets(3, grey[i])) << i;
 }
 
 TEST(ppm, broken_ones_are_named) {
@@ -121,11 +121,11 @@ TEST(png, every_kind_becomes_rgb) {
   EXPECT_EQ(plain.rgb, gradient().rgb);
   EXPECT_EQ(read_image(recorded("alpha.png")).rgb, gradient().rgb);  // alpha is dropped, nothing blended
   const auto grey = read_image(recorded("grey.png"));
-  EXPECT_EQ(pixel(grey, 0), bytes(3, 0));
-  EXPECT_EQ(pixel(grey, 19), bytes(3, 179));
+  EXPECT_EQ(pixel(grey, 0), octets(3, 0));
+  EXPECT_EQ(pixel(grey, 19), octets(3, 179));
   const auto palette = read_image(recorded("palette.png"));  // of 2 bits
-  EXPECT_EQ(pixel(palette, 0), (bytes{100, 0, 14}));
-  EXPECT_EQ(pixel(palette, 19), (bytes{150, 150, 99}));
+  EXPECT_EQ(pixel(palette, 0), (octets{100, 0, 14}));
+  EXPECT_EQ(pixel(palette, 19), (octets{150, 150, 99}));
 }
 
 TEST(png, broken_ones_are_named) {
@@ -149,7 +149,7 @@ TEST(jpeg, comes_out_as_pillow_has_it) {
   EXPECT_EQ(read.width, 5);
   EXPECT_EQ(read.height, 4);
   ASSERT_EQ(read.rgb.size(), 60U);
-  const std::pair<std::size_t, bytes> known[] = {{0, {6, 6, 0}}, {19, {198, 169, 139}}};
+  const std::pair<std::size_t, octets> known[] = {{0, {6, 6, 0}}, {19, {198, 169, 139}}};
   for (const auto& [index, expected] : known)  // decoders differ in how they round
     for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(pixel(read, index)[c], expected[c], 3) << index;
 }
@@ -171,7 +171,7 @@ TEST(synthetic_image, is_made_by_the_formula) {
   EXPECT_EQ(made.rgb.size(), 18U);
   EXPECT_EQ(made.rgb, synthetic_image(7, 3, 2).rgb);
   EXPECT_NE(made.rgb, synthetic_image(8, 3, 2).rgb);
-  EXPECT_EQ((bytes(made.rgb.begin(), made.rgb.begin() + 4)), (bytes{27, 169, 239, 22}));
+  EXPECT_EQ((octets(made.rgb.begin(), made.rgb.begin() + 4)), (octets{27, 169, 239, 22}));
   expect_bad_input("a synthetic image of 0x5 pixels", [] { synthetic_image(1, 0, 5); });
   expect_bad_input("a synthetic image of 100000x100000 pixels", [] { synthetic_image(1, 100000, 100000); });
 }

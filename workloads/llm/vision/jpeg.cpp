@@ -1,5 +1,5 @@
-// clang-format off: jpeglib.h needs stdio.h, and does not say so
-#include <cstdio>
+// clang-format off
+#include <cstdio>  // jpeglib.h needs it, and does not say so
 #include <jpeglib.h>
 #include <jerror.h>
 // clang-format on

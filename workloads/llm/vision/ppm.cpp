@@ -65,7 +65,7 @@ image parse_ppm(std::span<const std::byte> file, const std::string& file_name) {
     throw bad_input(file_name + ": its largest value is " + std::to_string(largest_value),
                     "give an image of 8 bits a channel, with a largest value of 1 to 255");
   const std::string_view samples = header.rest();
-  if (width >= 1 && height >= 1 && width <= largest_pixel_count / height) {
+  if (is_image_size(width, height)) {
     const auto wanted = static_cast<std::size_t>(width * height * (grey ? 1 : color_channels));
     if (samples.size() < wanted)
       throw broken_image(file_name, "the file ends after " + std::to_string(samples.size()) + " of " +

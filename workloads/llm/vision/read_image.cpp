@@ -66,9 +66,10 @@ std::vector<std::byte> read_whole_file(const std::string& path) {
 }  // namespace
 
 image allocate_image(std::int64_t width, std::int64_t height, const std::string& file_name) {
-  if (width < 1 || height < 1 || width > largest_pixel_count / height)
+  if (!is_image_size(width, height))
     throw bad_input(file_name + ": " + std::to_string(width) + " x " + std::to_string(height) + " pixels",
-                    "give an image of 1 to " + std::to_string(largest_pixel_count) + " pixels");
+                    "give an image with sides of 1 to " + std::to_string(largest_side) + " and at most " +
+                        std::to_string(largest_pixel_count) + " pixels");
   return {width, height,
           std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * color_channels))};
 }

@@ -8,9 +8,10 @@ namespace profgate::llm::vision {
 
 image synthetic_image(std::int64_t seed, std::int64_t width, std::int64_t height) {
   const std::string size = std::to_string(width) + "x" + std::to_string(height);
-  if (width < 1 || height < 1 || width > largest_pixel_count / height)
+  if (!is_image_size(width, height))
     throw bad_input("a synthetic image of " + size + " pixels",
-                    "ask for 1 to " + std::to_string(largest_pixel_count) + " pixels");
+                    "ask for sides of 1 to " + std::to_string(largest_side) + " and at most " +
+                        std::to_string(largest_pixel_count) + " pixels");
   image made{width, height,
              std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * color_channels))};
   std::uint64_t z = fnv1a_64("image-" + std::to_string(seed) + "-" + size);

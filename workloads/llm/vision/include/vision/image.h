@@ -17,6 +17,12 @@ struct image {
 
 /// No file may ask for more: a page at 600 dpi has 35 million.
 constexpr std::int64_t largest_pixel_count = std::int64_t{64} << 20U;
+constexpr std::int64_t largest_side = 65535;  ///< as in a JPEG
+
+constexpr bool is_image_size(std::int64_t width, std::int64_t height) {
+  return width >= 1 && height >= 1 && width <= largest_side && height <= largest_side &&
+         width * height <= largest_pixel_count;
+}
 
 /// PPM and PGM (binary), and PNG and JPEG where the build has their libraries; what a file is, its first
 /// bytes say. Throws bad_input with the file, what is wrong with it and what to do.
