@@ -78,11 +78,12 @@ std::uint64_t view_checksum(const std::vector<float>& pixels, std::size_t side) 
 
 TEST(preprocess, equals_pillow) {
   thread_pool pool(2);
+  const stage_ranges ranges("test");
   const auto page = synthetic_image(3, 700, 500);
-  const auto tiny = preprocess(page, vision_mode::tiny, pool);
+  const auto tiny = preprocess(page, vision_mode::tiny, pool, ranges);
   EXPECT_EQ(view_checksum(tiny.global, 512), 0xD7EF36F57EFF74F3U);
   EXPECT_TRUE(tiny.tiles.empty());
-  const auto gundam = preprocess(page, vision_mode::gundam, pool);
+  const auto gundam = preprocess(page, vision_mode::gundam, pool, ranges);
   EXPECT_EQ(view_checksum(gundam.global, 1024), 0xFE24CC435F0090AFU);
   EXPECT_EQ(gundam.layout.grid.columns, 3);
   EXPECT_EQ(gundam.layout.grid.rows, 2);
@@ -95,9 +96,10 @@ TEST(preprocess, equals_pillow) {
 
 TEST(preprocess, small_images_get_no_tiles) {
   thread_pool pool(2);
-  const auto small = preprocess(synthetic_image(4, 640, 33), vision_mode::gundam, pool);
+  const stage_ranges ranges("test");
+  const auto small = preprocess(synthetic_image(4, 640, 33), vision_mode::gundam, pool, ranges);
   EXPECT_TRUE(small.tiles.empty());
-  EXPECT_EQ(small.global, preprocess(synthetic_image(4, 640, 33), vision_mode::base, pool).global);
+  EXPECT_EQ(small.global, preprocess(synthetic_image(4, 640, 33), vision_mode::base, pool, ranges).global);
   EXPECT_EQ(layout_of(vision_mode::gundam, 640, 640).grid.tiles(), 0);
   EXPECT_EQ(layout_of(vision_mode::gundam, 641, 640).grid.tiles(), 4);
 }

@@ -113,6 +113,31 @@ TEST(position_tables, keep_what_has_the_right_size_and_the_class_token) {
   EXPECT_EQ(larger.sam_layers[1].h.size(), 19U * 5U);
 }
 
+/// The squares of the first numbers, modulo 17: neither smooth nor even.
+std::vector<float> uneven(int count) {
+  std::vector<float> values;
+  for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(i * i % 17));
+  return values;
+}
+
+void expect_begins_with(const std::vector<float>& values, const std::vector<float>& expected) {
+  ASSERT_GE(values.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(values[i], expected[i], 2e-5) << i;
+}
+
+TEST(position_tables, equal_pytorch) {
+  // F.interpolate of PyTorch 1.13: mode='bicubic', antialias=True; mode='linear'.
+  expect_begins_with(resize_square(uneven(36), 6, 4, 1),
+                     {2.2257F, 6.95609F, 12.86916F, 9.8486F, 8.9097F, 12.42883F, 7.39132F, 2.22597F, 6.56504F,
+                      10.28762F, 11.84163F, 4.01551F, 14.53969F, 8.3845F, 3.86348F, 2.32005F});
+  expect_begins_with(resize_square(uneven(36), 6, 10, 1),
+                     {-0.15806F, -0.26908F, -0.0566F, 1.66823F, 4.23623F, 7.46264F, 12.22506F, 16.07547F,
+                      11.45677F, 7.87753F, 0.02281F, 2.27256F, 5.86567F, 6.79397F, 7.86985F, 9.95194F});
+  expect_begins_with(resize_rows(uneven(7), 7, 10, 1),
+                     {0.0F, 0.55F, 1.75F, 3.85F, 7.25F, 11.45F, 15.6F, 10.0F, 5.3F, 2.0F});
+  expect_begins_with(resize_rows(uneven(7), 7, 4, 1), {0.375F, 4.625F, 15.125F, 4.25F});
+}
+
 TEST(position_tables, linear_by_hand) {
   // Target i lies at (i + 0.5) * from / to - 0.5: at 0.25 and 1.75.
   EXPECT_EQ(resize_rows(std::vector<float>{0, 4, 8}, 3, 2, 1), (std::vector<float>{1, 7}));

@@ -114,7 +114,9 @@ std::int64_t token_count(const vision_shape& shape, const view_layout& layout) {
   return tokens;
 }
 
-prepared_image preprocess(const image& original, vision_mode mode, thread_pool& pool) {
+prepared_image preprocess(const image& original, vision_mode mode, thread_pool& pool,
+                          const stage_ranges& ranges) {
+  const auto range = ranges.open(range_name::vision_preprocess);
   prepared_image prepared;
   prepared.layout = layout_of(mode, original.width, original.height);
   const auto& [global_size, tile_size, grid] = prepared.layout;

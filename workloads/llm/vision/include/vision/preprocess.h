@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "llm/stage_ranges.h"
 #include "llm/thread_pool.h"
 #include "vision/image.h"
 #include "vision/vision_shape.h"
@@ -51,6 +52,7 @@ struct prepared_image {
   std::vector<float> global;
 };
 
-prepared_image preprocess(const image& original, vision_mode mode, thread_pool& pool);
+prepared_image preprocess(const image& original, vision_mode mode, thread_pool& pool,
+                          const stage_ranges& ranges);
 
 }  // namespace profgate::llm::vision
