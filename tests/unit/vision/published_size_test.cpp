@@ -39,7 +39,7 @@ void expect_agreement(std::span<const float> values, const nlohmann::json& expec
   EXPECT_NEAR(total / count, expected.at("mean").get<double>(), 1e-3 * l2 / std::sqrt(count));
 }
 
-TEST(vision_of_the_published_size, agrees_with_pytorch) {
+TEST(vision_encoder, agrees_with_pytorch) {
   const auto expected = read_json_file(reference_dir() + "/synthetic_reference.json").at("vision-1024");
   thread_pool pool(std::thread::hardware_concurrency());
   const stage_ranges ranges("test");
