@@ -14,6 +14,11 @@ std::size_t count_of(std::int64_t value) {
   return static_cast<std::size_t>(value);
 }
 
+/// The rows of a prompt, as a device-neutral caller hands them on.
+std::span<const float> floats_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
 }  // namespace
 
 token_id argmax(std::span<const float> logits) {
@@ -66,7 +71,8 @@ void cpu_decoder::prefill_with_rows(std::span<const token_id> prompt, std::span<
     throw bad_input("a prefill of " + std::to_string(prompt.size()) + " tokens, with room for 1 to " +
                         std::to_string(m_capacity.prefill_tokens),
                     "make the decoder with a larger capacity");
-  for (const auto& [first, values] : rows) {
+  for (const auto& [first, bytes] : rows) {
+    const auto values = floats_of(bytes);
     const std::size_t count = values.size() / count_of(m_shape.hidden_size);
     if (count * count_of(m_shape.hidden_size) != values.size() || first > prompt.size() ||
         count > prompt.size() - first)
@@ -139,8 +145,10 @@ void cpu_decoder::embed(std::span<const token_id> tokens, std::span<const prompt
                       "give token ids of this model");
     std::copy_n(m_weights.embedding + count_of(tokens[t]) * hidden, hidden, m_hidden.data() + t * hidden);
   }
-  for (const auto& [first, values] : rows)
+  for (const auto& [first, bytes] : rows) {
+    const auto values = floats_of(bytes);
     std::copy(values.begin(), values.end(), m_hidden.data() + first * hidden);
+  }
 }
 
 void cpu_decoder::attention(std::size_t layer, std::size_t tokens) {

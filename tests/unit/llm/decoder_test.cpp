@@ -158,7 +158,8 @@ TEST(cpu_decoder, rows_take_the_place_of_placeholders) {
   image.insert(image.end(), second_row.begin(), second_row.end());
   const auto another = model.embedded(8, 36);
   engine.reset();
-  engine.prefill_with_rows(placeholders, std::vector<prompt_rows>{{1, image}, {4, another}});
+  engine.prefill_with_rows(placeholders, std::vector<prompt_rows>{{1, as_bytes(std::span(image))},
+                                                                  {4, as_bytes(std::span(another))}});
   EXPECT_EQ(decode_step(engine, 4), expected);
 }
 
@@ -167,7 +168,7 @@ TEST(cpu_decoder, refuses_rows_without_placeholders) {
   const std::vector<token_id> placeholders(4);
   const std::vector<float> two_rows(72);
   const auto place = [&](std::size_t first, std::size_t values) {
-    const std::vector<prompt_rows> rows = {{first, std::span(two_rows).first(values)}};
+    const std::vector<prompt_rows> rows = {{first, as_bytes(std::span(two_rows).first(values))}};
     return [&model, placeholders, rows] { model.engine().prefill_with_rows(placeholders, rows); };
   };
   place(2, 72)();

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "llm/cpu_decoder.h"
-#include "vision/assemble.h"
 #include "vision/cpu_vision_encoder.h"
 #include "vision/preprocess.h"
 #include "vision_support.h"
@@ -27,17 +26,17 @@ class reader_of_images {
  public:
   std::vector<float> rows_of(const image& page) {
     const auto prepared = preprocess(page, vision_mode::gundam, m_pool, m_ranges);
-    view_features features;
-    for (const auto& tile : prepared.tiles) features.tiles.push_back(encoded(tile, 640));
-    features.global = encoded(prepared.global, 1024);
-    m_global = features.global;
-    return assemble(coarse_shape(), prepared.layout, features, m_weights.image_newline,
-                    m_weights.view_separator);
+    const auto global = m_encoder.encode(prepared.global, 1024);
+    m_global.assign(global.begin(), global.end());
+    vision_encoder& encoder = m_encoder;
+    const auto bytes = encoder.encode_image(prepared);
+    const auto* rows = reinterpret_cast<const float*>(bytes.data());
+    return {rows, rows + bytes.size() / sizeof(float)};
   }
 
   std::vector<float> logits_after(std::span<const float> rows) {
     std::vector<token_id> prompt(rows.size() / 64 + 3, 7);
-    const prompt_rows image_rows{2, rows};
+    const prompt_rows image_rows{2, std::as_bytes(rows)};
     m_decoder.reset();
     m_decoder.prefill_with_rows(prompt, {&image_rows, 1});
     return {m_decoder.logits().begin(), m_decoder.logits().end()};
@@ -47,11 +46,6 @@ class reader_of_images {
   const vision_weights& weights() const { return m_weights; }
 
  private:
-  std::vector<float> encoded(const std::vector<float>& pixels, std::int64_t size) {
-    const auto features = m_encoder.encode(pixels, size);
-    return {features.begin(), features.end()};
-  }
-
   thread_pool m_pool{2};
   stage_ranges m_ranges{"test"};
   vision_weights m_weights = load_weights(coarse_shape(), std::make_unique<synthetic_source>(m_pool));

@@ -5,6 +5,7 @@
 
 #include "llm/cpu_products.h"
 #include "llm/failure.h"
+#include "vision/assemble.h"
 #include "vision/cpu_convolution.h"
 
 namespace profgate::llm::vision {
@@ -118,6 +119,20 @@ std::span<const float> cpu_vision_encoder::encode(std::span<const float> pixels,
   m_clip_features = m_clip.first((1 + features) * size_of(m_shape.clip.width));
   project(features);
   return m_projected.first(features * size_of(m_shape.hidden_size));
+}
+
+std::span<const std::byte> cpu_vision_encoder::encode_image(const prepared_image& prepared) {
+  const auto features_of = [&](const std::vector<float>& pixels, std::int64_t image_size) {
+    const auto features = encode(pixels, image_size);
+    return std::vector<float>(features.begin(), features.end());
+  };
+  view_features features;
+  for (const auto& tile : prepared.tiles)
+    features.tiles.push_back(features_of(tile, prepared.layout.tile_size));
+  features.global = features_of(prepared.global, prepared.layout.global_size);
+  const auto stage = m_ranges.open(range_name::vision_project);
+  m_rows = assemble(m_shape, prepared.layout, features, m_weights.image_newline, m_weights.view_separator);
+  return std::as_bytes(std::span(m_rows));
 }
 
 void cpu_vision_encoder::run_sam(std::span<const float> pixels, const prepared_size& size) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,7 +13,7 @@ using token_id = std::int32_t;
 /// tokens there are placeholders.
 struct prompt_rows {
   std::size_t first = 0;
-  std::span<const float> rows;
+  std::span<const std::byte> rows;  ///< in the device's memory, of the type in which the decoder computes
 };
 
 /// A decoder with its weights and KV cache on some device: `batch()` sequences side by side, greedy. Work is

@@ -10,13 +10,14 @@
 #include "llm/thread_pool.h"
 #include "vision/cpu_blocks.h"
 #include "vision/position_tables.h"
+#include "vision/vision_encoder.h"
 #include "vision/vision_shape.h"
 #include "vision/vision_weights.h"
 
 namespace profgate::llm::vision {
 
 /// Float32 on the CPU, one image at a time. The references must outlive the encoder.
-class cpu_vision_encoder {
+class cpu_vision_encoder : public vision_encoder {
  public:
   /// For square images of these sizes: their positions are made here, and room for the largest.
   cpu_vision_encoder(const vision_shape& shape, const vision_weights& weights,
@@ -26,6 +27,8 @@ class cpu_vision_encoder {
   /// Of one normalised image, [3, size, size]: its features, [feature_side², hidden_size], row by row. Valid
   /// until the next call, as are those below.
   std::span<const float> encode(std::span<const float> pixels, std::int64_t image_size);
+
+  std::span<const std::byte> encode_image(const prepared_image& prepared) override;
 
   /// SAM's part of the last image, [feature_side², compressed_widths[1]].
   std::span<const float> sam_features() const { return m_sam_features; }
@@ -63,6 +66,7 @@ class cpu_vision_encoder {
   std::span<float> m_joined;           ///< [features, CLIP's width + compressed_widths[1]]
   std::span<float> m_projected;        ///< [features, hidden_size]
   std::span<const float> m_sam_features, m_clip_features;
+  std::vector<float> m_rows;  ///< of the last whole image
 };
 
 }  // namespace profgate::llm::vision
