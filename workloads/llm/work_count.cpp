@@ -64,8 +64,8 @@ std::int64_t weight_bytes(const model_shape& shape, const workload_size& size, s
 
 }  // namespace
 
-workload_size size_of(const workload_config& config) {
-  return {config.prompt_tokens, config.decode_tokens, config.batch, config.dtype == "bfloat16" ? 2 : 4};
+std::int64_t element_bytes_of(const workload_config& config) {
+  return config.dtype == "bfloat16" ? 2 : 4;
 }
 
 work prefill_work(const model_shape& shape, const workload_size& size) {
