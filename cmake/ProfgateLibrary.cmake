@@ -69,16 +69,20 @@ function(profgate_library name)
   endif()
 endfunction()
 
-# profgate_unit_test(<name> [STARTS_PROGRAMS] SOURCES <file>... LINK <target>... [LABELS <label>...])
+# profgate_unit_test(<name> [STARTS_PROGRAMS] SOURCES <file>... LINK <target>... [LABEL <label>])
 #
 # Declares the GoogleTest program unit_<name> and registers each of its cases as the CTest test
-# unit.<name>.<suite>.<case>. PROFGATE_TEST_DATA is the path of tests/data.
+# unit.<name>.<suite>.<case>, with the label unit. PROFGATE_TEST_DATA is the path of tests/data. LABEL stands in place of
+# unit in both: one word, since gtest_discover_tests tears lists apart.
 # With sanitizers the program is one test, unit.<name>: a process takes long to start there, and seconds to look for
 # leaks at its end. One that STARTS_PROGRAMS does without the latter, which each of those would do, too.
 function(profgate_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "STARTS_PROGRAMS" "" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STARTS_PROGRAMS" "LABEL" "SOURCES;LINK")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "profgate_unit_test(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT DEFINED arg_LABEL)
+    set(arg_LABEL unit)
   endif()
   add_executable(unit_${name} ${arg_SOURCES})
   target_link_libraries(unit_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main profgate_build_settings)
@@ -94,12 +98,12 @@ function(profgate_unit_test name)
     if(arg_STARTS_PROGRAMS)
       set(detects_leaks 0)
     endif()
-    add_test(NAME unit.${name} COMMAND unit_${name})
-    set_tests_properties(unit.${name} PROPERTIES
-      LABELS "unit;${arg_LABELS}" TIMEOUT 900 ENVIRONMENT "ASAN_OPTIONS=detect_leaks=${detects_leaks}")
+    add_test(NAME ${arg_LABEL}.${name} COMMAND unit_${name})
+    set_tests_properties(${arg_LABEL}.${name} PROPERTIES
+      LABELS ${arg_LABEL} TIMEOUT 900 ENVIRONMENT "ASAN_OPTIONS=detect_leaks=${detects_leaks}")
     return()
   endif()
   include(GoogleTest)
-  gtest_discover_tests(unit_${name} TEST_PREFIX "unit.${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS "unit;${arg_LABELS}" TIMEOUT 300)
+  gtest_discover_tests(unit_${name} TEST_PREFIX "${arg_LABEL}.${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS ${arg_LABEL} TIMEOUT 300)
 endfunction()

@@ -7,3 +7,5 @@ profgate_add_workload(NAME llama-3.1-8b ENGINE llm MODEL llm/llama-3.1-8b CONFIG
 profgate_add_workload(NAME qwen2.5-7b ENGINE llm MODEL llm/qwen2.5-7b CONFIGS decode-b1)
 profgate_add_workload(NAME qwen3-30b-a3b ENGINE llm MODEL llm/qwen3-30b-a3b CONFIGS decode-b1)
 profgate_add_workload(NAME deepseek-ocr-decoder ENGINE llm MODEL llm/deepseek-ocr-decoder CONFIGS decode-b1)
+profgate_add_workload(NAME deepseek-ocr ENGINE llm MODEL llm/deepseek-ocr CONFIGS base gundam)
+profgate_add_workload(NAME deepseek-ocr ENGINE llm MODEL llm/deepseek-ocr-tiny CONFIGS tiny-cpu)

@@ -208,9 +208,38 @@ void set_step_figures(const bare_facts& facts, double batch, bare_figures& resul
       measured<std::vector<double>>::absent("how often it repeats its text is not known");
 }
 
+/// Of several inputs, that of each: a repetition's prefill is all of theirs.
+measured<sample_statistics> first_token_time(const bare_facts& facts) {
+  if (!facts.first_token_ns.empty()) return describe(to_doubles(facts.first_token_ns), "");
+  if (inputs_count(facts) < 2) return stage_time(facts, "prefill");
+  std::vector<double> all_ns;
+  for (const core::workload_input& input : facts.bench->inputs) {
+    const auto prefill = input.samples_ns.find("prefill");
+    if (prefill == input.samples_ns.end()) continue;
+    all_ns.insert(all_ns.end(), prefill->second.begin(), prefill->second.end());
+  }
+  return describe(std::move(all_ns), "the workload's result has no samples of stage 'prefill'");
+}
+
+void set_inputs(const bare_facts& facts, bare_figures& result) {
+  if (!facts.bench) return;
+  const std::vector<core::workload_input>& inputs = facts.bench->inputs;
+  if (inputs.size() < 2 && (inputs.empty() || inputs.front().image.empty())) return;
+  for (const core::workload_input& input : inputs) {
+    const auto time_of = [&](const std::string& stage, const std::string& reason) {
+      const auto found = input.samples_ns.find(stage);
+      return found == input.samples_ns.end() ? measured<sample_statistics>::absent(reason)
+                                             : describe(to_doubles(found->second), reason);
+    };
+    const std::string missing = "the workload does not tell it of this input";
+    result.inputs.push_back({input.name, input.image, input.tokens, time_of("prefill", missing),
+                             time_of(vision_stage, "the input has no image"),
+                             time_of("decode_all", missing)});
+  }
+}
+
 void set_token_figures(const bare_facts& facts, bare_figures& result) {
-  result.ttft_ns = facts.first_token_ns.empty() ? stage_time(facts, "prefill")
-                                                : describe(to_doubles(facts.first_token_ns), "");
+  result.ttft_ns = first_token_time(facts);
   result.ttft_percentiles_ns = result.ttft_ns ? describe_distribution(result.ttft_ns->samples, "")
                                               : measured<distribution>::absent(result.ttft_ns.reason());
   const measured<sample_statistics> decode = stage_time(facts, "decode_all");
@@ -276,6 +305,10 @@ const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts)
   return facts.bench ? facts.bench->tokens : facts.seen_tokens;
 }
 
+std::int64_t inputs_count(const bare_facts& facts) {
+  return facts.bench ? std::max<std::int64_t>(1, static_cast<std::int64_t>(facts.bench->inputs.size())) : 1;
+}
+
 std::string ceilings_absent_reason(const bare_facts& facts) {
   if (!facts.bench) return facts.bench_absent_reason;
   const std::string measured_none = "the workload measured no ceiling";
@@ -314,6 +347,7 @@ bare_figures analyze_bare(const bare_facts& facts) {
   result.vision_ns = facts.bench && facts.bench->samples_ns.count(vision_stage) > 0
                          ? stage_time(facts, vision_stage)
                          : measured<sample_statistics>::absent("the workload reports no vision time");
+  set_inputs(facts, result);
   set_token_figures(facts, result);
   set_memory(facts, result);
   set_energy(facts, result);

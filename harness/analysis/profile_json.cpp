@@ -248,6 +248,7 @@ std::string profile_json(const run_facts& facts) {
   document.put("model", model_json(facts));
   document.put("findings", findings_json(find(facts, figures)));
   document.put("throughput", throughput_json(facts, figures.bare));
+  if (!figures.bare.inputs.empty()) document.put("workload_inputs", workload_inputs_json(figures.bare));
   if (!facts.bare.figures.empty())
     document.put("program_figures", list_of(facts.bare.figures, program_figure_json));
   document.put("stages", stage_table().list_of(figures.stages));

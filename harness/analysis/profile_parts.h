@@ -7,6 +7,7 @@
 namespace profgate::analysis {
 
 json throughput_json(const run_facts& facts, const bare_figures& figures);
+json workload_inputs_json(const bare_figures& figures);
 json ceilings_json(const run_facts& facts, const bare_figures& figures);
 json timeline_json(const run_facts& facts, const timeline_figures& figures);
 json kernels_json(const run_facts& facts, const timeline_figures& figures);

@@ -28,7 +28,35 @@ json further_token_json(const bare_figures& figures) {
   return object.take();
 }
 
+json input_json(const input_figures& input) {
+  json_object object;
+  object.put("name", input.name);
+  object.put_text("image", input.image, "the input has no image");
+  for (const char* kind : {"prompt", "image", "decode"}) {
+    const auto found = input.tokens.find(kind);
+    object.put(std::string(kind) + "_tokens_count",
+               found == input.tokens.end() ? measured<std::int64_t>::absent("the workload tells of none")
+                                           : measured<std::int64_t>(found->second));
+  }
+  const auto put_times = [&](const char* key, const measured<sample_statistics>& times_ns) {
+    if (times_ns)
+      object.put(key, bare_times_table().json_of(times_ns));
+    else
+      object.put_null(key, times_ns.reason());
+  };
+  put_times("prefill", input.prefill_ns);
+  put_times("vision", input.vision_ns);
+  put_times("decode_all", input.decode_all_ns);
+  return object.take();
+}
+
 }  // namespace
+
+json workload_inputs_json(const bare_figures& figures) {
+  json list = json::array();
+  for (const input_figures& input : figures.inputs) list.push_back(input_json(input));
+  return list;
+}
 
 json throughput_json(const run_facts& facts, const bare_figures& figures) {
   json_object object;

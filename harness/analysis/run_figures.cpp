@@ -34,6 +34,24 @@ std::vector<bare_stage> all_stages(const bare_facts& facts, const bare_figures& 
   return stages;
 }
 
+/// A bare time is that of all inputs: so is an occurrence then, which has a range for each of them.
+traced_stage with_inputs_joined(traced_stage stage, std::int64_t inputs) {
+  if (inputs < 2 || stage.occurrences % inputs != 0 || !stage.ranks.empty()) return stage;
+  std::vector<double> joined_ns(static_cast<std::size_t>(stage.occurrences / inputs));
+  for (std::size_t i = 0; i < stage.occurrences_ns.size(); ++i)
+    joined_ns.at(i / static_cast<std::size_t>(inputs)) += static_cast<double>(stage.occurrences_ns[i]);
+  stage.occurrences /= inputs;
+  stage.occurrences_ns.assign(joined_ns.begin(), joined_ns.end());
+  const auto times_ns = describe(std::move(joined_ns), "the stage was not traced");
+  if (times_ns) stage.median_ns = times_ns->median;
+  if (stage.activity) {
+    traced_activity activity = *stage.activity;
+    activity.busy_median_ns.reset();  // it is that of a range
+    stage.activity = activity;
+  }
+  return stage;
+}
+
 measured<traced_stage> traced_of(const run_facts& facts, const timeline_figures& timeline,
                                  const std::string& stage) {
   const auto& names = facts.bare.stages;
@@ -41,7 +59,8 @@ measured<traced_stage> traced_of(const run_facts& facts, const timeline_figures&
   if (found == names.end()) {
     return measured<traced_stage>::absent("stage '" + stage + "' has no range of its own in a trace");
   }
-  return timeline.stages[static_cast<std::size_t>(found - names.begin())];
+  const measured<traced_stage>& traced = timeline.stages[static_cast<std::size_t>(found - names.begin())];
+  return traced ? with_inputs_joined(*traced, inputs_count(facts.bare)) : traced;
 }
 
 measured<double> overhead(const bare_stage& bare, const measured<traced_stage>& traced) {
@@ -123,8 +142,8 @@ run_figures analyze_run(const run_facts& facts) {
   figures.bare = analyze_bare(facts.bare);
   figures.timeline =
       analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
-                        {graph_maps(facts), facts.kernel_categories, facts.region_kernels, !facts.bare.bench,
-                         facts.device_timed_stages});
+                        {graph_maps(facts), facts.kernel_categories, facts.region_kernels,
+                         !facts.bare.bench || inputs_count(facts.bare) > 1, facts.device_timed_stages});
   compare_with_summaries(facts, figures.timeline.problems);
   const std::vector<kernel_summary> summaries = summaries_without_trace(facts);
   take_kernels_of_summaries(summaries, figures.timeline);

@@ -6,6 +6,8 @@
 #include <array>
 #include <iterator>
 
+#include "analysis/bare_run.h"
+
 namespace profgate::analysis {
 namespace {
 
@@ -46,7 +48,8 @@ measured<telemetry_figures> stage_telemetry(const bare_facts& facts, const std::
   figures.temperature_c = taken_or_reason(taken.temperature_c, taken, "temperature_c");
   figures.throttle_reasons = taken_or_reason(taken.throttle_reasons, taken, "throttle_reasons");
   figures.energy_mean_j =
-      quotient(taken_or_reason(taken.energy_j, taken, "energy_j"), static_cast<double>(taken.windows_count));
+      quotient(taken_or_reason(taken.energy_j, taken, "energy_j"),
+               static_cast<double>(taken.windows_count) / static_cast<double>(inputs_count(facts)));
   figures.energy_uncertainty_ratio =
       taken_or_reason(taken.energy_uncertainty_ratio, taken, "energy_uncertainty_ratio");
   return figures;

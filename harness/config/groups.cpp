@@ -98,6 +98,10 @@ std::string read_conf_file(const fs::path& file) {
   return text;
 }
 
+yaml_node read_yaml(const fs::path& file) {
+  return parse_yaml(read_conf_file(file), {shown_path(file)});
+}
+
 std::string shown_path(const fs::path& file) {
   std::error_code failure;
   const fs::path here = fs::current_path(failure);

@@ -15,9 +15,10 @@ struct group {
 };
 
 /// In the order in which they are resolved: a file's defaults list may choose for groups after its own.
-constexpr std::array<group, 7> groups = {{{"runner", ""},
+constexpr std::array<group, 8> groups = {{{"runner", ""},
                                           {"model", "model"},
                                           {"workload", "workload"},
+                                          {"inputs", "inputs"},
                                           {"profiling/nsys", "nsys"},
                                           {"profiling/ncu", "ncu"},
                                           {"hardware", "hardware"},

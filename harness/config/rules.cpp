@@ -234,6 +234,49 @@ void check_combinations(const resolved& composed) {
   }
 }
 
+bool has_vision(const resolved& composed) {
+  return !composed.is_null("model.vision.clip.width");
+}
+
+void check_vision(const resolved& composed) {
+  constexpr std::size_t compressor_layers = 2;
+  std::optional<std::string> given;
+  for (const schema_row& row : schema())
+    if (row.key.starts_with("model.vision.") && row.nullable && !composed.is_null(row.key)) given = row.key;
+  if (!given) return;
+  for (const schema_row& row : schema()) {
+    if (row.key.starts_with("model.vision.") && row.nullable)
+      require(composed, row.key, fmt::format("'{}' is set: a vision encoder needs its whole shape", *given));
+  }
+  if (composed.list("model.vision.sam.compressed_widths").size() != compressor_layers) {
+    refuse(composed, "model.vision.sam.compressed_widths",
+           "'model.vision.sam.compressed_widths' must have two widths", "give it as [512, 1024]");
+  }
+}
+
+void check_inputs(const resolved& composed) {
+  const bool has_width = !composed.is_null("inputs.synthetic_image.width");
+  if (has_width || !composed.is_null("inputs.synthetic_image.height") ||
+      !composed.is_null("inputs.synthetic_image.seed")) {
+    for (const char* key : {"inputs.synthetic_image.width", "inputs.synthetic_image.height"})
+      require(composed, key, "a synthetic image needs its size");
+  }
+  std::optional<std::string> given;
+  for (const char* key : {"inputs.manifest", "inputs.image", "inputs.synthetic_image.width"}) {
+    if (composed.is_null(key)) continue;
+    if (given) {
+      refuse(composed, key, fmt::format("'{}' and '{}' are both set", *given, key),
+             "set one, the other to null");
+    }
+    given = key;
+  }
+  if (given && *given != "inputs.manifest" && !has_vision(composed) &&
+      composed.text("model.weights") != "checkpoint") {
+    refuse(composed, *given, fmt::format("'{}' is set, but the model has no vision encoder", *given),
+           "choose a model with model.vision, or set it to null");
+  }
+}
+
 void check_llm(const resolved& composed) {
   for (const char* key :
        {"model.name", "model.dtype", "model.weights", "workload.prompt_tokens", "workload.decode_tokens"}) {
@@ -242,6 +285,8 @@ void check_llm(const resolved& composed) {
   if (!composed.is_null("model.reference")) {
     require(composed, "model.reference_file", "model.reference names an entry of it");
   }
+  check_vision(composed);
+  check_inputs(composed);
   if (composed.text("model.weights") == "checkpoint") {
     require(composed, "model.checkpoint", "model.weights is checkpoint");
     return;  // the shape comes with it

@@ -200,6 +200,53 @@ std::vector<schema_row> shape_rows() {
   };
 }
 
+std::vector<schema_row> vision_rows() {
+  constexpr double most = 1 << 20;
+  return {
+      integer("model.vision.sam.image_size", "null", 1, 4096,
+              "side of the square whose positions the weights hold; null, here and below: the model has no "
+              "vision encoder, or its checkpoint's config.json tells",
+              nullable),
+      integer("model.vision.sam.patch_size", "null", 1, 4096, "side of a patch, in pixels", nullable),
+      integer("model.vision.sam.width", "null", 1, most, "of SAM's layers", nullable),
+      integer("model.vision.sam.layers", "null", 1, 4096, "SAM's", nullable),
+      integer("model.vision.sam.heads", "null", 1, 65536, "of SAM's attention", nullable),
+      integer("model.vision.sam.mlp_width", "null", 1, most, "of SAM's MLPs", nullable),
+      integer("model.vision.sam.window", "null", 1, 4096,
+              "side of the squares of patches that attend to each other", nullable),
+      list("model.vision.sam.global_layers", "[]", "layers in which all patches do, counted from 0"),
+      integer("model.vision.sam.neck_width", "null", 1, most, "behind SAM's layers", nullable),
+      list("model.vision.sam.compressed_widths", "[]", "of the two convolutions that follow"),
+      integer("model.vision.clip.width", "null", 1, most, "of CLIP's layers", nullable),
+      integer("model.vision.clip.layers", "null", 1, 4096, "CLIP's", nullable),
+      integer("model.vision.clip.heads", "null", 1, 65536, "of CLIP's attention", nullable),
+      integer("model.vision.clip.mlp_width", "null", 1, most, "of CLIP's MLPs", nullable),
+      integer("model.vision.clip.position_side", "null", 1, 4096,
+              "side of the square of positions that the weights hold", nullable),
+  };
+}
+
+std::vector<schema_row> input_rows() {
+  return {
+      of_kind(value_kind::input_path,
+              text("inputs.manifest", "null",
+                   "a YAML list of inputs, run one after the other in each repetition; null: there is one "
+                   "input, which workload.prompt_tokens, workload.decode_tokens and the keys below describe",
+                   nullable)),
+      of_kind(value_kind::input_path, text("inputs.image", "null",
+                                           "a PPM, PGM, PNG or JPEG file that is shown to the model before "
+                                           "the text of the prompt; null: none",
+                                           nullable)),
+      integer("inputs.synthetic_image.seed", "null", 0, 1e9, "of an image made by formula; null: 1",
+              nullable),
+      integer("inputs.synthetic_image.width", "null", 1, 65535, "its pixels a row; null: there is none",
+              nullable),
+      integer("inputs.synthetic_image.height", "null", 1, 65535, "its rows; null: there is none", nullable),
+      choice("inputs.mode", "base", {"tiny", "small", "base", "large", "gundam"},
+             "how the model looks at an image, where the manifest does not say"),
+  };
+}
+
 /// Each profiler brings its own.
 std::vector<schema_row> profiler_rows() {
   std::vector<schema_row> rows;
@@ -238,8 +285,8 @@ std::vector<schema_row> report_rows() {
 const std::vector<schema_row>& schema() {
   static const std::vector<schema_row> rows = [] {
     std::vector<schema_row> all;
-    for (auto part : {runner_rows, gate_rows, workload_rows, model_rows, shape_rows, profiler_rows,
-                      hardware_rows, report_rows}) {
+    for (auto part : {runner_rows, gate_rows, workload_rows, input_rows, model_rows, shape_rows, vision_rows,
+                      profiler_rows, hardware_rows, report_rows}) {
       for (schema_row& row : part()) all.push_back(std::move(row));
     }
     return all;

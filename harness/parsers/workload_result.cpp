@@ -40,13 +40,45 @@ void read_quantity(const json_cursor& object, const char* key, std::optional<dou
   if (const auto value = object.find(key)) target = value->quantity();
 }
 
-void read_samples(const json_cursor& root, core::workload_result& result) {
-  const json_cursor samples = root.require("samples_ns");
+std::map<std::string, std::vector<std::int64_t>> read_stage_durations(const json_cursor& samples) {
+  std::map<std::string, std::vector<std::int64_t>> durations_ns;
   for (const auto& [stage, values] : samples.members()) {
-    result.samples_ns[stage] = read_durations(values);
-    if (result.samples_ns[stage].empty()) values.fail("is empty, but must hold one duration a repetition");
+    durations_ns[stage] = read_durations(values);
+    if (durations_ns[stage].empty()) values.fail("is empty, but must hold one duration a repetition");
   }
-  if (result.samples_ns.empty()) samples.fail("names no stage");
+  if (durations_ns.empty()) samples.fail("names no stage");
+  return durations_ns;
+}
+
+std::map<std::string, std::int64_t> read_tokens(const json_cursor& tokens) {
+  std::map<std::string, std::int64_t> counts;
+  for (const auto& [name, value] : tokens.members()) counts[name] = value.count();
+  return counts;
+}
+
+std::string image_text(const json_cursor& image) {
+  const std::int64_t tiles = image.require("tiles").count();
+  return fmt::format("{} x {}, {}{}", image.require("width").count(), image.require("height").count(),
+                     image.require("mode").text(),
+                     tiles > 0 ? fmt::format(", {} tiles", tiles) : std::string());
+}
+
+std::vector<core::workload_input> read_inputs(const json_cursor& list) {
+  std::vector<core::workload_input> inputs;
+  for (const json_cursor& item : list.items()) {
+    core::workload_input input;
+    input.name = item.require("name").text();
+    input.samples_ns = read_stage_durations(item.require("samples_ns"));
+    if (const auto tokens = item.find("tokens")) input.tokens = read_tokens(*tokens);
+    if (const auto image = item.find("image")) input.image = image_text(*image);
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+void read_samples(const json_cursor& root, core::workload_result& result) {
+  result.samples_ns = read_stage_durations(root.require("samples_ns"));
+  if (const auto inputs = root.find("inputs")) result.inputs = read_inputs(*inputs);
   if (const auto steps = root.find("decode_step_ns")) result.decode_step_ns = read_durations(*steps);
 }
 
@@ -197,9 +229,7 @@ core::workload_result parse_workload_result(const std::string& text, const std::
         result.library_versions[name] = library_version.text();
     }
   }
-  if (const auto tokens = root.find("tokens")) {
-    for (const auto& [name, value] : tokens->members()) result.tokens[name] = value.count();
-  }
+  if (const auto tokens = root.find("tokens")) result.tokens = read_tokens(*tokens);
   if (const auto model = root.find("model")) read_model(*model, result);
   read_work(root, result);
   read_memory(root, result);

@@ -29,6 +29,7 @@ const struct target {
     {"manifest", fuzz::read_manifest},
     {"ncu", fuzz::read_ncu_table},
     {"nsys_sqlite", fuzz::read_nsys_sqlite},
+    {"ppm", fuzz::read_ppm},
     {"profile", fuzz::read_profile, true},
     {"result", fuzz::read_result},
     {"run_folder", fuzz::read_run_folder, true},

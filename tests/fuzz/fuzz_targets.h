@@ -33,4 +33,7 @@ void read_nsys_sqlite(std::string_view bytes);
 void read_hf_config(std::string_view bytes);
 void read_safetensors(std::string_view bytes);
 
+// images.cpp
+void read_ppm(std::string_view bytes);
+
 }  // namespace profgate::fuzz

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "llm/failure.h"
 
@@ -20,41 +21,72 @@ void initialize_reporting(const std::string& json_path) {
 }
 
 /// One round, with what Google Benchmark reports of it: the whole as its time, each stage as a counter.
-/// Whether it generated the tokens it had to.
-bool time_round(benchmark::State& state, generator& rounds, telemetry& gpu, run_result& result) {
+/// Whether every input generated the tokens it had to.
+bool time_round(benchmark::State& state, std::span<generator> inputs, telemetry& gpu, run_result& result) {
+  bool same_tokens = true;
+  const auto last_ns = [&](std::vector<std::int64_t> input_result::*times) {
+    return static_cast<double>(result.total_ns(times).back());
+  };
   for ([[maybe_unused]] auto iteration : state) {
-    {
-      const telemetry::window window(gpu, "prefill");
-      result.prefill_ns.push_back(rounds.prefill());
-    }
-    {
-      const telemetry::window window(gpu, "decode_all");
-      result.decode_all_ns.push_back(rounds.decode_all());
-    }
-    const auto prefill_ns = static_cast<double>(result.prefill_ns.back());
-    const auto decode_all_ns = static_cast<double>(result.decode_all_ns.back());
+    same_tokens = run_round(inputs, &gpu, result) && same_tokens;
+    const double prefill_ns = last_ns(&input_result::prefill_ns);
+    const double decode_all_ns = last_ns(&input_result::decode_all_ns);
     state.SetIterationTime((prefill_ns + decode_all_ns) * 1e-9);
     state.counters["prefill_ns"] = prefill_ns;
     state.counters["decode_all_ns"] = decode_all_ns;
   }
-  const auto& steps = rounds.decode_step_ns();
-  result.decode_step_ns.insert(result.decode_step_ns.end(), steps.begin(), steps.end());
-  return rounds.greedy() == result.greedy;
+  return same_tokens;
+}
+
+/// Adds what the experts of each layer got of one input.
+void add_rows(const std::vector<layer_rows>& more, std::vector<layer_rows>& sum) {
+  if (sum.empty()) {
+    sum = more;
+    return;
+  }
+  for (std::size_t layer = 0; layer < more.size(); ++layer)
+    for (std::size_t expert = 0; expert < more[layer].rows.size(); ++expert)
+      sum[layer].rows[expert] += more[layer].rows[expert];
 }
 
 }  // namespace
 
-void run_bench(generator& rounds, const workload_config& config, const std::string& benchmark_json_path,
-               telemetry& gpu, run_result& result) {
+bool run_round(std::span<generator> inputs, telemetry* gpu, run_result& result) {
+  bool same_tokens = true;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    generator& input = inputs[i];
+    input_result& found = result.inputs[i];
+    {
+      std::optional<telemetry::window> window;
+      if (gpu != nullptr) window.emplace(*gpu, "prefill");
+      found.prefill_ns.push_back(input.prefill());
+    }
+    if (const auto vision_ns = input.vision_ns()) found.vision_ns.push_back(*vision_ns);
+    {
+      std::optional<telemetry::window> window;
+      if (gpu != nullptr) window.emplace(*gpu, "decode_all");
+      found.decode_all_ns.push_back(input.decode_all());
+    }
+    const auto& steps = input.decode_step_ns();
+    result.decode_step_ns.insert(result.decode_step_ns.end(), steps.begin(), steps.end());
+    same_tokens = input.greedy() == found.greedy && same_tokens;
+  }
+  return same_tokens;
+}
+
+void run_bench(std::span<generator> inputs, const workload_config& config,
+               const std::string& benchmark_json_path, telemetry& gpu, run_result& result) {
   bool same_tokens = true;
   for (int round = 0; round < config.warmup; ++round) {
-    rounds.prefill();
-    rounds.decode_all();
+    for (auto& input : inputs) {
+      input.prefill();
+      input.decode_all();
+    }
   }
   // One benchmark for both stages: a decode needs its prefill anyway, and a process of the gate has no time
   // for two.
   [[maybe_unused]] const auto time_one = [&](benchmark::State& state) {
-    same_tokens = time_round(state, rounds, gpu, result) && same_tokens;
+    same_tokens = time_round(state, inputs, gpu, result) && same_tokens;
   };
 #ifndef __clang_analyzer__  // it takes the object that the library's registry owns for a leak
   benchmark::RegisterBenchmark("round", time_one)
@@ -68,9 +100,12 @@ void run_bench(generator& rounds, const workload_config& config, const std::stri
   initialize_reporting(unfinished);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  rounds.count_expert_rows();  // after all that is timed
-  same_tokens = rounds.greedy() == result.greedy && same_tokens;
-  result.expert_rows = {{"prefill", rounds.prefill_rows()}, {"decode_all", rounds.decode_rows()}};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {  // after all that is timed
+    inputs[i].count_expert_rows();
+    same_tokens = inputs[i].greedy() == result.inputs[i].greedy && same_tokens;
+    add_rows(inputs[i].prefill_rows(), result.expert_rows["prefill"]);
+    add_rows(inputs[i].decode_rows(), result.expert_rows["decode_all"]);
+  }
   if (!same_tokens)
     throw judged_bad("a timed round generated other tokens than the self-check",
                      "the times are not to be trusted: look for a data race or faulty memory");

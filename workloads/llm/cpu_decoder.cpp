@@ -14,10 +14,19 @@ std::size_t count_of(std::int64_t value) {
   return static_cast<std::size_t>(value);
 }
 
+/// The rows of a prompt, as a device-neutral caller hands them on.
+std::span<const float> floats_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
 }  // namespace
 
 token_id argmax(std::span<const float> logits) {
   return static_cast<token_id>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+void decoder::prefill_with_rows(std::span<const token_id> /*prompt*/, std::span<const prompt_rows> /*rows*/) {
+  throw not_possible("the decoder of this device takes no rows in place of tokens");
 }
 
 cpu_decoder::cpu_decoder(const model_shape& shape, const decoder_weights& weights, decoder_capacity capacity,
@@ -58,12 +67,22 @@ void cpu_decoder::reset() {
   m_expert_rows.clear();
 }
 
-void cpu_decoder::prefill(std::span<const token_id> prompts) {
-  if (prompts.empty() || count_of(m_capacity.prefill_tokens) < prompts.size())
-    throw bad_input("a prefill of " + std::to_string(prompts.size()) + " tokens, with room for 1 to " +
+void cpu_decoder::prefill_with_rows(std::span<const token_id> prompt, std::span<const prompt_rows> rows) {
+  if (prompt.empty() || count_of(m_capacity.prefill_tokens) < prompt.size())
+    throw bad_input("a prefill of " + std::to_string(prompt.size()) + " tokens, with room for 1 to " +
                         std::to_string(m_capacity.prefill_tokens),
                     "make the decoder with a larger capacity");
-  forward(prompts);
+  for (const auto& [first, bytes] : rows) {
+    const auto values = floats_of(bytes);
+    const std::size_t count = values.size() / count_of(m_shape.hidden_size);
+    if (count * count_of(m_shape.hidden_size) != values.size() || first > prompt.size() ||
+        count > prompt.size() - first)
+      throw bad_input(std::to_string(values.size()) + " values of rows of " +
+                          std::to_string(m_shape.hidden_size) + " at position " + std::to_string(first) +
+                          " of a prompt of " + std::to_string(prompt.size()) + " tokens",
+                      "give whole rows, and a placeholder token for each");
+  }
+  forward(prompt, rows);
 }
 
 void cpu_decoder::decode_step() {
@@ -94,12 +113,12 @@ std::int64_t cpu_decoder::elapsed_ns(std::size_t from_mark, std::size_t to_mark)
   return m_marks_ns.at(to_mark) - m_marks_ns.at(from_mark);
 }
 
-void cpu_decoder::forward(std::span<const token_id> tokens) {
+void cpu_decoder::forward(std::span<const token_id> tokens, std::span<const prompt_rows> rows) {
   if (m_position + tokens.size() > count_of(m_capacity.positions))
     throw bad_input("position " + std::to_string(m_position + tokens.size()) + " is beyond the KV cache of " +
                         std::to_string(m_capacity.positions),
                     "make the decoder with a larger capacity");
-  embed(tokens);
+  embed(tokens, rows);
   for (std::size_t layer = 0; layer < m_weights.layers.size(); ++layer) {
     attention(layer, tokens.size());
     mlp(layer, tokens.size());
@@ -117,7 +136,7 @@ void cpu_decoder::forward(std::span<const token_id> tokens) {
   m_choices.push_back(argmax(m_logits));
 }
 
-void cpu_decoder::embed(std::span<const token_id> tokens) {
+void cpu_decoder::embed(std::span<const token_id> tokens, std::span<const prompt_rows> rows) {
   const auto range = m_ranges.open(range_name::embed);
   const auto hidden = count_of(m_shape.hidden_size);
   for (std::size_t t = 0; t < tokens.size(); ++t) {
@@ -126,6 +145,10 @@ void cpu_decoder::embed(std::span<const token_id> tokens) {
                           std::to_string(m_shape.vocab_size),
                       "give token ids of this model");
     std::copy_n(m_weights.embedding + count_of(tokens[t]) * hidden, hidden, m_hidden.data() + t * hidden);
+  }
+  for (const auto& [first, bytes] : rows) {
+    const auto values = floats_of(bytes);
+    std::copy(values.begin(), values.end(), m_hidden.data() + first * hidden);
   }
 }
 

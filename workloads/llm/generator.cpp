@@ -6,19 +6,40 @@
 
 namespace profgate::llm {
 
+namespace {
+
+// Numbers of marks; those of decode steps follow each other from 0 too, after the prefill's were read.
+constexpr std::size_t prefill_begins = 0;
+constexpr std::size_t prefill_ends = 1;
+constexpr std::size_t vision_ends = 2;
+
+}  // namespace
+
+void generator::read_image_and_prompt() {
+  const auto& picture = *m_input.picture;
+  m_prepared = vision::preprocess(picture.pixels, picture.mode, *m_images.threads, m_ranges);
+  const prompt_rows rows{loaded_input::first_image_row, m_images.encoder->encode_image(m_prepared)};
+  m_engine.mark(vision_ends);
+  m_engine.prefill_with_rows(m_prompts, {&rows, 1});
+}
+
 std::int64_t generator::prefill() {
   m_engine.reset();
   m_engine.finish();
   {
     const auto range = m_ranges.open(range_name::prefill);
-    m_engine.mark(0);
-    m_engine.prefill(m_prompts);
-    m_engine.mark(1);
+    m_engine.mark(prefill_begins);
+    if (m_input.picture)
+      read_image_and_prompt();
+    else
+      m_engine.prefill(m_prompts);
+    m_engine.mark(prefill_ends);
     m_engine.finish();
   }
   m_greedy = m_engine.choices();
   m_prefill_rows = m_engine.take_expert_rows();
-  return m_engine.elapsed_ns(0, 1);
+  if (m_input.picture) m_vision_ns = m_engine.elapsed_ns(prefill_begins, vision_ends);
+  return m_engine.elapsed_ns(prefill_begins, prefill_ends);
 }
 
 std::uint64_t generator::hash_logits() {
@@ -26,13 +47,13 @@ std::uint64_t generator::hash_logits() {
 }
 
 std::int64_t generator::decode_all() {
-  const auto steps = static_cast<std::size_t>(m_options.decode_tokens);
+  const auto steps = static_cast<std::size_t>(m_input.request.decode_tokens);
   {
     const auto range = m_ranges.open(range_name::decode_all);
     m_engine.mark(0);
     for (std::size_t step = 1; step <= steps; ++step) {
       std::optional<nvtx::scoped_range> step_range;
-      if (m_options.decode_step_ranges) m_ranges.open_in(step_range, range_name::decode_step);
+      if (m_decode_step_ranges) m_ranges.open_in(step_range, range_name::decode_step);
       m_engine.decode_step();
       m_engine.mark(step);
     }
@@ -47,7 +68,7 @@ std::int64_t generator::decode_all() {
 }
 
 void generator::count_expert_rows() {
-  if (!m_options.has_experts || !m_prefill_rows.empty()) return;
+  if (!m_has_experts || !m_prefill_rows.empty()) return;
   const std::vector<std::int64_t> timed_step_ns = m_decode_step_ns;
   m_engine.count_expert_rows(true);
   prefill();

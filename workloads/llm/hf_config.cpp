@@ -1,5 +1,6 @@
 #include "llm/hf_config.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -190,6 +191,50 @@ model_shape read_hf_config(const std::string& path) {
   shape.attention_bias = shape.architecture == "qwen2";
   shape.qk_norm = shape.architecture == "qwen3" || shape.architecture == "qwen3_moe";
   validate(shape, path);
+  return shape;
+}
+
+std::optional<vision::vision_shape> read_hf_vision_config(const std::string& path) {
+  const json document = read_json_file(path);
+  const config_fields whole(document, path);
+  if (whole.find("vision_config") == nullptr) return std::nullopt;
+  const config_fields config = whole.child("vision_config");
+  const auto part = [&](const config_fields& from, const char* field) {
+    if (from.find(field) == nullptr)
+      throw bad_input(path + ": vision_config: " + field + " is missing: no vision encoder of DeepSeek-OCR",
+                      "use a checkpoint of DeepSeek-OCR, or inputs without images");
+    return from.child(field);
+  };
+  const config_fields encoders = part(config, "width");
+  const config_fields sam = part(encoders, "sam_vit_b");
+  const config_fields clip = part(encoders, "clip-l-14-224");
+
+  vision::vision_shape shape;
+  const auto read = [&](const config_fields& from, const char* field, std::int64_t& to) {
+    to = from.optional<std::int64_t>(field).value_or(to);
+    if (to < 1 || to > 1 << 20)
+      throw bad_input(path + ": vision_config: " + field + " is not between 1 and 1048576", damaged_remedy);
+  };
+  read(config, "image_size", shape.sam.image_size);
+  read(sam, "width", shape.sam.width);
+  read(sam, "layers", shape.sam.layers);
+  read(sam, "heads", shape.sam.heads);
+  shape.sam.mlp_width = 4 * shape.sam.width;
+  if (const auto layers = sam.optional<std::vector<std::int64_t>>("global_attn_indexes"))
+    shape.sam.global_layers = *layers;
+  if (const auto widths = sam.optional<std::vector<std::int64_t>>("downsample_channels")) {
+    if (widths->size() != shape.sam.compressed_widths.size())
+      throw bad_input(path + ": vision_config: downsample_channels is not a list of two", damaged_remedy);
+    std::copy(widths->begin(), widths->end(), shape.sam.compressed_widths.begin());
+  }
+  read(clip, "width", shape.clip.width);
+  read(clip, "layers", shape.clip.layers);
+  read(clip, "heads", shape.clip.heads);
+  shape.clip.mlp_width = 4 * shape.clip.width;
+  const auto clip_image = clip.optional<std::int64_t>("image_size").value_or(224);
+  const auto clip_patch = clip.optional<std::int64_t>("patch_size").value_or(14);
+  if (clip_patch <= 0) throw bad_input(path + ": vision_config: patch_size is not positive", damaged_remedy);
+  shape.clip.position_side = clip_image / clip_patch;
   return shape;
 }
 

@@ -5,7 +5,8 @@
 namespace profgate::llm {
 
 std::unique_ptr<backend> make_cuda_backend(const workload_config& /*config*/, const model_shape& /*shape*/,
-                                           decoder_capacity /*capacity*/, const stage_ranges& /*ranges*/) {
+                                           decoder_capacity /*capacity*/, const stage_ranges& /*ranges*/,
+                                           const std::optional<vision::vision_need>& /*vision*/) {
   throw not_possible("this build has no CUDA backend");
 }
 

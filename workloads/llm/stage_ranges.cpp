@@ -6,9 +6,11 @@ namespace profgate::llm {
 namespace {
 
 constexpr std::array<const char*, static_cast<std::size_t>(range_name::count)> range_texts = {
-    "prefill",     "decode_all", "decode_step", "embed",       "attn.norm", "attn.qkv", "attn.rope",
-    "attn.core",   "attn.out",   "mlp.norm",    "mlp.gate_up", "mlp.act",   "mlp.down", "moe.route",
-    "moe.experts", "moe.shared", "lm_head",     "sample",      "planted",   "generate", "capture",
+    "prefill",           "decode_all", "decode_step",     "embed",       "attn.norm",      "attn.qkv",
+    "attn.rope",         "attn.core",  "attn.out",        "mlp.norm",    "mlp.gate_up",    "mlp.act",
+    "mlp.down",          "moe.route",  "moe.experts",     "moe.shared",  "lm_head",        "sample",
+    "vision.preprocess", "vision.sam", "vision.compress", "vision.clip", "vision.project", "planted",
+    "generate",          "capture",
 };
 
 template <std::size_t... Index>

@@ -10,7 +10,7 @@ std::int64_t layers_with_experts(const model_shape& shape) {
 }
 
 /// Weights of gate, up and down; as many multiply-adds for a token.
-std::int64_t swiglu_weights(const model_shape& shape, std::int64_t inner) {
+std::int64_t swiglu_weight_count(const model_shape& shape, std::int64_t inner) {
   return 3 * shape.hidden_size * inner;
 }
 
@@ -20,11 +20,11 @@ std::int64_t layers_flops_per_token(const model_shape& shape) {
       2 * shape.hidden_size * (shape.query_width() + shape.key_value_width());  // q and o, k and v
   const std::int64_t router = shape.hidden_size * shape.num_experts;
   const std::int64_t experts =
-      router + shape.num_experts_per_tok * swiglu_weights(shape, shape.moe_intermediate_size) +
-      swiglu_weights(shape, shape.shared_intermediate_size);
+      router + shape.num_experts_per_tok * swiglu_weight_count(shape, shape.moe_intermediate_size) +
+      swiglu_weight_count(shape, shape.shared_intermediate_size);
   const std::int64_t with_experts = layers_with_experts(shape);
   return 2 * (shape.num_hidden_layers * attention + with_experts * experts +
-              (shape.num_hidden_layers - with_experts) * swiglu_weights(shape, shape.intermediate_size));
+              (shape.num_hidden_layers - with_experts) * swiglu_weight_count(shape, shape.intermediate_size));
 }
 
 /// Query times keys and scores times values, one token that sees `context` positions, all layers.
@@ -55,17 +55,17 @@ std::int64_t weight_bytes(const model_shape& shape, const workload_size& size, s
   if (!shape.tie_word_embeddings) weights -= shape.vocab_size * shape.hidden_size;
   if (shape.has_experts()) {
     const double untouched = static_cast<double>(shape.num_experts) - experts_touched(shape, tokens);
-    weights -=
-        std::llround(untouched * static_cast<double>(layers_with_experts(shape) *
-                                                     swiglu_weights(shape, shape.moe_intermediate_size)));
+    weights -= std::llround(untouched *
+                            static_cast<double>(layers_with_experts(shape) *
+                                                swiglu_weight_count(shape, shape.moe_intermediate_size)));
   }
   return weights * size.element_bytes;
 }
 
 }  // namespace
 
-workload_size size_of(const workload_config& config) {
-  return {config.prompt_tokens, config.decode_tokens, config.batch, config.dtype == "bfloat16" ? 2 : 4};
+std::int64_t element_bytes_of(const workload_config& config) {
+  return config.dtype == "bfloat16" ? 2 : 4;
 }
 
 work prefill_work(const model_shape& shape, const workload_size& size) {

@@ -9,12 +9,11 @@
 #include "llm/backend.h"
 #include "llm/bench_mode.h"
 #include "llm/failure.h"
-#include "llm/hf_config.h"
+#include "llm/inputs.h"
 #include "llm/reference.h"
 #include "llm/stopwatch.h"
-#include "llm/synthetic_weights.h"
 #include "llm/telemetry.h"
-#include "llm/work_count.h"
+#include "llm/thread_pool.h"
 
 namespace profgate::llm {
 namespace {
@@ -51,12 +50,12 @@ namespace {
 
 constexpr double bytes_per_gb = 1e9;
 
-model_shape shape_of(const workload_config& config) {
-  return config.checkpoint ? read_hf_config(*config.checkpoint + "/config.json") : *config.shape;
-}
-
-decoder_capacity capacity_for(const workload_config& config, const std::optional<reference>& expected) {
-  decoder_capacity capacity{config.batch, config.prompt_tokens + config.decode_tokens, config.prompt_tokens};
+decoder_capacity capacity_for(const run_request& request, const std::optional<reference>& expected) {
+  decoder_capacity capacity{request.config.batch, 0, 0};
+  for (const auto& input : request.inputs) {
+    capacity.positions = std::max(capacity.positions, input.prompt_tokens + input.request.decode_tokens);
+    capacity.prefill_tokens = std::max(capacity.prefill_tokens, input.prompt_tokens);
+  }
   if (expected) {
     const auto prompt = static_cast<std::int64_t>(expected->prompt.size());
     const auto greedy = static_cast<std::int64_t>(expected->greedy.size());
@@ -66,26 +65,15 @@ decoder_capacity capacity_for(const workload_config& config, const std::optional
   return capacity;
 }
 
-std::unique_ptr<backend> make_backend(const workload_config& config, const model_shape& shape,
-                                      decoder_capacity capacity, const stage_ranges& ranges) {
+std::unique_ptr<backend> make_backend(const run_request& request, decoder_capacity capacity,
+                                      const stage_ranges& ranges) {
   const stopwatch watch;
-  auto loaded = config.device == "cuda" ? make_cuda_backend(config, shape, capacity, ranges)
-                                        : make_cpu_backend(config, shape, capacity, ranges);
-  std::printf("model: %s, %" PRId64 " parameters, loaded in %.2f s on %s\n", config.model_name.c_str(),
-              parameter_count(shape), watch.elapsed_s(), loaded->device().name.c_str());
+  const auto make = request.config.device == "cuda" ? make_cuda_backend : make_cpu_backend;
+  auto loaded = make(request.config, request.shape, capacity, ranges, request.vision);
+  std::printf("model: %s, %" PRId64 " parameters, loaded in %.2f s on %s\n",
+              request.config.model_name.c_str(), request.parameters(), watch.elapsed_s(),
+              loaded->device().name.c_str());
   return loaded;
-}
-
-/// [batch, length]; every sequence its own tokens.
-std::vector<token_id> prompts_for(const workload_config& config, const model_shape& shape) {
-  std::vector<token_id> prompts;
-  for (std::int64_t sequence = 0; sequence < config.batch; ++sequence) {
-    const std::string tag =
-        sequence == 0 ? config.seed_tag : config.seed_tag + "#" + std::to_string(sequence);
-    const auto tokens = synthetic_tokens(tag, config.prompt_tokens, shape.vocab_size);
-    prompts.insert(prompts.end(), tokens.begin(), tokens.end());
-  }
-  return prompts;
 }
 
 double median_s(std::vector<std::int64_t> samples_ns) {
@@ -93,38 +81,62 @@ double median_s(std::vector<std::int64_t> samples_ns) {
   return static_cast<double>(samples_ns[samples_ns.size() / 2]) * 1e-9;
 }
 
-void print_times(const workload_config& config, const run_result& result) {
-  std::printf("decode: %.3f ms a step\nprefill: %.2f ms\n",
-              median_s(result.decode_all_ns) * 1e3 / static_cast<double>(config.decode_tokens),
-              median_s(result.prefill_ns) * 1e3);
+double prefill_s(const run_result& result) {
+  return median_s(result.total_ns(&input_result::prefill_ns));
 }
 
-void print_against_ceilings(const workload_config& config, const model_shape& shape,
-                            const run_result& result) {
-  const double decode_s = median_s(result.decode_all_ns);
-  const auto decode = decode_work(shape, size_of(config));
-  const double bandwidth = static_cast<double>(decode.bytes) / decode_s;
+double decode_s(const run_result& result) {
+  return median_s(result.total_ns(&input_result::decode_all_ns));
+}
+
+double step_ms(const run_request& request, const run_result& result) {
+  return decode_s(result) * 1e3 / static_cast<double>(request.decode_tokens());
+}
+
+void print_vision_time(const run_result& result) {
+  const auto vision_ns = result.total_ns(&input_result::vision_ns);
+  if (!vision_ns.empty()) std::printf("vision: %.2f ms of the prefill\n", median_s(vision_ns) * 1e3);
+}
+
+void print_times(const run_request& request, const run_result& result) {
+  std::printf("decode: %.3f ms a step\nprefill: %.2f ms\n", step_ms(request, result),
+              prefill_s(result) * 1e3);
+}
+
+void print_against_ceilings(const run_request& request, const run_result& result) {
+  const double bandwidth = static_cast<double>(request.decode().bytes) / decode_s(result);
   std::printf("decode: %.3f ms a step, %.1f GB/s of %.1f GB/s measured memory bandwidth = %.2f\n",
-              decode_s * 1e3 / static_cast<double>(config.decode_tokens), bandwidth / bytes_per_gb,
+              step_ms(request, result), bandwidth / bytes_per_gb,
               result.attainable->memory_bytes_per_s / bytes_per_gb,
               bandwidth / result.attainable->memory_bytes_per_s);
-  const double prefill_s = median_s(result.prefill_ns);
-  const double rate = static_cast<double>(prefill_work(shape, size_of(config)).flops) / prefill_s;
-  std::printf("prefill: %.2f ms, %.2f TFLOP/s of %.2f TFLOP/s measured = %.2f\n", prefill_s * 1e3,
+  const double rate = static_cast<double>(request.prefill().flops) / prefill_s(result);
+  std::printf("prefill: %.2f ms, %.2f TFLOP/s of %.2f TFLOP/s measured = %.2f\n", prefill_s(result) * 1e3,
               rate * 1e-12, result.attainable->flops_per_s * 1e-12, rate / result.attainable->flops_per_s);
 }
 
-void run_profile(decoder& engine, generator& rounds, stage_ranges& ranges, run_result& result) {
+/// One round that is not timed: it warms up, and later rounds must repeat its tokens.
+void run_first_round(std::span<generator> inputs, run_result& result) {
+  for (auto& input : inputs) {
+    input_result first;
+    input.prefill();
+    first.logits_hash = input.hash_logits();
+    input.decode_all();
+    first.greedy = input.greedy();
+    std::printf("logits: %s\n", hash_text(first.logits_hash).c_str());
+    result.inputs.push_back(std::move(first));
+  }
+}
+
+void run_profile(decoder& engine, std::span<generator> inputs, stage_ranges& ranges, run_result& result) {
   ranges.enable(true);
+  bool same_tokens = true;
   {
     const auto range = ranges.open(range_name::generate);
     engine.capture_again();
-    result.prefill_ns.push_back(rounds.prefill());
-    result.decode_all_ns.push_back(rounds.decode_all());
+    same_tokens = run_round(inputs, nullptr, result);
   }
   ranges.enable(false);
-  result.decode_step_ns = rounds.decode_step_ns();
-  if (rounds.greedy() != result.greedy)
+  if (!same_tokens)
     throw judged_bad("the profiled round generated other tokens than the self-check",
                      "look for a data race or faulty memory");
 }
@@ -132,20 +144,20 @@ void run_profile(decoder& engine, generator& rounds, stage_ranges& ranges, run_r
 }  // namespace
 
 void run_workload(const command_line& command) {
-  if (command.mode == run_mode::count) {
-    const workload_config config = read_workload_config(command.config_path, use_of_config::counting);
-    return write_counted_work(command.result_path, config, shape_of(config));
-  }
+  if (command.mode == run_mode::count)
+    return write_counted_work(command.result_path,
+                              request_of(read_workload_config(command.config_path, use_of_config::counting)));
   workload_config config = read_workload_config(command.config_path);
   const bool bench = command.mode == run_mode::bench;
   const bool ceilings_wanted = config.measure_ceilings;
   config.measure_ceilings = bench && ceilings_wanted;
-  const model_shape shape = shape_of(config);
+  const run_request request = request_of(config);
+  const model_shape& shape = request.shape;
   std::optional<reference> expected;
   if (config.reference) expected = read_reference(config.reference_file, *config.reference, shape.vocab_size);
 
   stage_ranges ranges(config.nvtx_domain);
-  const auto device = make_backend(config, shape, capacity_for(config, expected), ranges);
+  const auto device = make_backend(request, capacity_for(request, expected), ranges);
   run_result result;
   result.mode = bench ? "bench" : "profile";
   result.device = device->device();
@@ -156,34 +168,36 @@ void run_workload(const command_line& command) {
                 result.reference->distance, result.reference->cosine);
   }
 
-  // One round that is not timed: it warms up, and later rounds must repeat its tokens.
-  generator rounds(device->engine(), ranges, prompts_for(config, shape),
-                   {config.decode_tokens, config.decode_step_ranges, shape.has_experts()});
-  rounds.prefill();
-  result.logits_hash = rounds.hash_logits();
-  rounds.decode_all();
-  result.greedy = rounds.greedy();
-  std::printf("logits: %s\n", hash_text(result.logits_hash).c_str());
+  std::optional<thread_pool> image_threads;
+  if (request.vision) image_threads.emplace(threads_of(config));
+  const image_reader images{device->vision(), image_threads ? &*image_threads : nullptr};
+  std::vector<generator> inputs;
+  for (const auto& input : request.inputs)
+    inputs.emplace_back(device->engine(), images, ranges, input,
+                        prompts_for(input, config.batch, shape.vocab_size), config.decode_step_ranges,
+                        shape.has_experts());
+  run_first_round(inputs, result);
 
   if (bench) {
     const auto beside_result = std::filesystem::path(command.result_path).parent_path() / "benchmark.json";
     telemetry gpu(result.device.pci_bus_id);
-    run_bench(rounds, config, beside_result.string(), gpu, result);
+    run_bench(inputs, config, beside_result.string(), gpu, result);
     result.telemetry = gpu.report();
+    print_vision_time(result);
   } else {
-    run_profile(device->engine(), rounds, ranges, result);
+    run_profile(device->engine(), inputs, ranges, result);
   }
   result.memory = device->memory();
   result.graph_maps = device->graph_maps();
   if (config.measure_ceilings) {
     result.attainable = device->measure_ceilings();  // last: its buffers must not count as the model's
-    print_against_ceilings(config, shape, result);
+    print_against_ceilings(request, result);
   } else {
     result.ceilings_reason =
         ceilings_wanted ? "they are measured only in --mode bench" : "stage1.ceilings is false";
-    if (bench) print_times(config, result);
+    if (bench) print_times(request, result);
   }
-  write_result(command.result_path, config, shape, result);
+  write_result(command.result_path, request, result);
 }
 
 }  // namespace profgate::llm

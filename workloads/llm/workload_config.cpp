@@ -1,7 +1,5 @@
 #include "llm/workload_config.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <string_view>
 #include <type_traits>
@@ -9,6 +7,8 @@
 #include <vector>
 
 #include "llm/failure.h"
+#include "read_inputs.h"
+#include "yaml_group.h"
 
 namespace profgate::llm {
 namespace {
@@ -16,80 +16,9 @@ namespace {
 constexpr std::int64_t largest_cuda_batch = 64;
 constexpr std::int64_t longest_planted_delay_ns = 1'000'000'000;
 
-/// One group of the document ("workload", "model.shape"); it knows its path for messages.
-class group {
- public:
-  group(std::string file, std::string path, const YAML::Node& node)
-      : m_file(std::move(file)), m_path(std::move(path)), m_node(node) {}
-
-  group child(const char* key) const {
-    const YAML::Node node = m_node[key];
-    if (!present(node) || !node.IsMap())
-      throw bad_input(where(node) + key_path(key) + " is missing", "compose the config with this group");
-    return {m_file, key_path(key), node};
-  }
-
-  bool has(const char* key) const { return present(m_node[key]); }
-
-  template <typename Value>
-  Value required(const char* key) const {
-    if (!has(key))
-      throw bad_input(where(m_node) + key_path(key) + " is missing",
-                      "set " + key_path(key) + " in the config");
-    const YAML::Node node = m_node[key];
-    try {
-      return node.as<Value>();
-    } catch (const YAML::Exception&) {
-      throw bad_input(where(node) + key_path(key) + " has the wrong type", "correct its value");
-    }
-  }
-
-  template <typename Value>
-  Value value_or(const char* key, Value otherwise) const {
-    return has(key) ? required<Value>(key) : otherwise;
-  }
-
-  std::int64_t at_least(const char* key, std::int64_t least) const { return between(key, least, 1'000'000); }
-
-  std::int64_t between(const char* key, std::int64_t least, std::int64_t most) const {
-    const auto value = required<std::int64_t>(key);
-    if (value < least || value > most)
-      throw bad_input(where(m_node[key]) + key_path(key) + " is " + std::to_string(value) + ", not between " +
-                          std::to_string(least) + " and " + std::to_string(most),
-                      "correct its value");
-    return value;
-  }
-
-  /// Refuses the first key that is set and not among the known ones.
-  void require_only(const std::vector<std::string_view>& known) const {
-    for (const auto& item : m_node) {
-      const auto key = item.first.as<std::string>();
-      if (present(item.second) && std::find(known.begin(), known.end(), key) == known.end())
-        throw bad_input(where(item.second) + key_path(key.c_str()) + " is not supported by this engine",
-                        "remove it");
-    }
-  }
-
-  failure refuse(const char* key, const std::string& why, const std::string& remedy) const {
-    return bad_input(where(m_node[key]) + key_path(key) + " " + why, remedy);
-  }
-
- private:
-  static bool present(const YAML::Node& node) { return node.IsDefined() && !node.IsNull(); }
-  std::string key_path(const char* key) const { return m_path.empty() ? key : m_path + "." + key; }
-  std::string where(const YAML::Node& node) const {
-    const YAML::Node& nearest = node.IsDefined() ? node : m_node;
-    return m_file + ":" + std::to_string(nearest.Mark().line + 1) + ": ";
-  }
-
-  std::string m_file;
-  std::string m_path;
-  YAML::Node m_node;
-};
-
-std::optional<llama3_rope_scaling> read_rope_scaling(const group& shape) {
+std::optional<llama3_rope_scaling> read_rope_scaling(const yaml_group& shape) {
   if (!shape.has("rope_scaling")) return std::nullopt;
-  const group scaling = shape.child("rope_scaling");
+  const yaml_group scaling = shape.child("rope_scaling");
   scaling.require_only(
       {"rope_type", "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"});
   if (!scaling.has("rope_type")) return std::nullopt;
@@ -102,7 +31,7 @@ std::optional<llama3_rope_scaling> read_rope_scaling(const group& shape) {
       .original_max_position_embeddings = scaling.required<double>("original_max_position_embeddings")};
 }
 
-model_shape read_shape(const group& group, const std::string& path) {
+model_shape read_shape(const yaml_group& group, const std::string& path) {
   std::vector<std::string_view> known = {"architecture", "rope_scaling", "hidden_act",
                                          "max_position_embeddings"};
   for (const auto& field : shape_fields()) known.emplace_back(field.name);
@@ -128,7 +57,41 @@ model_shape read_shape(const group& group, const std::string& path) {
   return shape;
 }
 
-void read_model(const group& model, const std::string& path, workload_config& config) {
+/// The published epsilons are no settings. hidden_size is the decoder's, which may come with a checkpoint.
+vision::vision_shape read_vision(const yaml_group& given) {
+  given.require_only({"sam", "clip"});
+  const yaml_group sam = given.child("sam");
+  sam.require_only({"image_size", "patch_size", "width", "layers", "heads", "mlp_width", "window",
+                    "global_layers", "neck_width", "compressed_widths"});
+  const yaml_group clip = given.child("clip");
+  clip.require_only({"width", "layers", "heads", "mlp_width", "position_side"});
+  vision::vision_shape shape;
+  const auto read = [](const yaml_group& from, const char* key, std::int64_t& to) {
+    to = from.required<std::int64_t>(key);
+  };
+  read(sam, "image_size", shape.sam.image_size);
+  read(sam, "patch_size", shape.sam.patch_size);
+  read(sam, "width", shape.sam.width);
+  read(sam, "layers", shape.sam.layers);
+  read(sam, "heads", shape.sam.heads);
+  read(sam, "mlp_width", shape.sam.mlp_width);
+  read(sam, "window", shape.sam.window);
+  read(sam, "neck_width", shape.sam.neck_width);
+  shape.sam.global_layers = sam.required<std::vector<std::int64_t>>("global_layers");
+  const auto widths = sam.required<std::vector<std::int64_t>>("compressed_widths");
+  if (widths.size() != shape.sam.compressed_widths.size())
+    throw sam.refuse("compressed_widths", "has " + std::to_string(widths.size()) + " widths",
+                     "give those of the two convolutions");
+  std::copy(widths.begin(), widths.end(), shape.sam.compressed_widths.begin());
+  read(clip, "width", shape.clip.width);
+  read(clip, "layers", shape.clip.layers);
+  read(clip, "heads", shape.clip.heads);
+  read(clip, "mlp_width", shape.clip.mlp_width);
+  read(clip, "position_side", shape.clip.position_side);
+  return shape;
+}
+
+void read_model(const yaml_group& model, const std::string& path, workload_config& config) {
   config.model_name = model.required<std::string>("name");
   config.dtype = model.required<std::string>("dtype");
   const auto weights = model.required<std::string>("weights");
@@ -138,24 +101,16 @@ void read_model(const group& model, const std::string& path, workload_config& co
     config.shape = read_shape(model.child("shape"), path);
   else
     throw model.refuse("weights", "is '" + weights + "'", "use synthetic or checkpoint");
+  if (model.has("vision") && model.child("vision").has_group("clip"))
+    config.vision = read_vision(model.child("vision"));
   if (model.has("reference") && !model.required<std::string>("reference").empty()) {
     config.reference = model.required<std::string>("reference");
     config.reference_file = model.required<std::string>("reference_file");
   }
 }
 
-YAML::Node load(const std::string& path) {
-  try {
-    return YAML::LoadFile(path);
-  } catch (const YAML::BadFile&) {
-    throw bad_input(path + ": cannot be read", "give --config the resolved config.yaml of a run");
-  } catch (const YAML::ParserException& error) {
-    throw bad_input(path + ":" + std::to_string(error.mark.line + 1) + ": not YAML: " + error.msg,
-                    "give --config the resolved config.yaml of a run");
-  }
-}
-
-void refuse_what_cannot_run(const group& workload, const group& model, const workload_config& config) {
+void refuse_what_cannot_run(const yaml_group& workload, const yaml_group& model,
+                            const workload_config& config) {
   if (config.device != "cpu" && config.device != "cuda")
     throw workload.refuse("device", "is '" + config.device + "'", "use cpu or cuda");
   if (config.device == "cuda" && config.batch > largest_cuda_batch)
@@ -174,16 +129,27 @@ void refuse_what_cannot_run(const group& workload, const group& model, const wor
                        "set model.dtype=float32");
 }
 
+constexpr const char* config_remedy = "give --config the resolved config.yaml of a run";
+
 }  // namespace
 
+YAML::Node load_yaml(const std::string& path, const std::string& remedy) {
+  try {
+    return YAML::LoadFile(path);
+  } catch (const YAML::BadFile&) {
+    throw bad_input(path + ": cannot be read", remedy);
+  } catch (const YAML::ParserException& error) {
+    throw bad_input(path + ":" + std::to_string(error.mark.line + 1) + ": not YAML: " + error.msg, remedy);
+  }
+}
+
 workload_config read_workload_config(const std::string& path, use_of_config use) {
-  const YAML::Node document = load(path);
-  if (!document.IsMap())
-    throw bad_input(path + ": not a YAML map", "give --config the resolved config.yaml of a run");
-  const group root(path, "", document);
+  const YAML::Node document = load_yaml(path, config_remedy);
+  if (!document.IsMap()) throw bad_input(path + ": not a YAML map", config_remedy);
+  const yaml_group root(path, "", document);
 
   workload_config config;
-  const group workload = root.child("workload");
+  const yaml_group workload = root.child("workload");
   config.device = workload.required<std::string>("device");
   config.prompt_tokens = workload.at_least("prompt_tokens", 1);
   config.decode_tokens = workload.at_least("decode_tokens", 1);
@@ -194,15 +160,16 @@ workload_config read_workload_config(const std::string& path, use_of_config use)
   if (workload.has("planted_delay_ns"))
     config.planted_delay_ns = workload.between("planted_delay_ns", 0, longest_planted_delay_ns);
 
-  const group stage1 = root.child("stage1");
+  const yaml_group stage1 = root.child("stage1");
   config.repetitions = static_cast<int>(stage1.at_least("repetitions", 1));
   config.warmup = static_cast<int>(stage1.at_least("warmup", 0));
   config.measure_ceilings = stage1.value_or("ceilings", true);
 
   config.cuda_graphs = workload.value_or("cuda_graphs", true);
-  const group model = root.child("model");
+  const yaml_group model = root.child("model");
   read_model(model, path, config);
   config.seed_tag = workload.value_or("seed_tag", config.model_name);
+  config.inputs = read_inputs(root, config);
   if (use == use_of_config::running) refuse_what_cannot_run(workload, model, config);
   return config;
 }

@@ -1,11 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
 #include "artifacts/provenance.h"
 #include "artifacts/redact.h"
 #include "artifacts/sha256.h"
 #include "artifacts/utc_time.h"
+#include "config/yaml_tree.h"
+#include "core/error.h"
 #include "machine.h"
 #include "process/git.h"
 #include "steps/run_command.h"
@@ -13,6 +18,9 @@
 #include "steps/step.h"
 
 namespace profgate::cli {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 std::optional<std::int64_t> integer_or_nothing(const config::resolved& config, std::string_view key) {
@@ -24,10 +32,41 @@ std::string text_or(const config::resolved& config, std::string_view key, const 
   return config.is_null(key) ? otherwise : config.text(key);
 }
 
+/// The manifest and the files that it names, each once. The workload checks all else of it; a file that is
+/// not there is told here, before anything starts.
+std::vector<fs::path> files_of_manifest(const fs::path& manifest) {
+  const config::yaml_node list = config::read_yaml(manifest);
+  if (list.kind != config::node_kind::sequence)
+    throw core::bad_input(manifest.string(), list.line, "not a list of inputs",
+                          "make it one: - {name: page, image: page.png, mode: base, prompt_tokens: 10}");
+  std::vector<fs::path> files = {manifest};
+  for (const config::yaml_node& input : list.items) {
+    for (const config::yaml_member& member : input.members) {
+      if (member.key != "image" && member.key != "tokens_file") continue;
+      const fs::path file = (manifest.parent_path() / member.content.text).lexically_normal();
+      std::error_code failure;
+      if (!fs::is_regular_file(file, failure))
+        throw core::bad_input(manifest.string(), member.line,
+                              fmt::format("'{}' names no file: {}", member.key, file.string()),
+                              "correct the path; it is relative to the manifest");
+      if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+    }
+  }
+  return files;
+}
+
 std::vector<artifacts::input_file> input_files(const config::resolved& config) {
-  if (config.is_null("model.checkpoint")) return {};
-  return artifacts::describe_inputs(config.text("model.checkpoint"),
-                                    config.boolean("artifacts.hash_whole_inputs"));
+  const bool whole = config.boolean("artifacts.hash_whole_inputs");
+  std::vector<artifacts::input_file> files;
+  if (!config.is_null("model.checkpoint"))
+    files = artifacts::describe_inputs(config.text("model.checkpoint"), whole);
+  if (!config.is_null("inputs.image"))
+    files.push_back(artifacts::describe_input(config.text("inputs.image"), whole));
+  if (!config.is_null("inputs.manifest")) {
+    for (const fs::path& file : files_of_manifest(config.text("inputs.manifest")))
+      files.push_back(artifacts::describe_input(file, whole));
+  }
+  return files;
 }
 
 artifacts::run_inputs inputs_of(const step_context& context) {

@@ -128,5 +128,56 @@ TEST(analyze_bare, times_the_whole_process_of_a_program_without_a_result) {
   EXPECT_EQ(*figures.memory_peak_bytes, 4096);
 }
 
+/// Two inputs, of which the first has an image; together they are the samples above.
+bare_facts two_inputs() {
+  bare_facts facts = two_timed_stages();
+  facts.bench->inputs = {
+      {"page",
+       "1240 x 1754, base",
+       {{"prompt", 12}, {"image", 8}, {"decode", 3}},
+       {{"prefill", {7 * ms, 8 * ms}}, {"vision", {5 * ms, 5 * ms}}, {"decode_all", {30 * ms, 30 * ms}}}},
+      {"text",
+       "",
+       {{"prompt", 4}, {"decode", 1}},
+       {{"prefill", {2 * ms, 3 * ms}}, {"decode_all", {10 * ms, 10 * ms}}}}};
+  return facts;
+}
+
+TEST(analyze_bare, tells_inputs_apart) {
+  const bare_figures figures = analyze_bare(two_inputs());
+  ASSERT_EQ(figures.inputs.size(), 2U);
+  EXPECT_EQ(figures.inputs[0].name, "page");
+  EXPECT_DOUBLE_EQ(figures.inputs[0].prefill_ns->mean, 7.5e6);
+  EXPECT_DOUBLE_EQ(figures.inputs[0].vision_ns->mean, 5e6);
+  EXPECT_EQ(figures.inputs[1].vision_ns.reason(), "the input has no image");
+  EXPECT_DOUBLE_EQ(figures.inputs[1].decode_all_ns->mean, 10e6);
+}
+
+TEST(analyze_bare, the_first_token_of_several_inputs_is_that_of_each) {
+  const bare_figures figures = analyze_bare(two_inputs());
+  EXPECT_EQ(figures.ttft_ns->samples.size(), 4U);
+  EXPECT_DOUBLE_EQ(figures.ttft_ns->mean, 5e6);
+  EXPECT_DOUBLE_EQ(figures.stages[0].time_ns->mean, 10e6) << "the stage is all of them";
+}
+
+TEST(analyze_bare, one_prompt_of_text_is_no_input_of_its_own) {
+  bare_facts facts = two_inputs();
+  facts.bench->inputs.erase(facts.bench->inputs.begin());
+  EXPECT_TRUE(analyze_bare(facts).inputs.empty());
+  EXPECT_EQ(inputs_count(facts), 1);
+  facts = two_inputs();
+  facts.bench->inputs.pop_back();
+  EXPECT_EQ(analyze_bare(facts).inputs.size(), 1U) << "an image is worth its row";
+}
+
+TEST(analyze_bare, energy_of_a_repetition_is_that_of_all_its_inputs) {
+  bare_facts facts = two_inputs();
+  core::stage_telemetry decode;
+  decode.windows_count = 4;  // two repetitions of two inputs
+  decode.energy_j = 16.0;
+  facts.bench->telemetry = {{"decode_all", decode}};
+  EXPECT_DOUBLE_EQ(*analyze_bare(facts).energy_per_decoded_token_j, 8.0 / (4 * 2));
+}
+
 }  // namespace
 }  // namespace profgate::analysis

@@ -150,5 +150,32 @@ TEST(validate_profile, refuses_what_is_no_json_object) {
   EXPECT_THROW(validate_profile("", "p"), core::bad_input);
 }
 
+TEST(profile, an_occurrence_is_that_of_all_inputs) {
+  run_facts facts = example_run();
+  core::workload_result& bench = *facts.bare.bench;
+  core::workload_input input;
+  input.samples_ns = bench.samples_ns;
+  for (const char* name : {"one", "two"}) {
+    input.name = name;
+    bench.inputs.push_back(input);
+  }
+  facts.captures = {{"nsys/run.sqlite", std::nullopt,
+                     timeline_builder()
+                         .range("prefill", 0, 4 * ms)
+                         .range("decode_all", 20 * ms, 50 * ms)
+                         .range("prefill", 60 * ms, 67 * ms)
+                         .range("decode_all", 70 * ms, 84 * ms)
+                         .build()}};
+  const run_figures figures = analyze_run(facts);
+  EXPECT_EQ(figures.stages[0].traced->occurrences, 1);
+  EXPECT_DOUBLE_EQ(figures.stages[0].traced->median_ns, 11e6);
+  EXPECT_DOUBLE_EQ(figures.stages[1].traced->median_ns, 44e6);
+  EXPECT_TRUE(figures.timeline.problems.empty()) << "several are what was asked for";
+  const auto inputs = nlohmann::json::parse(profile_json(facts)).at("workload_inputs");
+  EXPECT_EQ(inputs.at(1).at("name"), "two");
+  EXPECT_TRUE(inputs.at(1).at("vision").is_null());
+  EXPECT_FALSE(nlohmann::json::parse(profile_json(example_run())).contains("workload_inputs"));
+}
+
 }  // namespace
 }  // namespace profgate::analysis

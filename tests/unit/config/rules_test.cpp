@@ -8,6 +8,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+constexpr const char* small_vision =
+    "vision:\n  sam: {image_size: 64, patch_size: 4, width: 8, layers: 1, heads: 2, mlp_width: 8, window: 2, "
+    "neck_width: 8, compressed_widths: [8, 8]}\n  clip: {width: 8, layers: 1, heads: 2, mlp_width: 8, "
+    "position_side: 2}\n";
+
 class rules : public conf_folder {
  protected:
   failure refusal_with(const std::string& override) {
@@ -16,12 +21,14 @@ class rules : public conf_folder {
   }
 
   /// A complete tiny model and workload, so that each case can break one thing.
-  void write_llm() {
+  void write_llm(const std::string& vision = "") {
     write("model/llm/m.yaml",
-          "name: m\ndtype: float32\nweights: synthetic\nshape:\n  architecture: llama\n  vocab_size: 8\n"
-          "  hidden_size: 8\n  intermediate_size: 8\n  num_hidden_layers: 1\n  num_attention_heads: 4\n"
-          "  num_key_value_heads: 2\n  head_dim: 2\n  rms_norm_eps: 1.0e-5\n  rope_theta: 1.0e4\n"
-          "  tie_word_embeddings: false\n  attention_bias: false\n  qk_norm: false\n");
+          std::string(
+              "name: m\ndtype: float32\nweights: synthetic\nshape:\n  architecture: llama\n  vocab_size: 8\n"
+              "  hidden_size: 8\n  intermediate_size: 8\n  num_hidden_layers: 1\n  num_attention_heads: 4\n"
+              "  num_key_value_heads: 2\n  head_dim: 2\n  rms_norm_eps: 1.0e-5\n  rope_theta: 1.0e4\n"
+              "  tie_word_embeddings: false\n  attention_bias: false\n  qk_norm: false\n") +
+              vision);
     write("workload/w.yaml", "prompt_tokens: 3\ndecode_tokens: 2\n");
     m_request.engine = "llm";
     m_request.model_choice = "llm/m";
@@ -182,6 +189,33 @@ TEST_F(rules, a_reference_needs_its_file) {
   write_llm();
   EXPECT_THAT(refusal_with("model.reference=m").what,
               StartsWith("default: 'model.reference_file' is not set, but"));
+}
+
+TEST_F(rules, a_vision_encoder_needs_its_whole_shape) {
+  write_llm(small_vision);
+  EXPECT_EQ(compose(m_request).integer("model.vision.clip.position_side"), 2);
+  EXPECT_THAT(refusal_with("model.vision.clip.heads=null").what,
+              HasSubstr("'model.vision.clip.heads' is not set"));
+  EXPECT_THAT(refusal_with("model.vision.sam.compressed_widths=[8]").what, HasSubstr("must have two widths"));
+}
+
+TEST_F(rules, an_image_needs_a_vision_encoder) {
+  write_llm();
+  EXPECT_THAT(refusal_with("inputs.image=page.png").what,
+              HasSubstr("'inputs.image' is set, but the model has no vision encoder"));
+  m_request.command_line_overrides = {"inputs.manifest=pages.yaml"};  // its entries may be text
+  EXPECT_NO_THROW(compose(m_request));
+  write_llm(small_vision);
+  m_request.command_line_overrides = {"inputs.image=page.png"};
+  EXPECT_THAT(compose(m_request).text("inputs.image"), ::testing::EndsWith("/page.png"));
+}
+
+TEST_F(rules, there_is_one_kind_of_input) {
+  write_llm(small_vision);
+  m_request.command_line_overrides = {"inputs.image=page.png", "inputs.manifest=pages.yaml"};
+  EXPECT_THAT(compose_failure().what, HasSubstr("'inputs.manifest' and 'inputs.image' are both set"));
+  EXPECT_THAT(refusal_with("inputs.synthetic_image.width=9").what,
+              HasSubstr("'inputs.synthetic_image.height' is not set"));
 }
 
 }  // namespace

@@ -35,6 +35,26 @@ bool is_recipe(const std::string& workload) {
   return workload == "vllm" || workload == "tensorrt-llm" || workload == "sglang";
 }
 
+bool shows_an_image(const std::string& workload) {
+  return workload == "base" || workload == "gundam" || workload == "tiny-cpu";
+}
+
+bool has_vision(const std::string& model) {
+  return model == "llm/deepseek-ocr" || model == "llm/deepseek-ocr-tiny";
+}
+
+TEST(shipped_conf, an_image_is_shown_to_models_with_vision_only) {
+  EXPECT_EQ(shipped("llm/deepseek-ocr", "gundam").text("inputs.mode"), "gundam");
+  EXPECT_EQ(shipped("llm/deepseek-ocr", "gundam").text("workload.device"), "cuda");
+  EXPECT_EQ(shipped("llm/deepseek-ocr-tiny", "tiny-cpu").integer("inputs.synthetic_image.width"), 320);
+  try {
+    shipped("llm/llama-tiny", "base");
+    FAIL() << "an image without an encoder";
+  } catch (const std::exception& refused) {
+    EXPECT_THAT(refused.what(), HasSubstr("but the model has no vision encoder"));
+  }
+}
+
 TEST(shipped_conf, every_recipe_composes_and_reads_back_as_itself) {
   for (const std::string& workload : choices(conf_dirs, "workload")) {
     if (!is_recipe(workload)) continue;
@@ -57,7 +77,7 @@ TEST(shipped_conf, every_model_composes_with_every_workload) {
   ASSERT_THAT(choices(conf_dirs, "model"), Contains("llm/llama-tiny"));
   for (const std::string& model : choices(conf_dirs, "model")) {
     for (const std::string& workload : choices(conf_dirs, "workload")) {
-      if (is_recipe(workload)) continue;
+      if (is_recipe(workload) || (shows_an_image(workload) && !has_vision(model))) continue;
       const resolved composed = shipped(model, workload);
       EXPECT_EQ("llm/" + composed.text("model.name"), model);
       EXPECT_EQ(composed.text("workload.name"), workload);
@@ -94,8 +114,9 @@ TEST(shipped_conf, every_reference_that_a_model_names_is_there) {
     EXPECT_THAT(content.str(), HasSubstr("\"" + composed.text("model.reference") + "\": {")) << model;
     checked.insert(model);
   }
-  EXPECT_THAT(checked, UnorderedElementsAre("llm/deepseek-moe-tiny", "llm/deepseek-ocr-decoder",
-                                            "llm/llama-3.1-8b", "llm/llama-tiny"));
+  EXPECT_THAT(checked,
+              UnorderedElementsAre("llm/deepseek-moe-tiny", "llm/deepseek-ocr", "llm/deepseek-ocr-decoder",
+                                   "llm/deepseek-ocr-tiny", "llm/llama-3.1-8b", "llm/llama-tiny"));
 }
 
 TEST(shipped_conf, light_mode_takes_the_light_counters) {

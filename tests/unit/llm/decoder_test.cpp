@@ -22,6 +22,11 @@ class loaded_model {
         m_engine(shape, m_weights, {.positions = 64, .prefill_tokens = 40}, m_pool, m_ranges) {}
 
   decoder& engine() { return m_engine; }
+  /// What a token embeds to.
+  std::vector<float> embedded(token_id token, std::int64_t hidden_size) const {
+    const float* row = m_weights.embedding + token * hidden_size;
+    return {row, row + hidden_size};
+  }
 
  private:
   std::unique_ptr<tensor_source> source(const std::string& checkpoint) {
@@ -138,6 +143,38 @@ TEST(cpu_decoder, prefill_continues_where_the_cache_ends) {
   model.engine().reset();
   model.engine().prefill(std::span(tokens).first(17));
   expect_close(prefill(model.engine(), std::span(tokens).subspan(17)), at_once);
+}
+
+TEST(cpu_decoder, rows_take_the_place_of_placeholders) {
+  const std::vector<token_id> tokens = {5, 9, 7, 3, 8, 2};
+  const std::vector<token_id> placeholders = {5, 0, 0, 3, 0, 2};
+  loaded_model model(odd_shape(), 2);
+  auto& engine = model.engine();
+  engine.prefill(tokens);
+  const auto expected = decode_step(engine, 4);
+
+  auto image = model.embedded(9, 36);
+  const auto second_row = model.embedded(7, 36);
+  image.insert(image.end(), second_row.begin(), second_row.end());
+  const auto another = model.embedded(8, 36);
+  engine.reset();
+  engine.prefill_with_rows(placeholders, std::vector<prompt_rows>{{1, as_bytes(std::span(image))},
+                                                                  {4, as_bytes(std::span(another))}});
+  EXPECT_EQ(decode_step(engine, 4), expected);
+}
+
+TEST(cpu_decoder, refuses_rows_without_placeholders) {
+  loaded_model model(odd_shape(), 1);
+  const std::vector<token_id> placeholders(4);
+  const std::vector<float> two_rows(72);
+  const auto place = [&](std::size_t first, std::size_t values) {
+    const std::vector<prompt_rows> rows = {{first, as_bytes(std::span(two_rows).first(values))}};
+    return [&model, placeholders, rows] { model.engine().prefill_with_rows(placeholders, rows); };
+  };
+  place(2, 72)();
+  expect_bad_input("72 values of rows of 36 at position 3 of a prompt of 4 tokens", place(3, 72));
+  expect_bad_input("at position 5 of", place(5, 0));
+  expect_bad_input("71 values", place(0, 71));
 }
 
 TEST(cpu_decoder, refuses_what_it_has_no_room_for) {

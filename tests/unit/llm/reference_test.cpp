@@ -29,6 +29,11 @@ class fixed_decoder : public decoder {
   std::vector<float> m_logits;
 };
 
+TEST(decoder, says_where_a_device_takes_no_rows) {
+  fixed_decoder engine({1});
+  EXPECT_EQ(failure_of([&] { engine.prefill_with_rows({}, {}); }).code(), exit_code::not_possible);
+}
+
 reference expecting(std::vector<token_id> greedy) {
   return {"r", {1, 2}, std::move(greedy), {{0, 3.0F}, {2, 4.0F}}};
 }

@@ -195,5 +195,21 @@ TEST_F(workload_result, survives_a_hundred_thousand_brackets) {
   EXPECT_THAT(words(std::string(100000, '[')), HasSubstr("not valid JSON"));
 }
 
+TEST_F(workload_result, reads_inputs) {
+  const std::string text = R"({"schema_version":1,"samples_ns":{"prefill":[9]},"inputs":[
+    {"name":"page","tokens":{"prompt":12,"image":8},"samples_ns":{"prefill":[7],"vision":[5]},
+     "image":{"width":30,"height":20,"mode":"gundam","tiles":6}},
+    {"name":"text","samples_ns":{"prefill":[2]}}]})";
+  const core::workload_result result = parsers::read_workload_result(write(text));
+  ASSERT_EQ(result.inputs.size(), 2U);
+  EXPECT_EQ(result.inputs[0].name, "page");
+  EXPECT_EQ(result.inputs[0].image, "30 x 20, gundam, 6 tiles");
+  EXPECT_EQ(result.inputs[0].tokens.at("image"), 8);
+  EXPECT_EQ(result.inputs[0].samples_ns.at("vision"), std::vector<std::int64_t>{5});
+  EXPECT_EQ(result.inputs[1].image, "");
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"prefill":[9]},"inputs":[{"samples_ns":{}}]})"),
+              HasSubstr("name"));
+}
+
 }  // namespace
 }  // namespace profgate::test

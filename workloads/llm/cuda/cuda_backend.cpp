@@ -161,7 +161,9 @@ class cuda_backend : public backend {
 namespace profgate::llm {
 
 std::unique_ptr<backend> make_cuda_backend(const workload_config& config, const model_shape& shape,
-                                           decoder_capacity capacity, const stage_ranges& ranges) {
+                                           decoder_capacity capacity, const stage_ranges& ranges,
+                                           const std::optional<vision::vision_need>& vision) {
+  if (vision) throw not_possible("the CUDA engine has no vision encoder");
   if (config.dtype == "float32")
     return std::make_unique<cuda::cuda_backend<float>>(config, shape, capacity, ranges);
   return std::make_unique<cuda::cuda_backend<__nv_bfloat16>>(config, shape, capacity, ranges);

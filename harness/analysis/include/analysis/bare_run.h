@@ -42,9 +42,20 @@ struct bare_stage {
   std::optional<core::expert_use> experts{};  ///< of a model with experts, where the workload tells
 };
 
+/// One of several inputs that a repetition runs, or one with an image.
+struct input_figures {
+  std::string name;
+  std::string image;  ///< in words; empty: none
+  std::map<std::string, std::int64_t> tokens;
+  measured<sample_statistics> prefill_ns;
+  measured<sample_statistics> vision_ns;  ///< a part of prefill_ns
+  measured<sample_statistics> decode_all_ns;
+};
+
 struct bare_figures {
   std::vector<bare_stage> stages;
   measured<sample_statistics> vision_ns;  ///< a part of prefill, so never one of `stages`
+  std::vector<input_figures> inputs{};    ///< empty: one prompt of text, or nobody tells
   measured<double> total_mean_ns;         ///< all stages
   measured<sample_statistics> ttft_ns;    ///< time to the first token
   measured<distribution> ttft_percentiles_ns;
@@ -76,6 +87,9 @@ void set_work(const bare_figures& figures, const measured<double>& flops, const 
 /// "batch", "prompt", "decode": what the workload says of itself, or a program was seen to be fed and to
 /// make.
 const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts);
+
+/// How often a repetition goes through each stage: once for each input.
+std::int64_t inputs_count(const bare_facts& facts);
 
 /// Why there is no ceiling that the workload measured, where there is none.
 std::string ceilings_absent_reason(const bare_facts& facts);

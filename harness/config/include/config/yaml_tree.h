@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,5 +50,8 @@ struct yaml_member {
 /// Parses one document. Anchors, aliases, tags, duplicate keys and nesting beyond any use are refused. An
 /// empty text is null.
 yaml_node parse_yaml(std::string_view text, const text_source& source);
+
+/// The same of a file, which is refused where it is missing or larger than any configuration.
+yaml_node read_yaml(const std::filesystem::path& file);
 
 }  // namespace profgate::config

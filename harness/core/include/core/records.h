@@ -214,6 +214,14 @@ struct graph_map {
 /// The only stage of a program that does not time itself.
 inline constexpr const char* whole_process_stage = "process";
 
+/// One of the inputs that a workload runs one after the other in each repetition.
+struct workload_input {
+  std::string name;
+  std::string image;                                            ///< in words; empty: it has none
+  std::map<std::string, std::int64_t> tokens;                   ///< prompt, of these image; decode
+  std::map<std::string, std::vector<std::int64_t>> samples_ns;  ///< by stage, one a repetition
+};
+
 /// What the workload's result JSON says (the contract is in workloads/README.md).
 struct workload_result {
   std::string mode;  ///< "bench" or "profile"
@@ -223,7 +231,8 @@ struct workload_result {
   std::map<std::string, std::string> library_versions;          ///< that the workload computes with
   std::map<std::string, std::vector<std::int64_t>> samples_ns;  ///< by stage, one a repetition
   std::vector<std::int64_t> decode_step_ns;                     ///< every decode step of every repetition
-  std::map<std::string, stage_work> work;                       ///< by stage
+  std::vector<workload_input> inputs;      ///< their samples add up to samples_ns; empty: it does not tell
+  std::map<std::string, stage_work> work;  ///< by stage
   std::vector<std::string> work_assumptions;
   std::optional<double> ceiling_flops_per_s;
   std::optional<double> ceiling_bytes_per_s;

@@ -13,6 +13,7 @@
 #include "llm/model_shape.h"
 #include "llm/stage_ranges.h"
 #include "llm/workload_config.h"
+#include "vision/vision_encoder.h"
 
 namespace profgate::llm {
 
@@ -44,6 +45,8 @@ class backend {
 
   virtual device_description device() const = 0;
   virtual decoder& engine() = 0;
+  /// Null where none was asked for.
+  virtual vision::vision_encoder* vision() { return nullptr; }
   virtual memory_use memory() const = 0;
   /// Of the graphs that the engine has captured so far.
   virtual std::vector<graph_map> graph_maps() const { return {}; }
@@ -52,11 +55,17 @@ class backend {
   virtual ceilings measure_ceilings() = 0;
 };
 
+/// Of the host, where the config leaves it open all that it has.
+unsigned threads_of(const workload_config& config);
+
 /// Throw not_possible where the machine lacks the device. What does not fit its memory is not_possible on the
-/// CPU, bad_input with the sum on a GPU. ranges must outlive the result.
+/// CPU, bad_input with the sum on a GPU. With a vision encoder where its need is given. ranges must outlive
+/// the result.
 std::unique_ptr<backend> make_cpu_backend(const workload_config& config, const model_shape& shape,
-                                          decoder_capacity capacity, const stage_ranges& ranges);
+                                          decoder_capacity capacity, const stage_ranges& ranges,
+                                          const std::optional<vision::vision_need>& vision = std::nullopt);
 std::unique_ptr<backend> make_cuda_backend(const workload_config& config, const model_shape& shape,
-                                           decoder_capacity capacity, const stage_ranges& ranges);
+                                           decoder_capacity capacity, const stage_ranges& ranges,
+                                           const std::optional<vision::vision_need>& vision = std::nullopt);
 
 }  // namespace profgate::llm

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "llm/generator.h"
@@ -8,12 +9,15 @@
 
 namespace profgate::llm {
 
-/// Stage 1: after `warmup` untimed rounds, times both stages of `repetitions` rounds through Google
-/// Benchmark, which writes its own report (for people and its own tools) to benchmark_json_path. Opens a
-/// window of gpu around each. Then the rows of the experts are counted.
-/// Fills the samples and rows of result. Throws judged_bad when a timed round generates
-/// other tokens than result.greedy.
-void run_bench(generator& rounds, const workload_config& config, const std::string& benchmark_json_path,
-               telemetry& gpu, run_result& result);
+/// One round: every input, one after the other. Adds their times to result, and has a window of gpu, where
+/// one is given, around each stage. Whether every input generated the tokens that result has of it.
+bool run_round(std::span<generator> inputs, telemetry* gpu, run_result& result);
+
+/// Stage 1: after `warmup` untimed rounds, times `repetitions` rounds through Google Benchmark, which writes
+/// its own report (for people and its own tools) to benchmark_json_path. Then the rows of the
+/// experts are counted, of all inputs together. Throws judged_bad when a round generates other tokens than
+/// result has.
+void run_bench(std::span<generator> inputs, const workload_config& config,
+               const std::string& benchmark_json_path, telemetry& gpu, run_result& result);
 
 }  // namespace profgate::llm

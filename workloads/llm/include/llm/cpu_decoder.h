@@ -26,7 +26,8 @@ class cpu_decoder : public decoder {
 
   std::int64_t batch() const override { return 1; }
   void reset() override;
-  void prefill(std::span<const token_id> prompts) override;
+  void prefill(std::span<const token_id> prompts) override { prefill_with_rows(prompts, {}); }
+  void prefill_with_rows(std::span<const token_id> prompt, std::span<const prompt_rows> rows) override;
   void decode_step() override;
   void choose(std::span<const token_id> tokens) override;
   void mark(std::size_t index) override;
@@ -38,8 +39,8 @@ class cpu_decoder : public decoder {
 
  private:
   void delay() const;
-  void forward(std::span<const token_id> tokens);
-  void embed(std::span<const token_id> tokens);
+  void forward(std::span<const token_id> tokens, std::span<const prompt_rows> rows = {});
+  void embed(std::span<const token_id> tokens, std::span<const prompt_rows> rows);
   void attention(std::size_t layer, std::size_t tokens);
   void rotate_and_cache(std::size_t layer, std::size_t tokens);
   void attend_all_heads(std::size_t layer, std::size_t tokens);

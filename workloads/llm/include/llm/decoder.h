@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,6 +15,13 @@ struct layer_rows {
   std::vector<std::int64_t> rows{};  ///< by expert
 
   bool operator==(const layer_rows&) const = default;
+};
+
+/// Rows, [count, hidden size], at the positions first, first + 1, ... of a prompt: an image's, say. The
+/// tokens there are placeholders.
+struct prompt_rows {
+  std::size_t first = 0;
+  std::span<const std::byte> rows;  ///< in the device's memory, of the type in which the decoder computes
 };
 
 /// A decoder with its weights and KV cache on some device: `batch()` sequences side by side, greedy. Work is
@@ -32,6 +40,9 @@ class decoder {
   /// Queues the prompts, [batch, length], at the next positions, and the choice of each sequence's next
   /// token.
   virtual void prefill(std::span<const token_id> prompts) = 0;
+  /// The same, with rows in place of what some tokens of a single sequence embed to. Throws not_possible
+  /// where the device cannot.
+  virtual void prefill_with_rows(std::span<const token_id> prompt, std::span<const prompt_rows> rows);
   /// Queues one step: the tokens chosen last at the next position, and the choice of the ones after.
   virtual void decode_step() = 0;
   /// Makes anew what decode steps replay, where they do: a profiler that has begun to record since sees the

@@ -1,34 +1,48 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "llm/decoder.h"
+#include "llm/inputs.h"
 #include "llm/stage_ranges.h"
+#include "llm/thread_pool.h"
+#include "vision/vision_encoder.h"
 
 namespace profgate::llm {
 
-/// Greedy generation in its two stages, each under its range and timed by the device's clock. The device is
-/// idle at both ends of a stage.
+/// What turns images into rows of a prompt.
+struct image_reader {
+  vision::vision_encoder* encoder = nullptr;  ///< null where no input has an image
+  thread_pool* threads = nullptr;             ///< of the host, for what comes before the encoder
+};
+
+/// Greedy generation from one input in its two stages, each under its range and timed by the device's clock.
+/// The device is idle at both ends of a stage.
 class generator {
  public:
-  struct options {
-    std::int64_t decode_tokens = 0;
-    bool decode_step_ranges = true;
-    bool has_experts = false;
-  };
+  /// prompts is [batch, length], of input. All but these must outlive it.
+  generator(decoder& engine, image_reader images, const stage_ranges& ranges, const loaded_input& input,
+            std::vector<token_id> prompts, bool decode_step_ranges, bool has_experts = false)
+      : m_engine(engine),
+        m_images(images),
+        m_ranges(ranges),
+        m_input(input),
+        m_prompts(std::move(prompts)),
+        m_decode_step_ranges(decode_step_ranges),
+        m_has_experts(has_experts) {}
 
-  /// prompts is [batch, length].
-  generator(decoder& engine, const stage_ranges& ranges, std::vector<token_id> prompts, options choice)
-      : m_engine(engine), m_ranges(ranges), m_prompts(std::move(prompts)), m_options(choice) {}
-
-  /// Forgets the last round, runs the prompts and chooses the first tokens. Returns nanoseconds.
+  /// Forgets the last round, runs the prompts and chooses the first tokens. Returns nanoseconds, of which
+  /// vision_ns() went to the image.
   std::int64_t prefill();
+  std::optional<std::int64_t> vision_ns() const { return m_vision_ns; }
 
   /// FNV-1a of the bits of the prefill's logits; to be asked for before decode_all().
   std::uint64_t hash_logits();
 
-  /// decode_tokens steps after a prefill. Returns nanoseconds; decode_step_ns() has one value a step.
+  /// The input's decode_tokens steps after a prefill. Returns nanoseconds; decode_step_ns() has one value a
+  /// step.
   std::int64_t decode_all();
 
   /// The tokens of the prefill, then of each decode step: [1 + steps, batch].
@@ -43,10 +57,17 @@ class generator {
   const std::vector<layer_rows>& decode_rows() const { return m_decode_rows; }
 
  private:
+  void read_image_and_prompt();
+
   decoder& m_engine;
+  image_reader m_images;
   const stage_ranges& m_ranges;
+  const loaded_input& m_input;
   std::vector<token_id> m_prompts;
-  options m_options;
+  bool m_decode_step_ranges;
+  bool m_has_experts;
+  vision::prepared_image m_prepared;  ///< its pixels may be on their way to the device until finish()
+  std::optional<std::int64_t> m_vision_ns;
   std::vector<token_id> m_greedy;
   std::vector<std::int64_t> m_decode_step_ns;
   std::vector<layer_rows> m_prefill_rows, m_decode_rows;

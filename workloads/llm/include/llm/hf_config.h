@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "llm/model_shape.h"
+#include "vision/vision_shape.h"
 
 namespace profgate::llm {
 
@@ -10,5 +12,9 @@ namespace profgate::llm {
 /// behind a vision encoder. A field that would change the computation and is not implemented (a sliding
 /// window, latent attention, quantisation, …) throws bad_input naming it.
 model_shape read_hf_config(const std::string& path);
+
+/// Its vision_config as DeepSeek-OCR writes it, or nothing where it has none. What its code fixes is not
+/// there, and stays as published; hidden_size too. Throws bad_input for another vision encoder.
+std::optional<vision::vision_shape> read_hf_vision_config(const std::string& path);
 
 }  // namespace profgate::llm

@@ -29,6 +29,11 @@ enum class range_name : std::size_t {
   moe_shared,
   lm_head,
   sample,
+  vision_preprocess,
+  vision_sam,
+  vision_compress,
+  vision_clip,
+  vision_project,
   planted,
   generate,  ///< around both stages of a profile, so that a profiler needs to start the program only once
   capture,   ///< around the making of a CUDA graph: the operators inside of it name what is replayed

@@ -17,7 +17,8 @@ struct workload_size {
   std::int64_t element_bytes = 4;  ///< of a weight, a key and a value
 };
 
-workload_size size_of(const workload_config& config);
+/// Of a weight in the dtype that the config asks for.
+std::int64_t element_bytes_of(const workload_config& config);
 
 /// What a stage has to do for the whole batch, from the architecture alone.
 struct work {
