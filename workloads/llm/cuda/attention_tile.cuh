@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "tensor_core.cuh"
 
 // What attention on tensor cores is made of, with or without a mask: a block of four warps takes 128 queries
