@@ -7,6 +7,7 @@
 #include "cuda_ceilings.h"
 #include "cuda_decoder.h"
 #include "cuda_limits.h"
+#include "cuda_vision_encoder.h"
 #include "fill.h"
 #include "llm/backend.h"
 #include "llm/failure.h"
@@ -79,8 +80,9 @@ template <typename T>
 class cuda_backend : public backend {
  public:
   cuda_backend(const workload_config& config, const model_shape& shape, decoder_capacity capacity,
-               const stage_ranges& ranges) {
+               const stage_ranges& ranges, const std::optional<vision::vision_need>& vision) {
     require_supported(shape, m_gpu.shared_bytes);
+    if (vision) require_supported(*vision);
     // Before the model: a copy's speed depends on where in memory its buffers come to lie.
     if (config.measure_ceilings) {
       require_room({0, 0, ceilings_bytes}, free_bytes() - reserve_bytes);
@@ -93,6 +95,10 @@ class cuda_backend : public backend {
     place_cache<T>(shape, plan, cache_need);
     memory_layout scratch_need;
     place_buffers<T>(shape, plan, scratch_need);
+    if (vision) {
+      place_vision_weights<T>(vision->shape, weights_need);
+      place_vision_buffers<T>(*vision, scratch_need);
+    }
     m_need = {signed_bytes(weights_need.bytes_taken()), signed_bytes(cache_need.bytes_taken()),
               signed_bytes(scratch_need.bytes_taken())};
     require_room(m_need, free_bytes() - reserve_bytes);
@@ -108,17 +114,22 @@ class cuda_backend : public backend {
     memory_layout cache_at(m_cache_memory.bytes());
     memory_layout scratch_at(m_scratch_memory.bytes());
     m_weights = place_weights<T>(shape, weights_at);
-    bring_weights(config, shape);
+    if (vision) m_vision_weights = place_vision_weights<T>(vision->shape, weights_at);
+    bring_weights(config, shape, vision);
     m_engine =
         std::make_unique<cuda_decoder<T>>(shape, m_weights, plan, place_cache<T>(shape, plan, cache_at),
                                           place_buffers<T>(shape, plan, scratch_at), m_gpu.to, ranges,
                                           config.cuda_graphs, config.planted_delay_ns);
+    if (vision)
+      m_vision = std::make_unique<cuda_vision_encoder<T>>(
+          *vision, m_vision_weights, place_vision_buffers<T>(*vision, scratch_at), m_gpu.to, ranges);
   }
 
   device_description device() const override {
     return {"cuda", m_gpu.name, std::nullopt, m_gpu.pci_bus_id, library_versions()};
   }
   decoder& engine() override { return *m_engine; }
+  vision::vision_encoder* vision() override { return m_vision.get(); }
   memory_use memory() const override {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
@@ -133,15 +144,21 @@ class cuda_backend : public backend {
   ceilings measure_ceilings() override { return m_ceilings; }
 
  private:
-  void bring_weights(const workload_config& config, const model_shape& shape) {
+  void bring_weights(const workload_config& config, const model_shape& shape,
+                     const std::optional<vision::vision_need>& vision) {
     // Weights are read by kernels that do not wait for the ones before: all must be there first.
     queue one_by_one = m_gpu.to;
     one_by_one.overlap = false;
     const stopwatch watch;
-    if (config.checkpoint)
-      load_weights(one_by_one, shape, *config.checkpoint, m_weights);
-    else
-      fill_weights(one_by_one, shape, m_weights);
+    const auto bring = [&](const std::vector<tensor_spec>& tensors,
+                           const std::map<std::string, T*>& place_of) {
+      if (config.checkpoint)
+        load_weights(one_by_one, tensors, *config.checkpoint, place_of);
+      else
+        fill_weights(one_by_one, tensors, place_of);
+    };
+    bring(tensors_of(shape), m_weights.place_of);
+    if (vision) bring(vision::tensors_of(vision->shape), m_vision_weights.place_of);
     PROFGATE_CUDA(cudaStreamSynchronize(m_gpu.to.stream));
     std::printf("weights: %.2f GB %s in %.3f s\n", static_cast<double>(m_need.weight_bytes) * 1e-9,
                 config.checkpoint ? "loaded" : "made by formula on the GPU", watch.elapsed_s());
@@ -152,7 +169,9 @@ class cuda_backend : public backend {
   memory_need m_need;
   device_memory m_weight_memory, m_cache_memory, m_scratch_memory;
   device_weights<T> m_weights;
+  device_vision_weights<T> m_vision_weights;
   std::unique_ptr<cuda_decoder<T>> m_engine;
+  std::unique_ptr<cuda_vision_encoder<T>> m_vision;
 };
 
 }  // namespace
@@ -163,10 +182,9 @@ namespace profgate::llm {
 std::unique_ptr<backend> make_cuda_backend(const workload_config& config, const model_shape& shape,
                                            decoder_capacity capacity, const stage_ranges& ranges,
                                            const std::optional<vision::vision_need>& vision) {
-  if (vision) throw not_possible("the CUDA engine has no vision encoder");
   if (config.dtype == "float32")
-    return std::make_unique<cuda::cuda_backend<float>>(config, shape, capacity, ranges);
-  return std::make_unique<cuda::cuda_backend<__nv_bfloat16>>(config, shape, capacity, ranges);
+    return std::make_unique<cuda::cuda_backend<float>>(config, shape, capacity, ranges, vision);
+  return std::make_unique<cuda::cuda_backend<__nv_bfloat16>>(config, shape, capacity, ranges, vision);
 }
 
 }  // namespace profgate::llm

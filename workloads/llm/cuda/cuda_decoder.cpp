@@ -79,7 +79,24 @@ void cuda_decoder<T>::require_vocabulary(std::span<const token_id> tokens) const
 }
 
 template <typename T>
-void cuda_decoder<T>::prefill(std::span<const token_id> prompts) {
+void cuda_decoder<T>::check_rows(std::span<const prompt_rows> rows, std::size_t length) const {
+  if (!rows.empty() && m_plan.batch != 1)
+    throw bad_input("rows in the prompts of " + std::to_string(m_plan.batch) + " sequences",
+                    "give them to a decoder of one sequence");
+  const std::size_t row_bytes = static_cast<std::size_t>(m_shape.hidden_size) * sizeof(T);
+  for (const auto& [first, bytes] : rows) {
+    const std::size_t count = bytes.size() / row_bytes;
+    if (count * row_bytes != bytes.size() || first > length || count > length - first)
+      throw bad_input(std::to_string(bytes.size()) + " bytes of rows of " + std::to_string(row_bytes) +
+                          " at position " + std::to_string(first) + " of a prompt of " +
+                          std::to_string(length) + " tokens",
+                      "give whole rows, and a placeholder token for each");
+  }
+}
+
+template <typename T>
+void cuda_decoder<T>::prefill_with_rows(std::span<const token_id> prompts,
+                                        std::span<const prompt_rows> rows) {
   const auto batch = static_cast<std::size_t>(m_plan.batch);
   const std::size_t length = prompts.size() / batch;
   if (length == 0 || length * batch != prompts.size())
@@ -87,6 +104,7 @@ void cuda_decoder<T>::prefill(std::span<const token_id> prompts) {
                         std::to_string(batch) + " sequences",
                     "give each sequence the same number of tokens, at least one");
   check_room(length);
+  check_rows(rows, length);
   require_vocabulary(prompts);
   finish();  // the last prompt may still be under way from the same memory
   if (m_host_prompt_size < prompts.size()) {
@@ -99,8 +117,11 @@ void cuda_decoder<T>::prefill(std::span<const token_id> prompts) {
   const auto chunk_tokens = static_cast<std::size_t>(m_plan.chunk_tokens);
   for (std::size_t sequence = 0; sequence < batch; ++sequence)
     for (std::size_t first = 0; first < length; first += chunk_tokens)
-      prefill_chunk(pinned.subspan(sequence * length + first, std::min(chunk_tokens, length - first)),
-                    static_cast<int>(sequence), m_position + static_cast<std::int64_t>(first));
+      prefill_chunk(
+          {.tokens = pinned.subspan(sequence * length + first, std::min(chunk_tokens, length - first)),
+           .first_token = first,
+           .rows = rows},
+          static_cast<int>(sequence));
   lm_head_and_choice(m_at.last_hidden, static_cast<int>(length));
   m_position += static_cast<std::int64_t>(length);
   ++m_calls;

@@ -28,7 +28,8 @@ class cuda_decoder : public decoder {
 
   std::int64_t batch() const override { return m_plan.batch; }
   void reset() override;
-  void prefill(std::span<const token_id> prompts) override;
+  void prefill(std::span<const token_id> prompts) override { prefill_with_rows(prompts, {}); }
+  void prefill_with_rows(std::span<const token_id> prompts, std::span<const prompt_rows> rows) override;
   void decode_step() override;
   void capture_again() override;
   void choose(std::span<const token_id> tokens) override;
@@ -72,7 +73,15 @@ class cuda_decoder : public decoder {
   const T* normed(int tokens, const input& from);
   void check_room(std::size_t tokens) const;
   void require_vocabulary(std::span<const token_id> tokens) const;
-  void prefill_chunk(std::span<const token_id> tokens, int sequence, std::int64_t first);
+  void check_rows(std::span<const prompt_rows> rows, std::size_t length) const;
+  /// A part of a prompt, from its position first_token on.
+  struct prompt_part {
+    std::span<const token_id> tokens;  ///< pinned
+    std::size_t first_token = 0;
+    std::span<const prompt_rows> rows;  ///< of the whole prompt
+  };
+  void embed_part(const prompt_part& part);
+  void prefill_chunk(const prompt_part& part, int sequence);
   void step();
   void count_step();
   void capture_step();

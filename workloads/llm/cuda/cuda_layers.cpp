@@ -1,6 +1,7 @@
 // What the decoder queues: the layers of a chunk of a prompt or of a decode step.
 #include <cuda_bf16.h>
 
+#include <algorithm>
 #include <type_traits>
 
 #include "cuda_decoder.h"
@@ -76,16 +77,33 @@ void cuda_decoder<T>::multiply_wide(range_name name, int tokens, const T* x, con
     as(act_name, [&] { swiglu(m_queue, m_at.gate_up, tokens, static_cast<int>(by.rows), out); });
 }
 
+/// Tokens, and in place of some of them the rows that are given.
 template <typename T>
-void cuda_decoder<T>::prefill_chunk(std::span<const token_id> tokens, int sequence, std::int64_t first) {
-  const int count = static_cast<int>(tokens.size());
-  as(embed, [&] {
-    PROFGATE_CUDA(cudaMemcpyAsync(m_at.prompt, tokens.data(), tokens.size_bytes(), cudaMemcpyHostToDevice,
-                                  m_queue.stream));
-    embed_tokens(m_queue, m_weights.embedding, m_at.prompt, count, m_experts.hidden, m_at.hidden);
-  });
-  layers(
-      {.tokens = count, .sequence = sequence, .first_position = static_cast<int>(first), .decoding = false});
+void cuda_decoder<T>::embed_part(const prompt_part& part) {
+  const auto hidden = static_cast<std::size_t>(m_shape.hidden_size);
+  PROFGATE_CUDA(cudaMemcpyAsync(m_at.prompt, part.tokens.data(), part.tokens.size_bytes(),
+                                cudaMemcpyHostToDevice, m_queue.stream));
+  embed_tokens(m_queue, m_weights.embedding, m_at.prompt, static_cast<int>(part.tokens.size()),
+               m_experts.hidden, m_at.hidden);
+  for (const auto& [first, bytes] : part.rows) {
+    const std::size_t row_bytes = hidden * sizeof(T);
+    const std::size_t begin = std::max(first, part.first_token);
+    const std::size_t end = std::min(first + bytes.size() / row_bytes, part.first_token + part.tokens.size());
+    if (begin >= end) continue;
+    PROFGATE_CUDA(cudaMemcpyAsync(m_at.hidden + (begin - part.first_token) * hidden,
+                                  bytes.data() + (begin - first) * row_bytes, (end - begin) * row_bytes,
+                                  cudaMemcpyDeviceToDevice, m_queue.stream));
+  }
+}
+
+template <typename T>
+void cuda_decoder<T>::prefill_chunk(const prompt_part& part, int sequence) {
+  const auto& tokens = part.tokens;
+  as(embed, [&] { embed_part(part); });
+  layers({.tokens = static_cast<int>(tokens.size()),
+          .sequence = sequence,
+          .first_position = static_cast<int>(m_position + static_cast<std::int64_t>(part.first_token)),
+          .decoding = false});
   // The last position goes on to the LM head; of an earlier chunk the next one overwrites it.
   const auto hidden = static_cast<std::size_t>(m_shape.hidden_size);
   as(lm_head, [&] {
@@ -263,10 +281,10 @@ void cuda_decoder<T>::experts_of_many(const device_layer<T>& layer, int tokens) 
   }
 }
 
-template void cuda_decoder<float>::prefill_chunk(std::span<const token_id>, int, std::int64_t);
+template void cuda_decoder<float>::prefill_chunk(const prompt_part&, int);
 template void cuda_decoder<float>::step();
 template void cuda_decoder<float>::lm_head_and_choice(const float*, int);
-template void cuda_decoder<__nv_bfloat16>::prefill_chunk(std::span<const token_id>, int, std::int64_t);
+template void cuda_decoder<__nv_bfloat16>::prefill_chunk(const prompt_part&, int);
 template void cuda_decoder<__nv_bfloat16>::step();
 template void cuda_decoder<__nv_bfloat16>::lm_head_and_choice(const __nv_bfloat16*, int);
 

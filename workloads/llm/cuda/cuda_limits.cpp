@@ -45,6 +45,39 @@ void require_supported(const model_shape& shape, std::int64_t shared_bytes) {
   require(shape.num_experts_per_tok <= 32, "num_experts_per_tok", shape.num_experts_per_tok, "at most 32");
 }
 
+void require_supported(const vision::vision_need& need) {
+  vision::validate(need.shape);
+  if (need.image_sizes.empty())
+    throw bad_input("a vision encoder for no size of images", "name the sizes it shall encode");
+  for (const auto size : need.image_sizes) vision::validate_image_size(need.shape, size);
+  const auto require_vision = [](bool holds, const char* field, std::int64_t value, const std::string& rule) {
+    if (!holds)
+      throw bad_input(std::string("vision encoder: ") + field + " is " + std::to_string(value) +
+                          "; the CUDA engine needs " + rule,
+                      "run the model on the CPU, or choose another shape");
+  };
+  const auto& [sam, clip, hidden_size] = need.shape;
+  const struct {
+    const char* field;
+    std::int64_t value;
+  } widths[] = {
+      {"3 * sam.patch_size * sam.patch_size", vision::color_channels * sam.patch_size * sam.patch_size},
+      {"sam.width", sam.width},
+      {"sam.mlp_width", sam.mlp_width},
+      {"sam.neck_width", sam.neck_width},
+      {"sam.compressed_widths[0]", sam.compressed_widths[0]},
+      {"sam.compressed_widths[1]", sam.compressed_widths[1]},
+      {"clip.width", clip.width},
+      {"clip.mlp_width", clip.mlp_width},
+      {"hidden_size", hidden_size}};
+  for (const auto& [field, value] : widths) require_vision(value % 8 == 0, field, value, "a multiple of 8");
+  const auto require_head = [&](const char* field, std::int64_t value) {
+    require_vision(value % 8 == 0 && value <= 128, field, value, "a multiple of 8, at most 128");
+  };
+  require_head("sam.width / sam.heads", sam.head_dim());
+  require_head("clip.width / clip.heads", clip.head_dim());
+}
+
 void require_room(const memory_need& need, std::int64_t free_bytes) {
   if (need.sum() <= free_bytes) return;
   throw bad_input(

@@ -3,12 +3,16 @@
 #include <cstdint>
 
 #include "llm/model_shape.h"
+#include "vision/vision_encoder.h"
 
 namespace profgate::llm::cuda {
 
 /// Throws bad_input naming the field of a shape that the kernels have no code for. shared_bytes is what a
 /// block may have of the GPU's shared memory.
 void require_supported(const model_shape& shape, std::int64_t shared_bytes);
+
+/// The same of a vision encoder, and what cannot be encoded at all.
+void require_supported(const vision::vision_need& need);
 
 struct memory_need {
   std::int64_t weight_bytes = 0;

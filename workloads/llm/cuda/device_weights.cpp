@@ -155,26 +155,28 @@ device_weights<T> place_weights(const model_shape& shape, memory_layout& memory)
 }
 
 template <typename T>
-void fill_weights(const queue& to, const model_shape& shape, const device_weights<T>& weights) {
-  for (const auto& spec : tensors_of(shape)) {
+void fill_weights(const queue& to, std::span<const tensor_spec> tensors,
+                  const std::map<std::string, T*>& place_of) {
+  for (const auto& spec : tensors) {
     const affine distribution = distribution_of(spec);
     fill_synthetic(to, fnv1a_64(spec.name), distribution.offset, distribution.scale, spec.elements(),
-                   weights.place_of.at(spec.name));
+                   place_of.at(spec.name));
   }
 }
 
 template <typename T>
-void load_weights(const queue& to, const model_shape& shape, const std::string& checkpoint_directory,
-                  const device_weights<T>& weights) {
+void load_weights(const queue& to, std::span<const tensor_spec> tensors,
+                  const std::string& checkpoint_directory, const std::map<std::string, T*>& place_of) {
   const checkpoint files(checkpoint_directory);
   staging buffers(to);
-  for (const auto& spec : tensors_of(shape)) buffers.upload(files.find(spec), weights.place_of.at(spec.name));
+  for (const auto& spec : tensors) buffers.upload(files.find(spec), place_of.at(spec.name));
 }
 
-#define PROFGATE_INSTANTIATE(T)                                                           \
-  template device_weights<T> place_weights(const model_shape&, memory_layout&);           \
-  template void fill_weights(const queue&, const model_shape&, const device_weights<T>&); \
-  template void load_weights(const queue&, const model_shape&, const std::string&, const device_weights<T>&)
+#define PROFGATE_INSTANTIATE(T)                                                                             \
+  template device_weights<T> place_weights(const model_shape&, memory_layout&);                             \
+  template void fill_weights(const queue&, std::span<const tensor_spec>, const std::map<std::string, T*>&); \
+  template void load_weights(const queue&, std::span<const tensor_spec>, const std::string&,                \
+                             const std::map<std::string, T*>&)
 PROFGATE_INSTANTIATE(float);
 PROFGATE_INSTANTIATE(__nv_bfloat16);
 #undef PROFGATE_INSTANTIATE

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,14 +43,15 @@ struct device_weights {
 template <typename T>
 device_weights<T> place_weights(const model_shape& shape, memory_layout& memory);
 
-/// Makes every tensor by the formula of synthetic_weights.h.
+/// Makes every tensor by the formula of synthetic_weights.h, at its place.
 template <typename T>
-void fill_weights(const queue& to, const model_shape& shape, const device_weights<T>& weights);
+void fill_weights(const queue& to, std::span<const tensor_spec> tensors,
+                  const std::map<std::string, T*>& place_of);
 
 /// Reads every tensor from a Hugging Face directory, through two pinned buffers: one is filled from the file
 /// while the other is under way.
 template <typename T>
-void load_weights(const queue& to, const model_shape& shape, const std::string& checkpoint_directory,
-                  const device_weights<T>& weights);
+void load_weights(const queue& to, std::span<const tensor_spec> tensors,
+                  const std::string& checkpoint_directory, const std::map<std::string, T*>& place_of);
 
 }  // namespace profgate::llm::cuda

@@ -57,7 +57,7 @@ std::vector<float> resize_rows(std::span<const float> values, std::int64_t from,
   return resized;
 }
 
-position_tables make_position_tables(const vision_shape& shape, const vision_weights& weights,
+position_tables make_position_tables(const vision_shape& shape, const vision_tensors<float>& weights,
                                      std::int64_t image_size) {
   validate_image_size(shape, image_size);
   const std::int64_t stored_grid = shape.grid_side(shape.sam.image_size);
@@ -68,7 +68,7 @@ position_tables make_position_tables(const vision_shape& shape, const vision_wei
                              stored_grid, grid, shape.sam.width);
 
   for (std::int64_t layer = 0; layer < shape.sam.layers; ++layer) {
-    const block_weights& block = weights.sam_layers[count(layer)];
+    const block_tensors<float>& block = weights.sam_layers[count(layer)];
     const std::int64_t stored = shape.relative_positions(layer);
     const std::int64_t wanted = 2 * (shape.sam.is_global(layer) ? grid : shape.sam.window) - 1;
     const auto resized = [&](const float* table) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "vision/vision_shape.h"
-#include "vision/vision_weights.h"
+#include "vision/vision_tensors.h"
 
 namespace profgate::llm::vision {
 
@@ -22,7 +22,7 @@ struct position_tables {
   std::vector<float> clip;  ///< [1 + side · side, CLIP's width]
 };
 
-position_tables make_position_tables(const vision_shape& shape, const vision_weights& weights,
+position_tables make_position_tables(const vision_shape& shape, const vision_tensors<float>& weights,
                                      std::int64_t image_size);
 
 /// A square of `from` x `from` rows of `channels` values to one of `to` x `to`, as PyTorch's
