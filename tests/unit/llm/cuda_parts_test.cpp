@@ -61,6 +61,31 @@ TEST(cuda_limits, names_the_field_that_has_no_code) {
                      [](model_shape& s) { s.moe_intermediate_size = 44; });
 }
 
+void expect_unsupported_vision(const std::string& words, void (*change)(vision::vision_need&)) {
+  vision::vision_need need;
+  need.image_sizes = {1024, 640};
+  change(need);
+  expect_bad_input(words, [&] { cuda::require_supported(need); });
+}
+
+TEST(cuda_limits, names_the_field_of_a_vision_encoder_that_has_no_code) {
+  vision::vision_need published;
+  published.image_sizes = {512, 640, 1024, 1280};
+  cuda::require_supported(published);
+  expect_unsupported_vision("model.vision.sam.mlp_width is 3070; the CUDA engine needs a multiple of 8",
+                            [](vision::vision_need& n) { n.shape.sam.mlp_width = 3070; });
+  expect_unsupported_vision(
+      "model.vision.clip.width / clip.heads is 256; the CUDA engine needs a multiple of 8, at most 128",
+      [](vision::vision_need& n) { n.shape.clip.heads = 4; });
+  expect_unsupported_vision("model.vision.sam.width / sam.heads is 4",
+                            [](vision::vision_need& n) { n.shape.sam.heads = 192; });
+  expect_unsupported_vision("sam.width is no multiple of sam.heads",
+                            [](vision::vision_need& n) { n.shape.sam.heads = 7; });
+  expect_unsupported_vision("an image of 1000 pixels a side",
+                            [](vision::vision_need& n) { n.image_sizes.push_back(1000); });
+  expect_unsupported_vision("no size of images", [](vision::vision_need& n) { n.image_sizes.clear(); });
+}
+
 TEST(cuda_limits, says_the_sum_of_what_does_not_fit) {
   const cuda::memory_need need{16'000'000'000, 4'500'000'000, 300'000'000};
   cuda::require_room(need, 20'800'000'000);

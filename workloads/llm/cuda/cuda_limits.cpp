@@ -52,11 +52,12 @@ void require_supported(const vision::vision_need& need) {
   for (const auto size : need.image_sizes) vision::validate_image_size(need.shape, size);
   const auto require_vision = [](bool holds, const char* field, std::int64_t value, const std::string& rule) {
     if (!holds)
-      throw bad_input(std::string("vision encoder: ") + field + " is " + std::to_string(value) +
+      throw bad_input(std::string("model.vision.") + field + " is " + std::to_string(value) +
                           "; the CUDA engine needs " + rule,
                       "run the model on the CPU, or choose another shape");
   };
-  const auto& [sam, clip, hidden_size] = need.shape;
+  const auto& sam = need.shape.sam;
+  const auto& clip = need.shape.clip;
   const struct {
     const char* field;
     std::int64_t value;
@@ -68,8 +69,7 @@ void require_supported(const vision::vision_need& need) {
       {"sam.compressed_widths[0]", sam.compressed_widths[0]},
       {"sam.compressed_widths[1]", sam.compressed_widths[1]},
       {"clip.width", clip.width},
-      {"clip.mlp_width", clip.mlp_width},
-      {"hidden_size", hidden_size}};
+      {"clip.mlp_width", clip.mlp_width}};
   for (const auto& [field, value] : widths) require_vision(value % 8 == 0, field, value, "a multiple of 8");
   const auto require_head = [&](const char* field, std::int64_t value) {
     require_vision(value % 8 == 0 && value <= 128, field, value, "a multiple of 8, at most 128");
