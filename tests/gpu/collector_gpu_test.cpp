@@ -202,24 +202,17 @@ TEST_F(collector_on_gpu, sees_each_kernel_of_a_replayed_graph) {
   const core::timeline timeline = capture(true, true);
   const core::workload_result told = result();
   print_cost(timeline, bare_ns);
-  ASSERT_EQ(told.graph_maps.size(), 1U);
-  const std::vector<core::graph_map::node>& nodes = told.graph_maps[0].nodes;
   const std::int64_t steps = told.tokens.at("decode");
   const std::vector<kernel_execution> prefill = kernels_in(timeline, "prefill");
   const std::vector<kernel_execution> decode = kernels_in(timeline, "decode_all");
-  std::printf("  prefill %zu kernels, decode_all %zu kernels = %zu nodes x %lld steps\n", prefill.size(),
-              decode.size(), nodes.size(), static_cast<long long>(steps));
-  EXPECT_GT(prefill.size(), 0U);
-  EXPECT_EQ(decode.size(), nodes.size() * static_cast<std::size_t>(steps));
-  for (const core::graph_map::node& node : nodes) EXPECT_NE(node.op, "planted") << "none was asked for";
-  EXPECT_EQ(timeline.kernels.size(), prefill.size() + decode.size()) << "every kernel has a stage";
-
-  std::map<std::string, std::int64_t> expected;
-  for (const core::graph_map::node& node : nodes) expected[node.kernel] += steps;
-  EXPECT_EQ(counts_by_name(decode), expected) << "by mangled name, against the workload's graph map";
-  std::map<std::uint64_t, std::int64_t> by_node;
+  std::map<std::uint64_t, std::int64_t> by_node;  // each has an id of its own
   for (const kernel_execution& kernel : decode) ++by_node[kernel.graph_node];
-  EXPECT_EQ(by_node.size(), nodes.size()) << "each node has an id of its own";
+  std::printf("  prefill %zu kernels, decode_all %zu kernels = %zu nodes x %lld steps\n", prefill.size(),
+              decode.size(), by_node.size(), static_cast<long long>(steps));
+  EXPECT_GT(prefill.size(), 0U);
+  EXPECT_EQ(timeline.kernels.size(), prefill.size() + decode.size()) << "every kernel has a stage";
+  EXPECT_EQ(counts_by_name(decode), counts_by_name(kernels_in(capture(false, true), "decode_all")))
+      << "by mangled name, against what is launched without a graph";
   for (const auto& [node, count] : by_node) {
     EXPECT_NE(node, 0U);
     EXPECT_EQ(count, steps) << "node " << node;
@@ -267,15 +260,6 @@ TEST_F(collector_on_gpu, sees_a_planted_delay_once_in_every_decode_step) {
     run_bare(with_graphs);
     if (!m_skip_reason.empty()) GTEST_SKIP() << m_skip_reason;
     expect_planted_in_every_step(capture(with_graphs, true));
-    if (!with_graphs) continue;
-    const core::workload_result told = result();
-    ASSERT_EQ(told.graph_maps.size(), 1U);
-    const auto& nodes = told.graph_maps[0].nodes;
-    ASSERT_FALSE(nodes.empty());
-    EXPECT_EQ(nodes.front().op, "planted") << "first in the step";
-    EXPECT_TRUE(is_planted(nodes.front().kernel)) << nodes.front().kernel;
-    EXPECT_EQ(
-        std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.op == "planted"; }), 1);
   }
 }
 

@@ -53,7 +53,7 @@ class gpu_encoder {
     one_by_one.overlap = false;
     fill_weights(one_by_one, vision::tensors_of(need.shape), m_weights.place_of);
     PROFGATE_CUDA(cudaStreamSynchronize(to.stream));
-    m_encoder = std::make_unique<cuda_vision_encoder<T>>(need, m_weights, m_buffers, to, m_ranges);
+    m_encoder = std::make_unique<cuda_vision_encoder<T>>(need, m_weights, m_buffers, to, m_pool, m_ranges);
   }
 
   cuda_vision_encoder<T>& operator*() { return *m_encoder; }
@@ -63,7 +63,8 @@ class gpu_encoder {
   parts parts_of(std::span<const float> pixels, std::int64_t image_size) {
     const auto& shape = m_need.shape;
     T* out = m_buffers.slots + m_buffers.slot_rows * shape.hidden_size;
-    m_encoder->encode_view(pixels, image_size, out);
+    const device_array<T> on_gpu(pixels);
+    m_encoder->encode_view(on_gpu.get(), image_size, out);
     const auto features = squared(shape.feature_side(image_size));
     return {floats_at(m_queue, m_buffers.compressed, features * static_cast<std::size_t>(shape.clip.width)),
             floats_at(m_queue, m_buffers.hidden, (1 + features) * static_cast<std::size_t>(shape.clip.width)),
@@ -71,13 +72,20 @@ class gpu_encoder {
   }
 
   std::vector<float> rows_of(const prepared_image& prepared) {
-    const auto bytes = m_encoder->encode_image(prepared);
-    return floats_at(m_queue, reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
+    return floats_of(m_encoder->encode_prepared(prepared));
+  }
+  std::vector<float> rows_of(const vision::image& original, vision::vision_mode mode) {
+    return floats_of(m_encoder->encode_image(original, mode));
   }
 
  private:
+  std::vector<float> floats_of(std::span<const std::byte> rows) {
+    return floats_at(m_queue, reinterpret_cast<const T*>(rows.data()), rows.size() / sizeof(T));
+  }
+
   vision_need m_need;
   queue m_queue;
+  thread_pool m_pool{2};
   stage_ranges m_ranges{"test"};
   device_memory m_weight_memory, m_buffer_memory;
   device_vision_weights<T> m_weights;
@@ -100,7 +108,7 @@ class cpu_encoder {
   }
 
   std::vector<float> rows_of(const prepared_image& prepared) {
-    const auto bytes = m_encoder.encode_image(prepared);
+    const auto bytes = m_encoder.encode_prepared(prepared);
     const auto* values = reinterpret_cast<const float*>(bytes.data());
     return {values, values + bytes.size() / sizeof(float)};
   }
@@ -141,7 +149,7 @@ vision_need with_wide_heads() {
                .compressed_widths = {40, 128}};
   shape.clip = {.width = 128, .layers = 2, .heads = 2, .mlp_width = 264, .position_side = 5};
   shape.hidden_size = 72;
-  return {.shape = shape, .image_sizes = {160, 112, 88}, .most_tiles = 6, .most_rows = 200};
+  return {.shape = shape, .image_sizes = {160, 112, 88}, .most_tiles = 6, .most_rows = 200, .pictures = {}};
 }
 
 /// Small ones, which it has no code for: windows of 5 in grids of 12 and 9.
@@ -193,7 +201,7 @@ TYPED_TEST(cuda_vision_encoder_of, small_shapes_refuses_images_that_it_was_not_m
   gpu_encoder<TypeParam> on_gpu(need, this->m_queue);
   const auto refusal = [&](const prepared_image& image) -> std::string {
     try {
-      on_gpu->encode_image(image);
+      on_gpu->encode_prepared(image);
     } catch (const failure& problem) {
       EXPECT_EQ(problem.code(), exit_code::bad_input);
       return problem.what();
@@ -210,6 +218,43 @@ TYPED_TEST(cuda_vision_encoder_of, small_shapes_refuses_images_that_it_was_not_m
   const std::vector<std::vector<float>> eight(8, synthetic_pixels(88));
   EXPECT_THAT(refusal({{.global_size = 88, .tile_size = 88, .grid = {8, 1}}, eight, synthetic_pixels(88)}),
               HasSubstr("8 tiles"));
+}
+
+/// Patches of 64, so that the published sizes have few.
+TYPED_TEST(cuda_vision_encoder_of, small_shapes_makes_the_views_of_an_image_itself) {
+  auto need = with_wide_heads();
+  need.shape.sam.patch_size = 64;
+  need.shape.sam.image_size = 1024;
+  need.image_sizes = {1024, 640};
+  const auto page = vision::synthetic_image(1, 700, 500);
+  const auto photo = vision::synthetic_image(2, 333, 501);
+  need.pictures = {{page.width, page.height, vision::vision_mode::gundam},
+                   {photo.width, photo.height, vision::vision_mode::base}};
+  gpu_encoder<TypeParam> on_gpu(need, this->m_queue);
+  thread_pool pool(2);
+  const stage_ranges ranges("test");
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(on_gpu.rows_of(page, vision::vision_mode::gundam),
+              on_gpu.rows_of(vision::preprocess(page, vision::vision_mode::gundam, pool, ranges)));
+    EXPECT_EQ(on_gpu.rows_of(photo, vision::vision_mode::base),
+              on_gpu.rows_of(vision::preprocess(photo, vision::vision_mode::base, pool, ranges)));
+  }
+}
+
+/// The decoder's work is queued behind the image's: neither waits for the GPU.
+TYPED_TEST(cuda_vision_encoder_of, small_shapes_is_queued_without_waiting) {
+  auto need = with_wide_heads();
+  need.shape.sam.patch_size = 64;
+  need.shape.sam.image_size = 1024;
+  need.image_sizes = {1024};
+  const auto page = vision::synthetic_image(1, 300, 500);
+  need.pictures = {{page.width, page.height, vision::vision_mode::base}};
+  gpu_encoder<TypeParam> on_gpu(need, this->m_queue);
+  const auto expected = on_gpu.rows_of(page, vision::vision_mode::base);  // loads kernels, plans products
+  held_stream held(this->m_queue.stream);
+  on_gpu->encode_image(page, vision::vision_mode::base);
+  EXPECT_TRUE(held.release());
+  EXPECT_EQ(on_gpu.rows_of(page, vision::vision_mode::base), expected);
 }
 
 /// How far the first values are from those that PyTorch computed, relative to their length.

@@ -73,6 +73,25 @@ TYPED_TEST(prompt_rows_on_gpu, do_what_their_tokens_do) {
   EXPECT_NE(std::vector<float>(engine.logits().begin(), engine.logits().end()), expected);
 }
 
+/// The second prompt comes while most of the first has not been read yet.
+TYPED_TEST(prompt_rows_on_gpu, of_a_prompt_under_way_are_not_overwritten) {
+  const std::int64_t length = 2100;
+  const auto first = synthetic_tokens("first", length, 1000);
+  const auto second = synthetic_tokens("second", length, 1000);
+  const auto model = this->make({1, 2 * length, length});
+  auto& engine = model->engine();
+  const auto logits_of_both = [&](bool waits) {
+    engine.reset();
+    engine.prefill(first);
+    if (waits) engine.finish();
+    engine.prefill(second);
+    engine.finish();
+    return std::vector<float>(engine.logits().begin(), engine.logits().end());
+  };
+  const auto expected = logits_of_both(true);
+  EXPECT_EQ(logits_of_both(false), expected);
+}
+
 TYPED_TEST(prompt_rows_on_gpu, are_refused_without_placeholders) {
   const device_array<TypeParam> two_rows(std::size_t{128});
   const auto refusal = [&](std::int64_t batch, std::size_t first, std::size_t values) -> std::string {

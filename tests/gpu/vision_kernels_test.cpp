@@ -62,7 +62,7 @@ TYPED_TEST(vision_kernels, gathers_patches) {
     std::vector<float> expected(pixels.size());
     vision::gather_patches(pool, pixels, size, patch, expected.data());
     const device_array<TypeParam> out(expected.size());
-    const device_array<float> on_gpu(pixels);
+    const device_array<TypeParam> on_gpu(pixels);
     gather_patches<TypeParam>(this->m_queue, on_gpu.get(), static_cast<int>(size), static_cast<int>(patch),
                               out.get());
     EXPECT_EQ(floats_at(this->m_queue, out.get(), expected.size()), expected);
@@ -194,6 +194,14 @@ void compare_attention(const queue& to, const attention_case& one) {
 }
 
 TYPED_TEST(vision_kernels, attend_as_the_cpu_does) {
+  for (const auto& one : attention_cases) {
+    SCOPED_TRACE(one.name);
+    compare_attention<TypeParam>(this->m_queue, one);
+  }
+}
+
+TYPED_TEST(vision_kernels, attend_as_the_cpu_does_without_warpgroups) {
+  this->m_queue.warpgroups = false;
   for (const auto& one : attention_cases) {
     SCOPED_TRACE(one.name);
     compare_attention<TypeParam>(this->m_queue, one);

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <future>
 #include <random>
 #include <span>
 #include <string>
@@ -99,6 +101,36 @@ void expect_close(std::span<const float> actual, std::span<const float> expected
     EXPECT_GE(found.cosine, bfloat16_cosine) << "at a distance of " << found.distance;
 }
 
+/// Keeps a stream from going on until it is released: what waits for the GPU meanwhile shows.
+class held_stream {
+ public:
+  explicit held_stream(cudaStream_t stream) : m_stream(stream) {
+    PROFGATE_CUDA(cudaLaunchHostFunc(
+        stream,
+        [](void* self) {
+          auto* held = static_cast<held_stream*>(self);
+          // Only somebody who waits for the stream, and so never releases it, sees this time pass.
+          held->m_was_released =
+              held->m_release.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+        },
+        this));
+  }
+  held_stream(const held_stream&) = delete;
+  held_stream& operator=(const held_stream&) = delete;
+
+  /// Whether nobody waited for the stream before.
+  bool release() {
+    m_release.set_value();
+    PROFGATE_CUDA(cudaStreamSynchronize(m_stream));
+    return m_was_released;
+  }
+
+ private:
+  cudaStream_t m_stream;
+  std::promise<void> m_release;
+  bool m_was_released = false;
+};
+
 /// A queue on the GPU, or the test is skipped.
 class vision_on_gpu : public ::testing::Test {
  protected:
@@ -115,6 +147,7 @@ class vision_on_gpu : public ::testing::Test {
     PROFGATE_CUDA(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     m_queue.shared_bytes = static_cast<std::size_t>(shared_bytes);
     m_queue.overlap = major >= 9 && compiled_for_overlap();
+    m_queue.warpgroups = major == 9;
     PROFGATE_CUDA(cudaStreamCreateWithFlags(&m_queue.stream, cudaStreamNonBlocking));
   }
   void TearDown() override {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "llm/energy.h"
 #include "llm/failure.h"
 
 namespace profgate::llm {
@@ -36,6 +37,29 @@ bool time_round(benchmark::State& state, std::span<generator> inputs, telemetry&
     state.counters["decode_all_ns"] = decode_all_ns;
   }
   return same_tokens;
+}
+
+/// Where the timed runs are too short to tell what a stage takes.
+void measure_energies(std::span<generator> inputs, std::int64_t limit_s, telemetry& gpu) {
+  const auto meter = gpu.meter();
+  if (!meter || limit_s == 0 || (gpu.knows_energy("prefill") && gpu.knows_energy("decode_all"))) return;
+  const auto round = [&inputs](bool decodes) {
+    for (generator& input : inputs) {
+      input.prefill();
+      if (decodes) input.decode_all();
+    }
+  };
+  const stage_energies found = measure_stage_energies(
+      *meter, [&] { round(false); }, [&] { round(true); }, limit_s * 1'000'000'000);
+  if (!found.prefill) round(true);  // the last round is a whole one, whose tokens are looked at
+  const auto of_inputs = [&](const reading<repeated_energy>& energy) {  // a window is one input's
+    if (!energy) return energy;
+    repeated_energy whole = *energy;
+    whole.runs_count *= static_cast<std::int64_t>(inputs.size());
+    return reading<repeated_energy>(whole);
+  };
+  if (!gpu.knows_energy("prefill")) gpu.set_energy("prefill", of_inputs(found.prefill));
+  if (!gpu.knows_energy("decode_all")) gpu.set_energy("decode_all", of_inputs(found.decode_all));
 }
 
 /// Adds what the experts of each layer got of one input.
@@ -100,6 +124,7 @@ void run_bench(std::span<generator> inputs, const workload_config& config,
   initialize_reporting(unfinished);
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
+  measure_energies(inputs, config.energy_limit_s, gpu);
   for (std::size_t i = 0; i < inputs.size(); ++i) {  // after all that is timed
     inputs[i].count_expert_rows();
     same_tokens = inputs[i].greedy() == result.inputs[i].greedy && same_tokens;

@@ -17,8 +17,8 @@ constexpr std::size_t vision_ends = 2;
 
 void generator::read_image_and_prompt() {
   const auto& picture = *m_input.picture;
-  m_prepared = vision::preprocess(picture.pixels, picture.mode, *m_images.threads, m_ranges);
-  const prompt_rows rows{loaded_input::first_image_row, m_images.encoder->encode_image(m_prepared)};
+  const prompt_rows rows{loaded_input::first_image_row,
+                         m_encoder->encode_image(picture.pixels, picture.mode)};
   m_engine.mark(vision_ends);
   m_engine.prefill_with_rows(m_prompts, {&rows, 1});
 }

@@ -59,6 +59,8 @@ loaded_input::image load_image(const image_request& request, const vision::visio
   loaded.mode = request.mode;
   loaded.layout = vision::layout_of(request.mode, loaded.pixels.width, loaded.pixels.height);
   for (const auto size : vision::image_sizes_of(request.mode)) vision::validate_image_size(vision, size);
+  vision::sheets_of(request.mode, loaded.pixels.width,
+                    loaded.pixels.height);  // refuses one that is too narrow
   loaded.rows = vision::token_count(vision, loaded.layout);
   return loaded;
 }
@@ -134,6 +136,8 @@ std::optional<vision::vision_need> vision_need_of(const std::vector<loaded_input
     if (layout.grid.tiles() > 0) sizes.insert(layout.tile_size);
     need.most_tiles = std::max(need.most_tiles, layout.grid.tiles());
     need.most_rows = std::max(need.most_rows, input.picture->rows);
+    const auto& pixels = input.picture->pixels;
+    need.pictures.push_back({pixels.width, pixels.height, input.picture->mode});
   }
   if (sizes.empty()) return std::nullopt;
   need.image_sizes.assign(sizes.begin(), sizes.end());

@@ -132,17 +132,6 @@ ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-ordered_json graph_maps_json(const std::vector<graph_map>& maps) {
-  ordered_json list = ordered_json::array();
-  for (const auto& map : maps) {
-    ordered_json nodes = ordered_json::array();
-    for (const auto& node : map.nodes)
-      nodes.push_back({{"op", node.op}, {"kernel", node.kernel}, {"grid", node.grid}, {"block", node.block}});
-    list.push_back({{"graph", map.graph}, {"nodes", std::move(nodes)}});
-  }
-  return list;
-}
-
 /// Of a layer the fullest expert and the mean one: by number experts of one layer have nothing to do with
 /// those of another.
 ordered_json expert_layer_json(const layer_rows& counted) {
@@ -226,7 +215,6 @@ void write_result(const std::string& path, const run_request& request, const run
     document["reference_distance"] = result.reference->distance;
   }
   put_experts(request, result, document);
-  document["graph_maps"] = graph_maps_json(result.graph_maps);
   write_json_file(path, document);
 }
 

@@ -7,13 +7,6 @@
 namespace profgate::llm {
 namespace {
 
-/// The driver renews its power and energy readings only this often (seen on an H200): until then they are of
-/// what ran before the window.
-constexpr std::int64_t renewal_ns = 100'000'000;
-/// Both ends of a window read a counter that is up to a renewal old, so the energy of short ones is their
-/// neighbours': an H200 showed 1012 W on a board of 700 W in windows of 5 ms, however many were summed, and
-/// came within a tenth in windows of 200 ms.
-constexpr std::int64_t least_energy_window_ns = 2 * renewal_ns;
 constexpr double joules_per_mj = 1e-3;
 const char* const no_sample = "no sample fell into the stage's windows";
 
@@ -61,7 +54,6 @@ reading<stage_telemetry::spread> spread_of(telemetry_series taken,
 struct telemetry::record {
   std::int64_t windows_count = 0;
   std::int64_t windows_ns = 0;
-  std::int64_t shortest_window_ns = 0;
   std::int64_t samples_count = 0;
   telemetry_series sm_clock_mhz;
   telemetry_series memory_clock_mhz;
@@ -71,22 +63,20 @@ struct telemetry::record {
   bool throttle_known = false;
   std::string throttle_reason;
   unsigned long long energy_mj = 0;
-  std::string energy_reason;  ///< not empty: at least one window has no energy
+  std::string energy_reason;                         ///< not empty: at least one window has no energy
+  std::optional<reading<repeated_energy>> repeated;  ///< outside of the windows
 
   std::int64_t opened_ns = 0;
   std::optional<unsigned long long> opened_mj;
 
   void close(std::int64_t now_ns, const reading<unsigned long long>& closed_mj);
   reading<std::vector<std::string>> throttle_reasons() const;
-  reading<double> energy_j() const;
-  reading<double> energy_uncertainty_ratio() const;
+  reading<repeated_energy> energy() const;
 };
 
 void telemetry::record::close(std::int64_t now_ns, const reading<unsigned long long>& closed_mj) {
-  const std::int64_t window_ns = now_ns - opened_ns;
-  shortest_window_ns = windows_count == 0 ? window_ns : std::min(shortest_window_ns, window_ns);
   ++windows_count;
-  windows_ns += window_ns;
+  windows_ns += now_ns - opened_ns;
   if (!closed_mj) {
     energy_reason = closed_mj.reason();
   } else if (opened_mj && *closed_mj < *opened_mj) {
@@ -102,19 +92,21 @@ reading<std::vector<std::string>> telemetry::record::throttle_reasons() const {
   return result::absent(throttle_reason.empty() ? no_sample : throttle_reason);
 }
 
-reading<double> telemetry::record::energy_j() const {
-  if (!energy_reason.empty()) return reading<double>::absent(energy_reason);
-  if (shortest_window_ns < least_energy_window_ns)
-    return reading<double>::absent("one run of the stage takes " + in_ms(shortest_window_ns) +
-                                   ", and the driver's energy counter resolves no less than " +
-                                   in_ms(least_energy_window_ns) + ": give the stage more tokens");
-  return static_cast<double>(energy_mj) * joules_per_mj;
-}
-
-reading<double> telemetry::record::energy_uncertainty_ratio() const {
-  const auto joules = energy_j();
-  if (!joules) return joules;
-  return static_cast<double>(renewal_ns * windows_count) / static_cast<double>(windows_ns);
+/// Both ends of a window read a counter that is up to a renewal old, so the energy of short ones is their
+/// neighbours': an H200 showed 1012 W on a board of 700 W in windows of 5 ms, however many were summed, and
+/// came within a tenth in windows of 200 ms.
+reading<repeated_energy> telemetry::record::energy() const {
+  using result = reading<repeated_energy>;
+  if (repeated) return *repeated;
+  if (!energy_reason.empty()) return result::absent(energy_reason);
+  const double ratio =
+      static_cast<double>(counter_renewal_ns * windows_count) / static_cast<double>(windows_ns);
+  if (ratio > wanted_energy_ratio)
+    return result::absent("a run of the stage takes " + in_ms(windows_ns / windows_count) +
+                          ", at whose ends the driver's energy counter is up to " +
+                          in_ms(counter_renewal_ns) +
+                          " old, and it was not repeated (stage1.energy_limit_s)");
+  return repeated_energy{static_cast<double>(energy_mj) * joules_per_mj, windows_count, ratio};
 }
 
 telemetry::telemetry(const std::optional<std::string>& pci_bus_id, telemetry_options choice)
@@ -192,7 +184,7 @@ void telemetry::sample_now() {
   ++m_open->samples_count;
   m_open->sm_clock_mhz.add(sm_clock_mhz);
   m_open->memory_clock_mhz.add(memory_clock_mhz);
-  if (m_options.clock_ns() - m_open->opened_ns >= renewal_ns) m_open->power_w.add(power_w);
+  if (m_options.clock_ns() - m_open->opened_ns >= counter_renewal_ns) m_open->power_w.add(power_w);
   m_open->temperature_c.add(temperature_c);
   if (throttle_bits) {
     m_open->throttle_known = true;
@@ -218,6 +210,23 @@ void telemetry::sample_until_stopped() {
   }
 }
 
+std::optional<energy_meter> telemetry::meter() {
+  if (!m_gpu) return std::nullopt;
+  return energy_meter{[this] { return m_gpu->total_energy_mj(); }, m_options.clock_ns};
+}
+
+bool telemetry::knows_energy(const std::string& stage) const {
+  const std::lock_guard lock(m_mutex);
+  const auto found = m_records.find(stage);
+  return found != m_records.end() && static_cast<bool>(found->second->energy());
+}
+
+void telemetry::set_energy(const std::string& stage, const reading<repeated_energy>& repeated) {
+  const std::lock_guard lock(m_mutex);
+  const auto found = m_records.find(stage);
+  if (found != m_records.end()) found->second->repeated = repeated;
+}
+
 telemetry_report telemetry::report() const {
   telemetry_report result;
   result.absent_reason = m_absent_reason;
@@ -228,11 +237,10 @@ telemetry_report telemetry::report() const {
     result.stages.emplace(
         stage, stage_telemetry{taken->windows_count, taken->windows_ns, taken->samples_count,
                                spread_of(taken->sm_clock_mhz), spread_of(taken->memory_clock_mhz),
-                               spread_of(taken->power_w, "no sample fell " + in_ms(renewal_ns) +
+                               spread_of(taken->power_w, "no sample fell " + in_ms(counter_renewal_ns) +
                                                              " or more into a window, and the driver renews "
                                                              "its power reading only that often"),
-                               spread_of(taken->temperature_c), taken->throttle_reasons(), taken->energy_j(),
-                               taken->energy_uncertainty_ratio()});
+                               spread_of(taken->temperature_c), taken->throttle_reasons(), taken->energy()});
   return result;
 }
 

@@ -38,8 +38,16 @@ ordered_json stage_json(const stage_telemetry& taken, const std::string& power_m
   stage["power_method"] = power_method;
   put("temperature_c", taken.temperature_c, stage, reasons);
   put("throttle_reasons", taken.throttle_reasons, stage, reasons);
-  put("energy_j", taken.energy_j, stage, reasons);
-  put("energy_uncertainty_ratio", taken.energy_uncertainty_ratio, stage, reasons);
+  const auto put_energy = [&](const char* key, auto value) {
+    using number = decltype(value(*taken.energy));
+    put(key,
+        taken.energy ? reading<number>(value(*taken.energy)) : reading<number>::absent(taken.energy.reason()),
+        stage, reasons);
+  };
+  put_energy("energy_j", [](const repeated_energy& energy) { return energy.energy_j; });
+  put_energy("energy_runs_count", [](const repeated_energy& energy) { return energy.runs_count; });
+  put_energy("energy_uncertainty_ratio",
+             [](const repeated_energy& energy) { return energy.uncertainty_ratio; });
   if (!reasons.empty()) stage["not_measured"] = std::move(reasons);
   return stage;
 }

@@ -168,12 +168,9 @@ void run_workload(const command_line& command) {
                 result.reference->distance, result.reference->cosine);
   }
 
-  std::optional<thread_pool> image_threads;
-  if (request.vision) image_threads.emplace(threads_of(config));
-  const image_reader images{device->vision(), image_threads ? &*image_threads : nullptr};
   std::vector<generator> inputs;
   for (const auto& input : request.inputs)
-    inputs.emplace_back(device->engine(), images, ranges, input,
+    inputs.emplace_back(device->engine(), device->vision(), ranges, input,
                         prompts_for(input, config.batch, shape.vocab_size), config.decode_step_ranges,
                         shape.has_experts());
   run_first_round(inputs, result);
@@ -188,7 +185,6 @@ void run_workload(const command_line& command) {
     run_profile(device->engine(), inputs, ranges, result);
   }
   result.memory = device->memory();
-  result.graph_maps = device->graph_maps();
   if (config.measure_ceilings) {
     result.attainable = device->measure_ceilings();  // last: its buffers must not count as the model's
     print_against_ceilings(request, result);

@@ -163,6 +163,7 @@ workload_config read_workload_config(const std::string& path, use_of_config use)
   const yaml_group stage1 = root.child("stage1");
   config.repetitions = static_cast<int>(stage1.at_least("repetitions", 1));
   config.warmup = static_cast<int>(stage1.at_least("warmup", 0));
+  if (stage1.has("energy_limit_s")) config.energy_limit_s = stage1.at_least("energy_limit_s", 0);
   config.measure_ceilings = stage1.value_or("ceilings", true);
 
   config.cuda_graphs = workload.value_or("cuda_graphs", true);

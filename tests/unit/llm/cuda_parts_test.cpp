@@ -1,6 +1,5 @@
-// What the CUDA engine decides without a GPU: which operator a graph's node belongs to, and what it refuses.
+// What the CUDA engine decides without a GPU: what it refuses.
 #include "cuda/cuda_limits.h"
-#include "llm/graph_map.h"
 #include "support.h"
 
 namespace profgate::llm {
@@ -8,34 +7,6 @@ namespace {
 
 using namespace testing_support;
 using ::testing::HasSubstr;
-
-std::vector<std::string> operators_of(const graph_map& map) {
-  std::vector<std::string> ops;
-  for (const auto& node : map.nodes) ops.push_back(node.op);
-  return ops;
-}
-
-TEST(graph_map, gives_each_node_the_operator_that_queued_it) {
-  std::vector<graph_map::node> nodes(5);
-  nodes[3].kernel = "split_attention";
-  const auto map = assign_operators("decode_step", nodes,
-                                    {{"embed", 1}, {"attn.qkv", 3}, {"attn.rope", 3}, {"attn.core", 5}});
-  EXPECT_EQ(map.graph, "decode_step");
-  EXPECT_THAT(operators_of(map),
-              ::testing::ElementsAre("embed", "attn.qkv", "attn.qkv", "attn.core", "attn.core"));
-  EXPECT_EQ(map.nodes[3].kernel, "split_attention");
-}
-
-TEST(graph_map, a_node_without_an_operator_is_a_fault) {
-  const auto assign = [](std::vector<operator_end> ends) {
-    return failure_of([&] { assign_operators("g", std::vector<graph_map::node>(3), ends); });
-  };
-  EXPECT_STREQ(assign({{"embed", 2}}).what(), "graph 'g': 2 of 3 nodes have an operator");
-  EXPECT_EQ(assign({{"embed", 2}}).code(), exit_code::judged_bad);
-  EXPECT_THAT(assign({{"embed", 4}}).what(), HasSubstr("0 of 3 nodes"));
-  EXPECT_THAT(assign({{"embed", 2}, {"sample", 1}}).what(), HasSubstr("2 of 3 nodes"));
-  EXPECT_THAT(assign({}).what(), HasSubstr("0 of 3 nodes"));
-}
 
 constexpr std::int64_t hopper_shared_bytes = 226 * 1024;
 

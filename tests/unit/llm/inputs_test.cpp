@@ -144,6 +144,8 @@ TEST_F(inputs, what_a_manifest_names_is_refused_where_it_is_broken) {
   m_directory.write("none.txt", " \n");
   expect_named("gone.png", "- {name: a}\n- {name: b, image: gone.png}\n");
   expect_named("cut.ppm", "- {name: a}\n- {name: b, image: cut.ppm}\n");
+  expect_named("an image of 9000 x 4 pixels, of which nothing is left in a square of 1024",
+               "- {name: a}\n- {name: b, synthetic_image: {width: 9000, height: 4}, mode: base}\n");
   expect_named("words.txt:2: 'four' is no token id from 0 to 511",
                "- {name: a}\n- {name: b, tokens_file: words.txt}\n");
   expect_named("large.txt:2: '512' is no token id", "- {name: a}\n- {name: b, tokens_file: large.txt}\n");

@@ -56,7 +56,7 @@ TEST_F(telemetry_of_a_fake_gpu, sums_up_the_windows_of_each_stage) {
     m_gpu->sm_clock_mhz = mhz;
     m_gpu->throttle_bits = mhz == 1200 ? 0x4 | 0x20 : 0x1;
     m_gpu->energy_mj += 77000;  // between the windows: it belongs to none
-    run(watched, "decode_all", 400, mhz / 10);
+    run(watched, "decode_all", 4000, mhz / 10);
   }
   run(watched, "prefill", 300);
   const auto report = watched.report();
@@ -65,7 +65,7 @@ TEST_F(telemetry_of_a_fake_gpu, sums_up_the_windows_of_each_stage) {
   ASSERT_EQ(report.stages.size(), 2U);
   const stage_telemetry& decode = report.stages.at("decode_all");
   EXPECT_EQ(decode.windows_count, 4);
-  EXPECT_EQ(decode.windows_ns, 1600 * ms);
+  EXPECT_EQ(decode.windows_ns, 16000 * ms);
   EXPECT_EQ(decode.samples_count, 4);
   EXPECT_EQ(decode.sm_clock_mhz->min, 1200);
   EXPECT_EQ(decode.sm_clock_mhz->median, 1925);
@@ -76,24 +76,45 @@ TEST_F(telemetry_of_a_fake_gpu, sums_up_the_windows_of_each_stage) {
   EXPECT_EQ(decode.temperature_c->median, 40);
   EXPECT_THAT(*decode.throttle_reasons,
               ElementsAre("gpu_idle", "software_power_cap", "software_thermal_slowdown"));
-  EXPECT_NEAR(*decode.energy_j, 0.4 * (198 + 120 + 190 + 195), 1e-9);
-  EXPECT_DOUBLE_EQ(*decode.energy_uncertainty_ratio, 0.25);  // 100 of 400 ms
+  EXPECT_NEAR(decode.energy->energy_j, 4 * (198 + 120 + 190 + 195), 1e-9);
+  EXPECT_EQ(decode.energy->runs_count, 4);
+  EXPECT_DOUBLE_EQ(decode.energy->uncertainty_ratio, 0.025);  // 100 of 4000 ms
   EXPECT_EQ(report.stages.at("prefill").samples_count, 1);
 }
 
 TEST_F(telemetry_of_a_fake_gpu, does_not_add_up_energy_that_the_counter_cannot_resolve) {
   telemetry watched(m_pci_bus_id, by_hand());
   for (int i = 0; i < 100; ++i) run(watched, "prefill", 50);  // 5 s in all, but none long enough
-  run(watched, "decode_all", 199);
+  run(watched, "decode_all", 1900);
   const auto report = watched.report();
-  EXPECT_EQ(report.stages.at("prefill").energy_j.reason(),
-            "one run of the stage takes 50 ms, and the driver's energy counter resolves no less than 200 ms: "
-            "give the stage more tokens");
-  EXPECT_FALSE(report.stages.at("prefill").energy_uncertainty_ratio);
-  EXPECT_FALSE(report.stages.at("decode_all").energy_j);
+  EXPECT_EQ(
+      report.stages.at("prefill").energy.reason(),
+      "a run of the stage takes 50 ms, at whose ends the driver's energy counter is up to 100 ms old, and it "
+      "was not repeated (stage1.energy_limit_s)");
+  EXPECT_FALSE(report.stages.at("decode_all").energy);
+  EXPECT_FALSE(watched.knows_energy("decode_all"));
   EXPECT_THAT(report.stages.at("prefill").power_w.reason(), HasSubstr("100 ms or more into a window"));
   EXPECT_EQ(report.stages.at("prefill").sm_clock_mhz->median, 1980);
   EXPECT_TRUE(report.stages.at("decode_all").power_w);
+}
+
+TEST_F(telemetry_of_a_fake_gpu, tells_the_energy_of_runs_outside_of_its_windows) {
+  telemetry watched(m_pci_bus_id, by_hand());
+  run(watched, "prefill", 50);
+  run(watched, "decode_all", 50);
+  m_gpu->energy_mj = 1234;
+  EXPECT_EQ(*watched.meter()->counter_mj(), 1234U);
+  watched.set_energy("prefill", repeated_energy{52.0, 10, 0.02});
+  watched.set_energy("decode_all", reading<repeated_energy>::absent("it was too short"));
+  const auto report = watched.report();
+  EXPECT_TRUE(watched.knows_energy("prefill"));
+  nlohmann::ordered_json document;
+  put_telemetry(report, document);
+  EXPECT_EQ(document["telemetry"]["prefill"]["energy_j"], 52.0);
+  EXPECT_EQ(document["telemetry"]["prefill"]["energy_runs_count"], 10);
+  EXPECT_EQ(document["telemetry"]["prefill"]["energy_uncertainty_ratio"], 0.02);
+  EXPECT_EQ(document["telemetry"]["decode_all"]["energy_j"], nullptr);
+  EXPECT_EQ(document["telemetry"]["decode_all"]["not_measured"]["energy_runs_count"], "it was too short");
 }
 
 TEST_F(telemetry_of_a_fake_gpu, names_what_the_gpu_does_not_support) {
@@ -108,7 +129,7 @@ TEST_F(telemetry_of_a_fake_gpu, names_what_the_gpu_does_not_support) {
   }
   const auto report = watched.report();
   const stage_telemetry& decode = report.stages.at("decode_all");
-  EXPECT_EQ(decode.energy_j.reason(), "NVML: Not Supported");
+  EXPECT_EQ(decode.energy.reason(), "NVML: Not Supported");
   EXPECT_EQ(decode.throttle_reasons.reason(), "NVML: Not Supported");
   EXPECT_THAT(report.power_method, HasSubstr("average over the last second"));
   EXPECT_EQ(decode.power_w->median, 700);
@@ -123,7 +144,7 @@ TEST_F(telemetry_of_a_fake_gpu, a_counter_that_goes_backwards_gives_no_energy) {
     m_gpu->energy_mj = 1000;
   }
   run(watched, "decode_all", 400);
-  EXPECT_EQ(watched.report().stages.at("decode_all").energy_j.reason(),
+  EXPECT_EQ(watched.report().stages.at("decode_all").energy.reason(),
             "the driver's energy counter went backwards");
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cuda_bf16.h>
+
 #include <cstdint>
 
 #include "launch.h"
@@ -56,5 +58,9 @@ void rotate_and_cache(const queue& to, const attention_inputs<T>& in, int sequen
 template <typename T>
 void prefill_attention(const queue& to, const attention_inputs<T>& in, int sequence, int first_position,
                        int tokens);
+
+/// The same on a GPU of compute capability 9.0, for heads of 64 or 128.
+void prefill_attention_by_warpgroups(const queue& to, const attention_inputs<__nv_bfloat16>& in, int sequence,
+                                     int first_position, int tokens);
 
 }  // namespace profgate::llm::cuda

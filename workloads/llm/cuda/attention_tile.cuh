@@ -38,12 +38,12 @@ struct source_row {
   bool valid;
 };
 
-/// Starts the copy of Rows rows: row_at(i) says where row i lies.
-template <int HeadDim, int Rows, typename RowAt>
+/// Starts the copy of Rows rows by a block of Threads: row_at(i) says where row i lies.
+template <int HeadDim, int Rows, int Threads = block_threads, typename RowAt>
 __device__ inline void copy_rows(unsigned to_shared, RowAt&& row_at) {
   constexpr int row_chunks = HeadDim / 8;
 #pragma unroll
-  for (int i = static_cast<int>(threadIdx.x); i < Rows * row_chunks; i += block_threads) {
+  for (int i = static_cast<int>(threadIdx.x); i < Rows * row_chunks; i += Threads) {
     const int row = i / row_chunks;
     const int chunk = i % row_chunks;
     const source_row from = row_at(row);
@@ -53,33 +53,33 @@ __device__ inline void copy_rows(unsigned to_shared, RowAt&& row_at) {
 
 /// Rows [first, first + Rows) of a matrix with `stride` elements a row; those at or beyond `end` become
 /// zeros.
-template <int HeadDim, int Rows>
+template <int HeadDim, int Rows, int Threads = block_threads>
 __device__ inline void copy_rows(unsigned to_shared, const bf16* from, std::int64_t stride, int first,
                                  int end) {
-  copy_rows<HeadDim, Rows>(to_shared, [=](int row) {
+  copy_rows<HeadDim, Rows, Threads>(to_shared, [=](int row) {
     const bool valid = first + row < end;
     return source_row{from + (valid ? first + row : 0) * stride, valid};
   });
 }
 
 /// scores[m][n] += Q's tile m times K's tile n, 16 x 8 each.
-template <int HeadDim>
+template <int HeadDim, int QueryTiles>
 __device__ inline void multiply_keys(unsigned queries, unsigned keys, int warp, int lane,
-                                     float (&scores)[query_tiles][key_tiles][4]) {
+                                     float (&scores)[QueryTiles][key_tiles][4]) {
   constexpr int row_chunks = HeadDim / 8;
 #pragma unroll
   for (int k = 0; k < HeadDim / 16; ++k) {
-    unsigned q[query_tiles][4];
+    unsigned q[QueryTiles][4];
 #pragma unroll
-    for (int m = 0; m < query_tiles; ++m)  // matrices: rows 0-7, 8-15 at k, then the same at k + 8
-      load_matrices(
-          q[m], queries + swizzled<row_chunks>(warp * warp_queries + m * 16 + lane % 16, 2 * k + lane / 16));
+    for (int m = 0; m < QueryTiles; ++m)  // matrices: rows 0-7, 8-15 at k, then the same at k + 8
+      load_matrices(q[m], queries + swizzled<row_chunks>(warp * QueryTiles * 16 + m * 16 + lane % 16,
+                                                         2 * k + lane / 16));
 #pragma unroll
     for (int n = 0; n < key_tiles; n += 2) {  // matrices: keys 0-7 at k and k + 8, then keys 8-15
       unsigned b[4];
       load_matrices(b, keys + swizzled<row_chunks>(n * 8 + lane % 8 + lane / 16 * 8, 2 * k + lane / 8 % 2));
 #pragma unroll
-      for (int m = 0; m < query_tiles; ++m) {
+      for (int m = 0; m < QueryTiles; ++m) {
         multiply_tile(scores[m][n], q[m][0], q[m][1], q[m][2], q[m][3], b[0], b[1]);
         multiply_tile(scores[m][n + 1], q[m][0], q[m][1], q[m][2], q[m][3], b[2], b[3]);
       }
@@ -88,15 +88,15 @@ __device__ inline void multiply_keys(unsigned queries, unsigned keys, int warp, 
 }
 
 /// out += P times V; P's tiles are the scores' registers, rounded: the layouts of C and A agree.
-template <int HeadDim>
-__device__ inline void multiply_values(unsigned values, int lane, const float (&p)[query_tiles][key_tiles][4],
-                                       float (&out)[query_tiles][HeadDim / 8][4]) {
+template <int HeadDim, int QueryTiles>
+__device__ inline void multiply_values(unsigned values, int lane, const float (&p)[QueryTiles][key_tiles][4],
+                                       float (&out)[QueryTiles][HeadDim / 8][4]) {
   constexpr int row_chunks = HeadDim / 8;
 #pragma unroll
   for (int k = 0; k < block_keys / 16; ++k) {
-    unsigned a[query_tiles][4];
+    unsigned a[QueryTiles][4];
 #pragma unroll
-    for (int m = 0; m < query_tiles; ++m) {
+    for (int m = 0; m < QueryTiles; ++m) {
       a[m][0] = pack_pair(p[m][2 * k][0], p[m][2 * k][1]);
       a[m][1] = pack_pair(p[m][2 * k][2], p[m][2 * k][3]);
       a[m][2] = pack_pair(p[m][2 * k + 1][0], p[m][2 * k + 1][1]);
@@ -107,7 +107,7 @@ __device__ inline void multiply_values(unsigned values, int lane, const float (&
       unsigned b[4];
       load_matrices_transposed(b, values + swizzled<row_chunks>(k * 16 + lane % 16, n + lane / 16));
 #pragma unroll
-      for (int m = 0; m < query_tiles; ++m) {
+      for (int m = 0; m < QueryTiles; ++m) {
         multiply_tile(out[m][n], a[m][0], a[m][1], a[m][2], a[m][3], b[0], b[1]);
         multiply_tile(out[m][n + 1], a[m][0], a[m][1], a[m][2], a[m][3], b[2], b[3]);
       }
@@ -116,22 +116,22 @@ __device__ inline void multiply_values(unsigned values, int lane, const float (&
 }
 
 /// What a warp has of its queries so far; of a lane's pair of rows, the halves are rows g and g + 8.
-template <int HeadDim>
+template <int HeadDim, int QueryTiles = query_tiles>
 struct attended_so_far {
-  float out[query_tiles][HeadDim / 8][4] = {};
-  float largest[query_tiles][2];
-  float total[query_tiles][2] = {};  // this lane's columns only
+  float out[QueryTiles][HeadDim / 8][4] = {};
+  float largest[QueryTiles][2];
+  float total[QueryTiles][2] = {};  // this lane's columns only
 
   __device__ attended_so_far() {
 #pragma unroll
-    for (int m = 0; m < query_tiles; ++m) largest[m][0] = largest[m][1] = lowest;
+    for (int m = 0; m < QueryTiles; ++m) largest[m][0] = largest[m][1] = lowest;
   }
 
   /// Turns a block's scores into shares, exp2(scale * (score - largest so far)), and brings what was there
   /// before to the same largest score.
-  __device__ inline void take(float (&scores)[query_tiles][key_tiles][4], float scale) {
+  __device__ inline void take(float (&scores)[QueryTiles][key_tiles][4], float scale) {
 #pragma unroll
-    for (int m = 0; m < query_tiles; ++m)
+    for (int m = 0; m < QueryTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         float row_largest = largest[m][half];
@@ -165,13 +165,13 @@ struct attended_so_far {
   template <typename RowAt>
   __device__ inline void store(int warp, int lane, RowAt&& row_at) const {
 #pragma unroll
-    for (int m = 0; m < query_tiles; ++m)
+    for (int m = 0; m < QueryTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         float row_total = total[m][half];
         row_total += __shfl_xor_sync(all_lanes, row_total, 1);
         row_total += __shfl_xor_sync(all_lanes, row_total, 2);
-        bf16* row = row_at(warp * warp_queries + m * 16 + lane / 4 + 8 * half);
+        bf16* row = row_at(warp * QueryTiles * 16 + m * 16 + lane / 4 + 8 * half);
         if (row == nullptr) continue;
         const float factor = 1.0F / row_total;
 #pragma unroll

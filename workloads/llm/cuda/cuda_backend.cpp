@@ -1,6 +1,8 @@
 #include <cuda_bf16.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "cublaslt.h"
@@ -44,6 +46,12 @@ struct gpu {
     to.multiprocessors = properties.multiProcessorCount;
     to.shared_bytes = properties.sharedMemPerBlockOptin;
     to.overlap = properties.major >= 9 && compiled_for_overlap();
+    to.warpgroups = properties.major == 9 && properties.minor == 0;
+    const char* old_kernels = std::getenv("PROFGATE_OLD_KERNELS");  // for comparison
+    if (old_kernels != nullptr) {
+      to.tiled_prefill = std::strstr(old_kernels, "prefill_attention") != nullptr;
+      to.small_grouped_blocks = std::strstr(old_kernels, "grouped_gemm") != nullptr;
+    }
     PROFGATE_CUDA(cudaStreamCreateWithFlags(&to.stream, cudaStreamNonBlocking));
   }
   gpu(const gpu&) = delete;
@@ -120,9 +128,12 @@ class cuda_backend : public backend {
         std::make_unique<cuda_decoder<T>>(shape, m_weights, plan, place_cache<T>(shape, plan, cache_at),
                                           place_buffers<T>(shape, plan, scratch_at), m_gpu.to, ranges,
                                           config.cuda_graphs, config.planted_delay_ns);
-    if (vision)
-      m_vision = std::make_unique<cuda_vision_encoder<T>>(
-          *vision, m_vision_weights, place_vision_buffers<T>(*vision, scratch_at), m_gpu.to, ranges);
+    if (vision) {
+      m_image_threads.emplace(threads_of(config));
+      m_vision = std::make_unique<cuda_vision_encoder<T>>(*vision, m_vision_weights,
+                                                          place_vision_buffers<T>(*vision, scratch_at),
+                                                          m_gpu.to, *m_image_threads, ranges);
+    }
   }
 
   device_description device() const override {
@@ -136,10 +147,6 @@ class cuda_backend : public backend {
     PROFGATE_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
     return {m_need.weight_bytes, m_need.kv_cache_bytes, m_need.scratch_bytes,
             signed_bytes(total_bytes - free_bytes)};
-  }
-  std::vector<graph_map> graph_maps() const override {
-    if (auto map = m_engine->decode_map()) return {std::move(*map)};
-    return {};
   }
   ceilings measure_ceilings() override { return m_ceilings; }
 
@@ -171,6 +178,7 @@ class cuda_backend : public backend {
   device_weights<T> m_weights;
   device_vision_weights<T> m_vision_weights;
   std::unique_ptr<cuda_decoder<T>> m_engine;
+  std::optional<thread_pool> m_image_threads;
   std::unique_ptr<cuda_vision_encoder<T>> m_vision;
 };
 

@@ -41,6 +41,7 @@ cuda_decoder<T>::cuda_decoder(const model_shape& shape, const device_weights<T>&
                 .width = static_cast<int>(shape.moe_intermediate_size),
                 .renormalise = shape.norm_topk_prob},
       m_gemm(buffers.workspace) {
+  m_at.order.tile_tokens = tile_tokens_on<T>(m_queue);
   upload_angles(make_rope_angles(shape, plan.positions), buffers.cosines, buffers.sines);
 }
 
@@ -48,7 +49,6 @@ template <typename T>
 cuda_decoder<T>::~cuda_decoder() {
   cudaStreamSynchronize(m_queue.stream);
   for (auto& event : m_marks) cudaEventDestroy(event);
-  cudaFreeHost(m_host_prompt);
 }
 
 template <typename T>
@@ -106,14 +106,9 @@ void cuda_decoder<T>::prefill_with_rows(std::span<const token_id> prompts,
   check_room(length);
   check_rows(rows, length);
   require_vocabulary(prompts);
-  finish();  // the last prompt may still be under way from the same memory
-  if (m_host_prompt_size < prompts.size()) {
-    PROFGATE_CUDA(cudaFreeHost(m_host_prompt));
-    PROFGATE_CUDA(cudaMallocHost(&m_host_prompt, prompts.size_bytes()));
-    m_host_prompt_size = prompts.size();
-  }
-  std::copy(prompts.begin(), prompts.end(), m_host_prompt);
-  const std::span<const token_id> pinned(m_host_prompt, prompts.size());
+  auto* stage = reinterpret_cast<token_id*>(m_prompt_stage.open(prompts.size_bytes()));
+  std::copy(prompts.begin(), prompts.end(), stage);
+  const std::span<const token_id> pinned(stage, prompts.size());
   const auto chunk_tokens = static_cast<std::size_t>(m_plan.chunk_tokens);
   for (std::size_t sequence = 0; sequence < batch; ++sequence)
     for (std::size_t first = 0; first < length; first += chunk_tokens)
@@ -122,6 +117,7 @@ void cuda_decoder<T>::prefill_with_rows(std::span<const token_id> prompts,
            .first_token = first,
            .rows = rows},
           static_cast<int>(sequence));
+  m_prompt_stage.close(m_queue.stream);
   lm_head_and_choice(m_at.last_hidden, static_cast<int>(length));
   m_position += static_cast<std::int64_t>(length);
   ++m_calls;
@@ -156,11 +152,7 @@ void cuda_decoder<T>::count_step() {
 template <typename T>
 void cuda_decoder<T>::capture_step() {
   const auto range = m_ranges.open(range_name::capture);
-  m_decode_graph.emplace("decode_step", m_queue.stream, [this](operator_recorder& recorder) {
-    m_recorder = &recorder;
-    step();
-    m_recorder = nullptr;
-  });
+  m_decode_graph.emplace(m_queue.stream, [this] { step(); });
 }
 
 template <typename T>
@@ -234,12 +226,6 @@ void cuda_decoder<T>::add_expert_rows(std::size_t layer, int tokens) {
     known = m_expert_rows.insert(
         known, {layer, std::vector<std::int64_t>(static_cast<std::size_t>(m_experts.experts))});
   for (const int id : ids) ++known->rows.at(static_cast<std::size_t>(id));
-}
-
-template <typename T>
-std::optional<graph_map> cuda_decoder<T>::decode_map() const {
-  if (!m_decode_graph) return std::nullopt;
-  return m_decode_graph->map();
 }
 
 template class cuda_decoder<float>;

@@ -11,6 +11,7 @@
 #include "gemm.h"
 #include "llm/decoder.h"
 #include "llm/stage_ranges.h"
+#include "pinned_stage.h"
 #include "products.h"
 
 namespace profgate::llm::cuda {
@@ -41,9 +42,6 @@ class cuda_decoder : public decoder {
   void count_expert_rows(bool are_counted) override { m_counts_rows = are_counted; }
   std::vector<layer_rows> take_expert_rows() override { return std::exchange(m_expert_rows, {}); }
 
-  /// Of the decode step, once it has been captured.
-  std::optional<graph_map> decode_map() const;
-
  private:
   /// Tokens that pass the layers together.
   struct chunk {
@@ -64,8 +62,12 @@ class cuda_decoder : public decoder {
     range_name norm_name{};
   };
 
+  /// Queues an operator under its range.
   template <typename Body>
-  void as(range_name name, Body&& body);
+  void as(range_name name, Body&& body) {
+    const auto range = m_ranges.open(name);
+    body();
+  }
   void multiply(range_name name, int tokens, input from, const matrix& by, product_end end, T* out,
                 range_name act_name = range_name::mlp_act);
   void multiply_wide(range_name name, int tokens, const T* x, const matrix& by, product_end end, T* out,
@@ -89,7 +91,8 @@ class cuda_decoder : public decoder {
   void attention(std::size_t index, const chunk& work);
   void mlp(const device_layer<T>& layer, int tokens);
   void experts(std::size_t index, int tokens);
-  void experts_of_one_token(const device_layer<T>& layer);
+  void experts_of_one_token(std::size_t index);
+  void multiply_router(const device_layer<T>& layer, const T* x, int tokens);
   void experts_of_many(const device_layer<T>& layer, int tokens);
   void add_expert_rows(std::size_t layer, int tokens);
   void lm_head_and_choice(const T* hidden, int advance);
@@ -109,11 +112,9 @@ class cuda_decoder : public decoder {
   std::int64_t m_position = 0;  ///< first free position of every sequence's cache
   std::size_t m_calls = 0;      ///< choices so far
   std::optional<captured_graph> m_decode_graph;
-  operator_recorder* m_recorder = nullptr;  ///< while capturing
   std::vector<cudaEvent_t> m_marks;
   std::vector<float> m_host_logits;
-  token_id* m_host_prompt = nullptr;  ///< pinned, [batch, prefill tokens]
-  std::size_t m_host_prompt_size = 0;
+  pinned_stage m_prompt_stage;  ///< [batch, prefill tokens]
   bool m_counts_rows = false;
   std::vector<layer_rows> m_expert_rows;  ///< in the order of their layers
 };

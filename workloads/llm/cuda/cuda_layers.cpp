@@ -11,17 +11,6 @@ namespace profgate::llm::cuda {
 
 using enum range_name;
 
-/// Queues an operator under its range; a capture also notes where its nodes end.
-template <typename T>
-template <typename Body>
-void cuda_decoder<T>::as(range_name name, Body&& body) {
-  {
-    const auto range = m_ranges.open(name);
-    body();
-  }
-  if (m_recorder != nullptr) m_recorder->operator_ends(text_of(name));
-}
-
 template <typename T>
 const T* cuda_decoder<T>::normed(int tokens, const input& from) {
   if (from.norm_weight == nullptr) return from.x;
@@ -196,96 +185,14 @@ void cuda_decoder<T>::mlp(const device_layer<T>& layer, int tokens) {
            m_at.hidden);
 }
 
-template <typename T>
-void cuda_decoder<T>::experts(std::size_t index, int tokens) {
-  const auto& layer = m_weights.layers[index];
-  if (tokens == 1)
-    experts_of_one_token(layer);
-  else
-    experts_of_many(layer, tokens);
-  if (m_counts_rows) add_expert_rows(index, tokens);
-}
-
-/// Every product norms hidden for itself, so all that read it come before the first that adds to it.
-template <typename T>
-void cuda_decoder<T>::experts_of_one_token(const device_layer<T>& layer) {
-  const auto hidden = m_shape.hidden_size;
-  const auto epsilon = static_cast<float>(m_shape.rms_norm_eps);
-  const chosen_experts chosen{m_at.routed.ids, m_at.routed.shares, m_experts.top_k, m_experts.width};
-  as(moe_route,
-     [&] { route(m_queue, m_experts, m_at.hidden, layer.mlp_norm, epsilon, layer.router, 1, m_at.routed); });
-  as(moe_experts, [&] {
-    multiply_expert_rows(m_queue,
-                         thin_product<T>{.weight = layer.expert_gate_up,
-                                         .x = m_at.hidden,
-                                         .norm_weight = layer.mlp_norm,
-                                         .epsilon = epsilon,
-                                         .out = m_at.expert_activated,
-                                         .depth = m_experts.hidden},
-                         chosen);
-  });
-  if (layer.shared_gate_up != nullptr) {
-    const auto shared = m_shape.shared_intermediate_size;
-    multiply(moe_shared, 1, {m_at.hidden, layer.mlp_norm}, {layer.shared_gate_up, shared, hidden},
-             product_end::swiglu, m_at.activated);
-    multiply(moe_shared, 1, {m_at.activated}, {layer.shared_down, hidden, shared}, product_end::residual,
-             m_at.hidden);
-  }
-  as(moe_experts, [&] {
-    multiply_expert_depth(m_queue,
-                          thin_product<T>{.weight = layer.expert_down,
-                                          .x = m_at.expert_activated,
-                                          .out = m_at.hidden,
-                                          .rows = m_experts.hidden,
-                                          .depth = m_experts.top_k * m_experts.width},
-                          chosen);
-  });
-}
-
-template <typename T>
-void cuda_decoder<T>::experts_of_many(const device_layer<T>& layer, int tokens) {
-  const auto hidden = m_shape.hidden_size;
-  const int slots = tokens * m_experts.top_k;
-  const T* x = normed(tokens, {m_at.hidden, layer.mlp_norm, mlp_norm});
-  as(moe_route, [&] {
-    route(m_queue, m_experts, x, static_cast<const T*>(nullptr), 0.0F, layer.router, tokens, m_at.routed);
-    order_by_expert(m_queue, m_experts, m_at.routed.ids, tokens, m_at.order);
-  });
-  as(moe_experts, [&] {
-    grouped_product<T> product{.x = x,
-                               .weight = layer.expert_gate_up,
-                               .out = m_at.expert_gate_up,
-                               .rows = 2 * m_experts.width,
-                               .depth = m_experts.hidden,
-                               .gather_divisor = m_experts.top_k,
-                               .slots = slots,
-                               .experts = m_experts.experts};
-    multiply_grouped(m_queue, product, m_at.order);
-    swiglu(m_queue, m_at.expert_gate_up, slots, m_experts.width, m_at.expert_activated);
-    product.x = m_at.expert_activated;
-    product.weight = layer.expert_down;
-    product.out = m_at.expert_out;
-    product.rows = m_experts.hidden;
-    product.depth = m_experts.width;
-    product.gather_divisor = 0;
-    multiply_grouped(m_queue, product, m_at.order);
-    combine_experts(m_queue, m_experts, m_at.expert_out, m_at.routed.shares, m_at.order.row_of_slot, tokens,
-                    m_at.hidden);
-  });
-  if (layer.shared_gate_up != nullptr) {
-    const auto shared = m_shape.shared_intermediate_size;
-    multiply(moe_shared, tokens, {x}, {layer.shared_gate_up, shared, hidden}, product_end::swiglu,
-             m_at.activated, moe_shared);
-    multiply(moe_shared, tokens, {m_at.activated}, {layer.shared_down, hidden, shared}, product_end::residual,
-             m_at.hidden);
-  }
-}
-
-template void cuda_decoder<float>::prefill_chunk(const prompt_part&, int);
-template void cuda_decoder<float>::step();
-template void cuda_decoder<float>::lm_head_and_choice(const float*, int);
-template void cuda_decoder<__nv_bfloat16>::prefill_chunk(const prompt_part&, int);
-template void cuda_decoder<__nv_bfloat16>::step();
-template void cuda_decoder<__nv_bfloat16>::lm_head_and_choice(const __nv_bfloat16*, int);
+#define PROFGATE_INSTANTIATE(T)                                          \
+  template void cuda_decoder<T>::prefill_chunk(const prompt_part&, int); \
+  template void cuda_decoder<T>::step();                                 \
+  template void cuda_decoder<T>::lm_head_and_choice(const T*, int);      \
+  template const T* cuda_decoder<T>::normed(int, const input&);          \
+  template void cuda_decoder<T>::multiply(range_name, int, input, const matrix&, product_end, T*, range_name)
+PROFGATE_INSTANTIATE(float);
+PROFGATE_INSTANTIATE(__nv_bfloat16);
+#undef PROFGATE_INSTANTIATE
 
 }  // namespace profgate::llm::cuda

@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "check.h"
@@ -19,13 +20,14 @@ template <typename T>
 cuda_vision_encoder<T>::cuda_vision_encoder(const vision::vision_need& need,
                                             const device_vision_weights<T>& weights,
                                             const vision_buffers<T>& buffers, const queue& to,
-                                            const stage_ranges& ranges)
+                                            thread_pool& pool, const stage_ranges& ranges)
     : m_need(need),
       m_weights(weights),
       m_at(buffers),
       m_queue(to),
       m_ranges(ranges),
-      m_gemm(buffers.workspace) {
+      m_gemm(buffers.workspace),
+      m_preprocessor(buffers.preprocessing, to, pool) {
   bring_positions(need.shape, weights, buffers);
   const auto row = static_cast<std::size_t>(need.shape.hidden_size);
   const auto copy = [&](T* slot_row, const T* from) {
@@ -41,29 +43,82 @@ cuda_vision_encoder<T>::~cuda_vision_encoder() {
 }
 
 template <typename T>
-std::span<const std::byte> cuda_vision_encoder<T>::encode_image(const vision::prepared_image& prepared) {
+std::span<const std::byte> cuda_vision_encoder<T>::encode_image(const vision::image& original,
+                                                                vision::vision_mode mode) {
+  const auto layout = vision::layout_of(mode, original.width, original.height);
+  require_room(layout);
+  {
+    const auto stage = m_ranges.open(vision_preprocess);
+    m_preprocessor.prepare(original, mode);
+    bring_row_sources(layout);
+  }
+  return encode_views(layout);
+}
+
+template <typename T>
+std::span<const std::byte> cuda_vision_encoder<T>::encode_prepared(const vision::prepared_image& prepared) {
   const auto& layout = prepared.layout;
-  const auto tiles = static_cast<std::int64_t>(prepared.tiles.size());
-  const auto rows = vision::token_count(m_need.shape, layout);
-  if (tiles != layout.grid.tiles())
-    throw bad_input(std::to_string(tiles) + " tiles of a grid of " + std::to_string(layout.grid.columns) +
-                        " x " + std::to_string(layout.grid.rows),
+  if (static_cast<std::int64_t>(prepared.tiles.size()) != layout.grid.tiles())
+    throw bad_input(std::to_string(prepared.tiles.size()) + " tiles of a grid of " +
+                        std::to_string(layout.grid.columns) + " x " + std::to_string(layout.grid.rows),
                     "encode every view of the layout");
+  require_room(layout);
+  T* to = m_at.preprocessing.views;
+  const auto bring = [&](const std::vector<float>& pixels, std::int64_t size) {
+    if (pixels.size() != static_cast<std::size_t>(vision::color_channels * size * size))
+      throw bad_input(std::to_string(pixels.size()) + " values for an image of 3 x " + std::to_string(size) +
+                          " x " + std::to_string(size),
+                      "give all pixels of the image");
+    const std::vector<T> rounded(pixels.begin(), pixels.end());
+    PROFGATE_CUDA(cudaMemcpyAsync(to, rounded.data(), rounded.size() * sizeof(T), cudaMemcpyHostToDevice,
+                                  m_queue.stream));
+    PROFGATE_CUDA(cudaStreamSynchronize(m_queue.stream));
+    to += rounded.size();
+  };
+  for (const auto& tile : prepared.tiles) bring(tile, layout.tile_size);
+  bring(prepared.global, layout.global_size);
+  bring_row_sources(layout);
+  return encode_views(layout);
+}
+
+template <typename T>
+void cuda_vision_encoder<T>::require_room(const vision::view_layout& layout) const {
+  const auto tiles = layout.grid.tiles();
+  const auto rows = vision::token_count(m_need.shape, layout);
   if (tiles > m_need.most_tiles || rows > m_need.most_rows)
     throw bad_input("an image of " + std::to_string(tiles) + " tiles and " + std::to_string(rows) +
                         " rows, with room for " + std::to_string(m_need.most_tiles) + " and " +
                         std::to_string(m_need.most_rows),
                     "make the encoder for images of this size");
+  positions_for(layout.global_size);
+  if (tiles > 0) positions_for(layout.tile_size);
+}
+
+template <typename T>
+void cuda_vision_encoder<T>::bring_row_sources(const vision::view_layout& layout) {
+  const auto sources = sources_of(layout);
+  const std::size_t bytes = sources.size() * sizeof(int);
+  std::byte* stage = m_source_stage.open(bytes);
+  std::memcpy(stage, sources.data(), bytes);
+  PROFGATE_CUDA(cudaMemcpyAsync(m_at.row_sources, stage, bytes, cudaMemcpyHostToDevice, m_queue.stream));
+  m_source_stage.close(m_queue.stream);
+}
+
+/// Of the views and row sources that are on the device.
+template <typename T>
+std::span<const std::byte> cuda_vision_encoder<T>::encode_views(const vision::view_layout& layout) {
+  const T* pixels = m_at.preprocessing.views;
   T* slot = m_at.slots;
-  const auto next_slot = [&] { return slot += m_at.slot_rows * m_need.shape.hidden_size; };
-  for (const auto& tile : prepared.tiles) encode_view(tile, layout.tile_size, next_slot());
-  encode_view(prepared.global, layout.global_size, next_slot());
+  const auto encode_next = [&](std::int64_t size) {
+    slot += m_at.slot_rows * m_need.shape.hidden_size;
+    encode_view(pixels, size, slot);
+    pixels += vision::color_channels * size * size;
+  };
+  for (std::int64_t tile = 0; tile < layout.grid.tiles(); ++tile) encode_next(layout.tile_size);
+  encode_next(layout.global_size);
 
   const auto stage = m_ranges.open(vision_project);
-  const auto sources = sources_of(layout);
-  // Of memory that is not pinned: the copy has read it when the call returns.
-  PROFGATE_CUDA(cudaMemcpyAsync(m_at.row_sources, sources.data(), sources.size() * sizeof(int),
-                                cudaMemcpyHostToDevice, m_queue.stream));
+  const auto rows = vision::token_count(m_need.shape, layout);
   embed_tokens(m_queue, m_at.slots, m_at.row_sources, static_cast<int>(rows),
                static_cast<int>(m_need.shape.hidden_size), m_at.rows);
   return std::as_bytes(
@@ -101,24 +156,19 @@ std::vector<int> cuda_vision_encoder<T>::sources_of(const vision::view_layout& l
 }
 
 template <typename T>
-const device_positions<T>& cuda_vision_encoder<T>::positions_for(std::span<const float> pixels,
-                                                                 std::int64_t image_size) const {
+const device_positions<T>& cuda_vision_encoder<T>::positions_for(std::int64_t image_size) const {
   const auto found = std::find_if(m_at.positions.begin(), m_at.positions.end(),
                                   [&](const auto& positions) { return positions.image_size == image_size; });
   if (found == m_at.positions.end())
     throw bad_input(
         "an image of " + std::to_string(image_size) + " pixels a side, of which the encoder does not know",
         "make the encoder for images of this size");
-  if (pixels.size() != static_cast<std::size_t>(vision::color_channels * image_size * image_size))
-    throw bad_input(std::to_string(pixels.size()) + " values for an image of 3 x " +
-                        std::to_string(image_size) + " x " + std::to_string(image_size),
-                    "give all pixels of the image");
   return *found;
 }
 
 template <typename T>
-void cuda_vision_encoder<T>::encode_view(std::span<const float> pixels, std::int64_t image_size, T* out) {
-  const auto& positions = positions_for(pixels, image_size);
+void cuda_vision_encoder<T>::encode_view(const T* pixels, std::int64_t image_size, T* out) {
+  const auto& positions = positions_for(image_size);
   const auto side = m_need.shape.feature_side(image_size);
   run_sam(pixels, positions);
   compress(m_need.shape.grid_side(image_size));
@@ -127,17 +177,15 @@ void cuda_vision_encoder<T>::encode_view(std::span<const float> pixels, std::int
 }
 
 template <typename T>
-void cuda_vision_encoder<T>::run_sam(std::span<const float> pixels, const device_positions<T>& positions) {
+void cuda_vision_encoder<T>::run_sam(const T* pixels, const device_positions<T>& positions) {
   const auto stage = m_ranges.open(vision_sam);
   const auto& sam = m_need.shape.sam;
   const auto grid = m_need.shape.grid_side(positions.image_size);
   const auto patches = grid * grid;
   {
     const auto range = m_ranges.open(embed);
-    PROFGATE_CUDA(cudaMemcpyAsync(m_at.pixels, pixels.data(), pixels.size_bytes(), cudaMemcpyHostToDevice,
-                                  m_queue.stream));
-    gather_patches(m_queue, m_at.pixels, static_cast<int>(positions.image_size),
-                   static_cast<int>(sam.patch_size), m_at.gathered);
+    gather_patches(m_queue, pixels, static_cast<int>(positions.image_size), static_cast<int>(sam.patch_size),
+                   m_at.gathered);
     // The product is added to the positions.
     PROFGATE_CUDA(cudaMemcpyAsync(m_at.hidden, positions.sam,
                                   static_cast<std::size_t>(patches * sam.width) * sizeof(T),

@@ -11,21 +11,24 @@
 
 namespace profgate::llm::cuda {
 
-/// The vision encoder on a GPU, in T = float or bfloat16 with float32 sums, a view at a time. The weights and
-/// ranges must outlive it.
+/// The vision encoder on a GPU, in T = float or bfloat16 with float32 sums, a view at a time. The weights,
+/// pool and ranges must outlive it.
 template <typename T>
 class cuda_vision_encoder : public vision::vision_encoder {
  public:
   /// The weights are on the device already: positions are made of theirs.
   cuda_vision_encoder(const vision::vision_need& need, const device_vision_weights<T>& weights,
-                      const vision_buffers<T>& buffers, const queue& to, const stage_ranges& ranges);
+                      const vision_buffers<T>& buffers, const queue& to, thread_pool& pool,
+                      const stage_ranges& ranges);
   ~cuda_vision_encoder() override;
 
-  std::span<const std::byte> encode_image(const vision::prepared_image& prepared) override;
+  std::span<const std::byte> encode_image(const vision::image& original, vision::vision_mode mode) override;
+  /// The same of an image whose views are there; waits for earlier ones.
+  std::span<const std::byte> encode_prepared(const vision::prepared_image& prepared);
 
-  /// Queues one view, [3, size, size]: its features, [feature_side², hidden_size], go to `out` on the device,
-  /// aligned to 256 bytes.
-  void encode_view(std::span<const float> pixels, std::int64_t image_size, T* out);
+  /// Queues one view, [3, size, size], on the device: its features, [feature_side², hidden_size], go to
+  /// `out`, both aligned to 256 bytes.
+  void encode_view(const T* pixels, std::int64_t image_size, T* out);
 
  private:
   /// What the layers of one transformer share.
@@ -40,8 +43,11 @@ class cuda_vision_encoder : public vision::vision_encoder {
     const T *relative_h = nullptr, *relative_w = nullptr;
   };
 
-  const device_positions<T>& positions_for(std::span<const float> pixels, std::int64_t image_size) const;
-  void run_sam(std::span<const float> pixels, const device_positions<T>& positions);
+  void require_room(const vision::view_layout& layout) const;
+  void bring_row_sources(const vision::view_layout& layout);
+  std::span<const std::byte> encode_views(const vision::view_layout& layout);
+  const device_positions<T>& positions_for(std::int64_t image_size) const;
+  void run_sam(const T* pixels, const device_positions<T>& positions);
   void compress(std::int64_t grid);
   void run_clip(const device_positions<T>& positions);
   void project(std::int64_t features, T* out);
@@ -60,6 +66,8 @@ class cuda_vision_encoder : public vision::vision_encoder {
   queue m_queue;
   const stage_ranges& m_ranges;
   gemm_library m_gemm;
+  cuda_preprocessor<T> m_preprocessor;
+  pinned_stage m_source_stage;  ///< of the row sources
 };
 
 }  // namespace profgate::llm::cuda

@@ -59,17 +59,18 @@ decoder_buffers<T> place_buffers(const model_shape& shape, const decoder_plan& p
     const auto slots = rows * shape.num_experts_per_tok;
     const auto tiles = largest_tile_count(static_cast<int>(slots), static_cast<int>(shape.num_experts));
     at.routed.router_logits = memory.take<float>(rows * shape.num_experts);
-    at.routed.counters = memory.take<unsigned>(rows);
     at.routed.ids = memory.take<int>(slots);
     at.routed.shares = memory.take<float>(slots);
+    at.token_logits = memory.take<float>(shape.num_experts);
+    at.token_readers = memory.take<unsigned>(1);
     at.order.slot_of_row = memory.take<int>(slots);
     at.order.row_of_slot = memory.take<int>(slots);
     at.order.tile_expert = memory.take<int>(tiles);
     at.order.tile_begin = memory.take<int>(tiles);
     at.order.tile_end = memory.take<int>(tiles);
     at.order.tile_count = memory.take<int>(1);
-    at.expert_gate_up = memory.take<T>(slots * 2 * shape.moe_intermediate_size);
-    at.expert_activated = memory.take<T>(slots * shape.moe_intermediate_size);
+    at.expert_activated =
+        memory.take<T>(slots * shape.moe_intermediate_size + shape.shared_intermediate_size);
     at.expert_out = memory.take<T>(slots * shape.hidden_size);
   }
   at.workspace = memory.take<std::byte>(gemm_library::workspace_bytes);

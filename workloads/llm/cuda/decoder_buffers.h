@@ -44,9 +44,10 @@ struct decoder_buffers {
   split_scratch split;
   sequence_state state;
   routing routed;
+  float* token_logits = nullptr;      ///< [E]: as token_experts has them
+  unsigned* token_readers = nullptr;  ///< [1]
   expert_order order;
-  T* expert_gate_up = nullptr;    ///< [n top_k, 2 M]
-  T* expert_activated = nullptr;  ///< [n top_k, M]
+  T* expert_activated = nullptr;  ///< [n top_k, M], for one token [S + top_k M]
   T* expert_out = nullptr;        ///< [n top_k, H]
   std::byte* workspace = nullptr;
 };

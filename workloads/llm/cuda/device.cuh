@@ -3,6 +3,8 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#include <cstdint>
+
 // What several kernels share: 16-byte vectors of elements, reductions, and the hand-over between kernels.
 namespace profgate::llm::cuda {
 
@@ -159,6 +161,38 @@ __device__ inline void keep_order() {
 /// Brings the 128 bytes around an address to the L2 cache, where a later load finds them.
 __device__ inline void fetch_line(const void* address) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+
+/// The threads of a grid of one dimension bring what a later kernel reads first to the L2 cache, up to two
+/// lines each: more would only push each other out again.
+__device__ inline void fetch_lines(const void* from, std::int64_t bytes) {
+  constexpr std::int64_t line_bytes = 128;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t at = (first + i * static_cast<std::int64_t>(gridDim.x) * blockDim.x) * line_bytes;
+    if (at < bytes) fetch_line(static_cast<const char*>(from) + at);
+  }
+}
+
+/// A float that is its own sign of being there: its bits are 0 until another block publishes it, and who has
+/// taken it makes them 0 again. No counter, no barrier, no second trip to the cache. A 0 is published as -0.
+__device__ inline void publish(float* at, float value) {
+  const unsigned bits = __float_as_uint(value);
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(bits == 0 ? 0x80000000U : bits)
+               : "memory");
+}
+
+__device__ inline bool is_missing(float value) {
+  return __float_as_uint(value) == 0;
+}
+
+/// `missing` is set where it is not there yet: then ask again.
+__device__ inline float published(const float* at, bool& missing) {
+  float v;
+  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(at) : "memory");
+  missing = missing || is_missing(v);
+  return v;
 }
 
 /// True in all threads of the last of `blocks` blocks that come here with the same counter, which is zero

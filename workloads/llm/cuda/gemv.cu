@@ -11,19 +11,20 @@ constexpr int blocks_per_multiprocessor = 2;
 
 /// A warp takes Rows neighbouring rows at a time, and of each Vectors vectors a lane, loaded a round ahead of
 /// the arithmetic; the first are on their way before the kernel before this one has ended.
-template <typename T, product_end End, weight_layout Layout, int Rows, int Vectors>
-__global__ __launch_bounds__(block_threads) void gemv(gemv_arguments<T> a) {
+template <typename T, product_end End, int Rows, int Vectors>
+__global__ __launch_bounds__(block_threads) void gemv(thin_product<T> p) {
   constexpr int streams = End == product_end::swiglu ? 2 : 1;  // gate's rows, and up's
   constexpr int width = vector_width<T>;
   constexpr int step = warp_size * width * Vectors;
   extern __shared__ __align__(16) float x_shared[];
   __shared__ float scratch[block_warps];
-  const auto& p = a.product;
-  const int rows = Layout == weight_layout::expert_rows ? a.chosen.count * a.chosen.width : p.rows;
   const int lane_k = static_cast<int>(threadIdx.x) % warp_size * width;
   const int row_stride = static_cast<int>(gridDim.x) * block_warps * Rows;
   int row = (static_cast<int>(blockIdx.x) * block_warps + static_cast<int>(threadIdx.x) / warp_size) * Rows;
 
+  const auto row_at = [&](int any_row, int stream) {
+    return p.weight + (any_row + static_cast<std::int64_t>(stream) * p.rows) * p.depth;
+  };
   uint4 next[streams][Rows][Vectors];
   const auto load = [&](int first_row, int first_k) {
 #pragma unroll
@@ -34,8 +35,7 @@ __global__ __launch_bounds__(block_threads) void gemv(gemv_arguments<T> a) {
         for (int v = 0; v < Vectors; ++v) {
           const int k = first_k + v * warp_size * width + lane_k;
           next[s][r][v] = {0, 0, 0, 0};
-          if (first_row + r < rows && k < p.depth)
-            next[s][r][v] = load_once(weight_at<T, Layout>(a, first_row + r, k, s == 1));
+          if (first_row + r < p.rows && k < p.depth) next[s][r][v] = load_once(row_at(first_row + r, s) + k);
         }
   };
 
@@ -50,33 +50,27 @@ __global__ __launch_bounds__(block_threads) void gemv(gemv_arguments<T> a) {
       at -= row_bytes * Rows;
       first_row += row_stride;
     }
-    if (first_row + at / row_bytes >= rows) return;
+    if (first_row + at / row_bytes >= p.rows) return;
 #pragma unroll
-    for (int s = 0; s < streams; ++s)
-      fetch_line(reinterpret_cast<const char*>(weight_at<T, Layout>(a, first_row, 0, s == 1)) + at);
+    for (int s = 0; s < streams; ++s) fetch_line(reinterpret_cast<const char*>(row_at(first_row, s)) + at);
   };
 
-  const x_stage<T, Layout> stage(a);
-  if constexpr (Layout == weight_layout::dense) {
-    load(row, 0);
-    fetch_after_first(row);
-    wait_for_previous_kernel();
-  } else {  // the previous kernel chooses the experts
-    wait_for_previous_kernel();
-    load(row, 0);
-  }
+  const x_stage<T> stage(p);
+  load(row, 0);
+  fetch_after_first(row);
+  wait_for_previous_kernel();
   float before[Rows] = {};  // of the residual; read early, so that the row's end need not wait for it
   const auto load_before = [&](int first_row) {
     if constexpr (End == product_end::residual)
 #pragma unroll
       for (int r = 0; r < Rows; ++r)
-        if (lane_k == 0 && first_row + r < rows) before[r] = to_float(p.out[first_row + r]);
+        if (lane_k == 0 && first_row + r < p.rows) before[r] = to_float(p.out[first_row + r]);
   };
   load_before(row);
   const float factor = stage.bring(x_shared, scratch);
   let_next_kernel_start();
 
-  for (; row < rows; row += row_stride) {
+  for (; row < p.rows; row += row_stride) {
     float sums[streams][Rows] = {};
     for (int first_k = 0; first_k < p.depth; first_k += step) {
       uint4 now[streams][Rows][Vectors];
@@ -115,33 +109,35 @@ __global__ __launch_bounds__(block_threads) void gemv(gemv_arguments<T> a) {
     for (int r = 0; r < Rows; ++r) {
 #pragma unroll
       for (int s = 0; s < streams; ++s) sums[s][r] = warp_sum(sums[s][r]) * factor;
-      if (lane_k == 0 && row + r < rows)
+      if (lane_k == 0 && row + r < p.rows)
         finish_product<T, End>(p, row + r, row + r, sums[0][r], sums[streams - 1][r], before[r]);
     }
     load_before(row + row_stride);
   }
 }
 
-template <typename T, product_end End, weight_layout Layout, int Rows, int Vectors>
-void start_as(const queue& to, const gemv_arguments<T>& a, int rows) {
-  const auto kernel = gemv<T, End, Layout, Rows, Vectors>;
-  const std::size_t shared_bytes = static_cast<std::size_t>(a.product.depth) * sizeof(float);
+template <typename T, product_end End, int Rows, int Vectors>
+void start_as(const queue& to, const thin_product<T>& product) {
+  const auto kernel = gemv<T, End, Rows, Vectors>;
+  const std::size_t shared_bytes = static_cast<std::size_t>(product.depth) * sizeof(float);
   if (shared_bytes > 40U * 1024U)
     allow_shared_bytes(kernel, shared_bytes);  // 48 KiB, less what the kernel has itself
-  const unsigned blocks = std::min(ceil_div(rows, block_warps * Rows),
+  const unsigned blocks = std::min(ceil_div(product.rows, block_warps * Rows),
                                    static_cast<unsigned>(to.multiprocessors * blocks_per_multiprocessor));
-  launch(to, kernel, dim3(blocks), dim3(block_threads), shared_bytes, a);
+  launch(to, kernel, dim3(blocks), dim3(block_threads), shared_bytes, product);
 }
 
-template <typename T, product_end End, weight_layout Layout>
-void start(const queue& to, const gemv_arguments<T>& a, int rows) {
+/// 8 vectors a lane in flight, or where that takes rows as a whole 10; more leave no room for a second block.
+template <typename T, product_end End>
+void start(const queue& to, const thin_product<T>& product) {
   constexpr int streams = End == product_end::swiglu ? 2 : 1;
-  constexpr int in_flight = 8;  // vectors a lane; more leave no room for a second block
-  const bool short_rows = a.product.depth <= warp_size * vector_width<T> * in_flight / streams / 2;
-  if (short_rows)
-    start_as<T, End, Layout, 2, in_flight / streams / 2>(to, a, rows);
+  const auto row_vectors = ceil_div(product.depth, warp_size * vector_width<T>);
+  if (row_vectors <= 4 / streams)
+    start_as<T, End, 2, 4 / streams>(to, product);
+  else if (row_vectors == 5)
+    start_as<T, End, 2 / streams, 5>(to, product);
   else
-    start_as<T, End, Layout, 1, in_flight / streams>(to, a, rows);
+    start_as<T, End, 1, 8 / streams>(to, product);
 }
 
 }  // namespace vector_products
@@ -149,36 +145,19 @@ void start(const queue& to, const gemv_arguments<T>& a, int rows) {
 template <typename T>
 void multiply_vector(const queue& to, const thin_product<T>& product, product_end end) {
   if (multiply_short_vector(to, product, end)) return;
-  constexpr auto dense = weight_layout::dense;
-  const gemv_arguments<T> a{product, {}};
   switch (end) {
     case product_end::store:
-      return start<T, product_end::store, dense>(to, a, product.rows);
+      return start<T, product_end::store>(to, product);
     case product_end::residual:
-      return start<T, product_end::residual, dense>(to, a, product.rows);
+      return start<T, product_end::residual>(to, product);
     case product_end::swiglu:
-      return start<T, product_end::swiglu, dense>(to, a, product.rows);
+      return start<T, product_end::swiglu>(to, product);
     case product_end::logits:
-      return start<T, product_end::logits, dense>(to, a, product.rows);
+      return start<T, product_end::logits>(to, product);
   }
 }
 
-template <typename T>
-void multiply_expert_rows(const queue& to, const thin_product<T>& product, const chosen_experts& chosen) {
-  start<T, product_end::swiglu, weight_layout::expert_rows>(to, {product, chosen},
-                                                            chosen.count * chosen.width);
-}
-
-template <typename T>
-void multiply_expert_depth(const queue& to, const thin_product<T>& product, const chosen_experts& chosen) {
-  start<T, product_end::residual, weight_layout::expert_depth>(to, {product, chosen}, product.rows);
-}
-
-#define PROFGATE_INSTANTIATE(T)                                                                       \
-  template void multiply_vector<T>(const queue&, const thin_product<T>&, product_end);                \
-  template void multiply_expert_rows<T>(const queue&, const thin_product<T>&, const chosen_experts&); \
-  template void multiply_expert_depth<T>(const queue&, const thin_product<T>&, const chosen_experts&)
-PROFGATE_INSTANTIATE(float);
-PROFGATE_INSTANTIATE(bf16);
+template void multiply_vector(const queue&, const thin_product<float>&, product_end);
+template void multiply_vector(const queue&, const thin_product<bf16>&, product_end);
 
 }  // namespace profgate::llm::cuda

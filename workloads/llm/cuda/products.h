@@ -34,27 +34,9 @@ struct thin_product {
   int batch = 1;
 };
 
-/// Which rows of which experts a token uses.
-struct chosen_experts {
-  const int* ids = nullptr;       ///< [top_k]
-  const float* shares = nullptr;  ///< [top_k]
-  int count = 0;                  ///< top_k
-  int width = 0;                  ///< rows of an expert's gate, depth of its down
-};
-
 /// For batch 1: one warp a row, with the norm inside.
 template <typename T>
 void multiply_vector(const queue& to, const thin_product<T>& product, product_end end);
-
-/// The same over the chosen experts' matrices: out[e * width + r] with swiglu, weight [experts, 2 * width,
-/// depth].
-template <typename T>
-void multiply_expert_rows(const queue& to, const thin_product<T>& product, const chosen_experts& chosen);
-
-/// out[r] += sum over chosen e of share * dot(x[e, :], weight[id, r, :]); weight is [experts, rows, width], x
-/// [top_k, width], depth = top_k * width.
-template <typename T>
-void multiply_expert_depth(const queue& to, const thin_product<T>& product, const chosen_experts& chosen);
 
 /// For 1 to 16 sequences in bfloat16, on tensor cores. x must be normed already.
 constexpr int largest_skinny_batch = 16;

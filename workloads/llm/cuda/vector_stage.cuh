@@ -3,38 +3,12 @@
 #include "device.cuh"
 #include "products.h"
 
-// What a vector product reads: weights in one of their layouts, and x by way of shared memory.
+// What a vector product reads: x, by way of shared memory.
 namespace profgate::llm::cuda {
 inline namespace vector_products {
 
 constexpr int block_threads = 256;
 constexpr int block_warps = block_threads / warp_size;
-
-enum class weight_layout { dense, expert_rows, expert_depth };
-
-template <typename T>
-struct gemv_arguments {
-  thin_product<T> product;
-  chosen_experts chosen;
-};
-
-/// Where element (row, k) of the weights lies; second: the row of `up` that belongs to a row of `gate`.
-template <typename T, weight_layout Layout>
-__device__ inline const T* weight_at(const gemv_arguments<T>& a, int row, int k, bool second) {
-  const auto& p = a.product;
-  const auto depth = static_cast<std::int64_t>(p.depth);
-  if constexpr (Layout == weight_layout::dense) {
-    return p.weight + (row + (second ? p.rows : 0)) * depth + k;
-  } else if constexpr (Layout == weight_layout::expert_rows) {
-    const int width = a.chosen.width;
-    const std::int64_t expert = a.chosen.ids[row / width];
-    return p.weight + (expert * 2 * width + row % width + (second ? width : 0)) * depth + k;
-  } else {
-    const int width = a.chosen.width;
-    const std::int64_t expert = a.chosen.ids[k / width];
-    return p.weight + (expert * p.rows + row) * width + k % width;
-  }
-}
 
 /// x lies in shared memory as floats. A lane reads the 8 of one bfloat16 vector as two float4: the halves of
 /// all vectors lie apart, so that neighbouring lanes never meet in a bank.
@@ -48,15 +22,14 @@ __device__ inline int shared_index(int k, int depth) {
 
 /// Brings x to shared memory, times the norm's weight. The first vectors of that weight are loaded while the
 /// kernel before this one still runs.
-template <typename T, weight_layout Layout>
+template <typename T>
 class x_stage {
  public:
   static constexpr int width = vector_width<T>;
   static constexpr int step = block_threads * width;
 
-  __device__ explicit x_stage(const gemv_arguments<T>& a)
-      : m_arguments(a), m_first(static_cast<int>(threadIdx.x) * width) {
-    const auto& p = a.product;
+  __device__ explicit x_stage(const thin_product<T>& p)
+      : m_product(p), m_first(static_cast<int>(threadIdx.x) * width) {
 #pragma unroll
     for (int i = 0; i < early; ++i)
       if (p.norm_weight != nullptr && m_first + i * step < p.depth)
@@ -65,7 +38,7 @@ class x_stage {
 
   /// Returns the norm's factor, 1 without one. scratch holds a float a warp.
   __device__ float bring(float* x_shared, float* scratch) const {
-    const auto& p = m_arguments.product;
+    const auto& p = m_product;
     float squares = 0;
 #pragma unroll
     for (int i = 0; i < early; ++i)
@@ -91,7 +64,7 @@ class x_stage {
   static constexpr int early = 2;
 
   __device__ void bring_vector(int k, const uint4& packed_factors, float* x_shared, float& squares) const {
-    const auto& p = m_arguments.product;
+    const auto& p = m_product;
     float values[width];
     unpack<T>(*reinterpret_cast<const uint4*>(p.x + k), values);
     if (p.norm_weight != nullptr) {
@@ -103,18 +76,13 @@ class x_stage {
         values[i] *= factors[i];
       }
     }
-    if constexpr (Layout == weight_layout::expert_depth) {
-      const float share = m_arguments.chosen.shares[k / m_arguments.chosen.width];
-#pragma unroll
-      for (int i = 0; i < width; ++i) values[i] *= share;
-    }
 #pragma unroll
     for (int i = 0; i < width; i += 4)
       *reinterpret_cast<float4*>(x_shared + shared_index<T>(k + i, p.depth)) = {values[i], values[i + 1],
                                                                                 values[i + 2], values[i + 3]};
   }
 
-  const gemv_arguments<T>& m_arguments;
+  const thin_product<T>& m_product;
   int m_first;
   uint4 m_factors[early];
 };

@@ -1,5 +1,5 @@
-#include "attention_tile.cuh"
 #include "vision_attention.h"
+#include "vision_relative.cuh"
 #include "vision_windows.cuh"
 
 namespace profgate::llm::cuda {
@@ -10,31 +10,11 @@ void plain_vision_attention(const queue& to,
 
 inline namespace attention_vision {  // named: a kernel keeps its name from build to build
 
-constexpr int head_width = 64;
-constexpr int no_side = -1;  // there are no relative positions
-constexpr int any_side = 0;  // the side is read from the inputs
-
-/// Each query's products with the relative positions of rows and of columns, in shared memory:
-/// [block_queries, stride] each, times sqrt(head_width), because the scores that they are added to are not
-/// scaled yet. In bfloat16, as every activation, so that two blocks fit a multiprocessor.
-struct relative_scores {
-  bf16 *of_rows, *of_columns;
-  int stride;
-
-  /// An odd multiple of four words: the eight rows of a tile, four pairs of columns each, are in all banks.
-  static constexpr __host__ __device__ int stride_of(int side) { return (side + 7) / 16 * 16 + 8; }
-  static constexpr std::size_t bytes_of(int side) {
-    return 2 * sizeof(bf16) * block_queries * static_cast<std::size_t>(stride_of(side));
-  }
-};
-static_assert(relative_scores::stride_of(14) == 24 && relative_scores::stride_of(64) == 72 &&
-              relative_scores::stride_of(24) == 24 && relative_scores::stride_of(26) == 40);
-
 /// Products of the warp's queries with 64 rows of a table, from first_row on. Row r of the table is for the
 /// key whose row (or column) is place + side - 1 - r, place being the query's own.
 template <typename PlaceOf>
-__device__ inline void note_relative(unsigned queries, unsigned table, int first_row, int side, int warp,
-                                     int lane, PlaceOf&& place_of, bf16* scores_at, int stride) {
+__device__ inline void note_table(unsigned queries, unsigned table, int first_row, int side, int warp,
+                                  int lane, PlaceOf&& place_of, bf16* scores_at, int stride) {
   float products[query_tiles][key_tiles][4] = {};
   multiply_keys<head_width>(queries, table, warp, lane, products);
 #pragma unroll
@@ -42,18 +22,10 @@ __device__ inline void note_relative(unsigned queries, unsigned table, int first
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int query = warp * warp_queries + m * 16 + lane / 4 + 8 * half;
-      const int last = place_of(query) + side - 1 - first_row;  // the key's place for this chunk's row 0
-#pragma unroll
-      for (int n = 0; n < key_tiles; ++n)
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          const int key = last - (n * 8 + 2 * (lane % 4) + i);
-          if (key >= 0 && key < side)
-            scores_at[query * stride + key] = from_float<bf16>(8.0F * products[m][n][2 * half + i]);
-        }
+      note_relative(place_of(query) + side - 1 - first_row, side, lane, scores_at + query * stride,
+                    [&](int n, int i) { return products[m][n][2 * half + i]; });
     }
 }
-static_assert(head_width == 64, "8 is its square root");
 
 /// Grid: (heads, query blocks of a window, windows). Side is no_side, any_side or the side itself.
 template <int Side>
@@ -105,10 +77,10 @@ __global__ __launch_bounds__(block_threads) void vision_attention_kernel(vision_
       close_copy_group();
       wait_for_copies<0>();
       __syncthreads();
-      note_relative(
+      note_table(
           base, tiles::keys(base, 1), first_row, side, warp, lane,
           [&](int query) { return (first_query + query) / side; }, relative.of_rows, relative.stride);
-      note_relative(
+      note_table(
           base, tiles::values(base, 1), first_row, side, warp, lane,
           [&](int query) { return (first_query + query) % side; }, relative.of_columns, relative.stride);
       __syncthreads();
@@ -187,8 +159,10 @@ template <>
 void vision_attention(const queue& to, const vision_attention_inputs<bf16>& in) {
   const std::size_t tile_bytes = shared_tiles<head_width>::bytes;
   const std::size_t shared_bytes = tile_bytes + (in.side > 0 ? relative_scores::bytes_of(in.side) : 0);
-  if (in.head_dim != head_width || in.side % 2 != 0 || shared_bytes > to.shared_bytes)
-    return plain_vision_attention(to, in);
+  const bool has_tiles = in.head_dim == head_width && in.side % 2 == 0;
+  if (has_tiles && to.warpgroups && warpgroup_attention_bytes(in.side) <= to.shared_bytes)
+    return vision_attention_by_warpgroups(to, in);
+  if (!has_tiles || shared_bytes > to.shared_bytes) return plain_vision_attention(to, in);
   if (in.side == 0) return start<no_side>(to, in, shared_bytes);
   if (in.side == 64) return start<64>(to, in, shared_bytes);
   start<any_side>(to, in, shared_bytes);

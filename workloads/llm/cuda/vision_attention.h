@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cuda_bf16.h>
+
 #include "launch.h"
 
 namespace profgate::llm::cuda {
@@ -20,9 +22,14 @@ struct vision_attention_inputs {
 
 /// Windows that hang over the grid's right and lower border are filled up with padding, which is seen and
 /// sees nothing. Where side is not 0, a query's products with the relative positions of rows and of columns
-/// are added to its scaled scores. On tensor cores for bfloat16 with heads of 64 and an even side; else by a
-/// plain kernel, for checking.
+/// are added to its scaled scores. On tensor cores for bfloat16 with heads of 64 and an even side, on
+/// compute capability 9.0 by warpgroups; else by a plain kernel, for checking.
 template <typename T>
 void vision_attention(const queue& to, const vision_attention_inputs<T>& in);
+
+/// The same on a GPU of compute capability 9.0, for heads of 64 and an even side, where a block may have
+/// warpgroup_attention_bytes(side) of shared memory.
+void vision_attention_by_warpgroups(const queue& to, const vision_attention_inputs<__nv_bfloat16>& in);
+std::size_t warpgroup_attention_bytes(int side);
 
 }  // namespace profgate::llm::cuda

@@ -74,7 +74,7 @@ vision_buffers<T> place_vision_buffers(const vision::vision_need& need, memory_l
   vision_buffers<T> at;
   for (const auto image_size : need.image_sizes)
     at.positions.push_back(place_positions<T>(need.shape, image_size, memory));
-  at.pixels = memory.take<float>(vision::color_channels * largest * largest);
+  at.preprocessing = place_preprocess_buffers<T>(need, memory);
   at.gathered = memory.take<T>(std::max({patches * vision::color_channels * sam.patch_size * sam.patch_size,
                                          patches * taps * sam.neck_width, halved * taps * sam.neck_width,
                                          features * taps * sam.compressed_widths[0]}));

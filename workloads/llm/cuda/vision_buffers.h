@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda_preprocessor.h"
 #include "device_memory.h"
 #include "vision/vision_encoder.h"
 #include "vision/vision_tensors.h"
@@ -38,16 +39,16 @@ struct device_positions {
 template <typename T>
 struct vision_buffers {
   std::vector<device_positions<T>> positions;  ///< of each of the need's image_sizes
-  float* pixels = nullptr;                     ///< [3, size, size]
-  T* gathered = nullptr;                       ///< patches, and neighbourhoods of the convolutions
-  T *hidden = nullptr, *normed = nullptr;      ///< [p, SAM's width] or [1 + f, CLIP's]
-  T* qkv = nullptr;                            ///< three times as much
-  T* attended = nullptr;                       ///< as hidden
-  T* inner = nullptr;                          ///< [p, SAM's mlp_width] or [1 + f, CLIP's]
-  T *narrow = nullptr, *blend = nullptr;       ///< [p, neck_width]
-  T* halved = nullptr;                         ///< [a quarter of p, compressed_widths[0]]
-  T* compressed = nullptr;                     ///< [f, compressed_widths[1]]: SAM's features
-  T* joined = nullptr;                         ///< [f, CLIP's width + compressed_widths[1]]
+  preprocess_buffers<T> preprocessing;
+  T* gathered = nullptr;                   ///< patches, and neighbourhoods of the convolutions
+  T *hidden = nullptr, *normed = nullptr;  ///< [p, SAM's width] or [1 + f, CLIP's]
+  T* qkv = nullptr;                        ///< three times as much
+  T* attended = nullptr;                   ///< as hidden
+  T* inner = nullptr;                      ///< [p, SAM's mlp_width] or [1 + f, CLIP's]
+  T *narrow = nullptr, *blend = nullptr;   ///< [p, neck_width]
+  T* halved = nullptr;                     ///< [a quarter of p, compressed_widths[0]]
+  T* compressed = nullptr;                 ///< [f, compressed_widths[1]]: SAM's features
+  T* joined = nullptr;                     ///< [f, CLIP's width + compressed_widths[1]]
   /// What a prompt's rows are chosen of, [1 + most_tiles + 1, slot_rows, hidden_size]: newline and separator,
   /// then a slot for each view. A slot begins where a product may be written.
   T* slots = nullptr;

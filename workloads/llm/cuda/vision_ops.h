@@ -24,7 +24,7 @@ void quick_gelu(const queue& to, T* values, std::int64_t count);
 /// pixels is [3, size, size], out [patches, 3 * patch * patch]: what the patch embedding multiplies. Any
 /// patch that divides size.
 template <typename T>
-void gather_patches(const queue& to, const float* pixels, int size, int patch, T* out);
+void gather_patches(const queue& to, const T* pixels, int size, int patch, T* out);
 
 /// The 3x3 neighbourhoods of x [side, side, channels] at every stride-th row and column, zeros around it:
 /// out is [out_side * out_side, channels * 9], ordered [channels, 3, 3] as a convolution's weights.

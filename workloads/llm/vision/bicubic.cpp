@@ -29,6 +29,7 @@ std::vector<bicubic_tap> bicubic_taps(std::int64_t from, std::int64_t to) {
     const auto end = std::min(static_cast<std::int64_t>(center + support + 0.5), from);
     bicubic_tap& tap = taps[static_cast<std::size_t>(i)];
     tap.first = first;
+    tap.weights.reserve(static_cast<std::size_t>(std::max<std::int64_t>(end - first, 0)));
     double total = 0;
     for (std::int64_t x = first; x < end; ++x) {
       tap.weights.push_back(cubic((static_cast<double>(x) - center + 0.5) * inverse));

@@ -121,7 +121,11 @@ std::span<const float> cpu_vision_encoder::encode(std::span<const float> pixels,
   return m_projected.first(features * size_of(m_shape.hidden_size));
 }
 
-std::span<const std::byte> cpu_vision_encoder::encode_image(const prepared_image& prepared) {
+std::span<const std::byte> cpu_vision_encoder::encode_image(const image& original, vision_mode mode) {
+  return encode_prepared(preprocess(original, mode, m_pool, m_ranges));
+}
+
+std::span<const std::byte> cpu_vision_encoder::encode_prepared(const prepared_image& prepared) {
   const auto features_of = [&](const std::vector<float>& pixels, std::int64_t image_size) {
     const auto features = encode(pixels, image_size);
     return std::vector<float>(features.begin(), features.end());

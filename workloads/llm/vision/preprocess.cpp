@@ -1,11 +1,10 @@
 #include "vision/preprocess.h"
 
-#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "llm/failure.h"
-#include "vision/resize.h"
 
 namespace profgate::llm::vision {
 namespace {
@@ -34,13 +33,10 @@ const mode_row& row_of(vision_mode mode) {
   return mode_rows.at(static_cast<std::size_t>(mode));
 }
 
-/// The square of `size` pixels whose upper left corner is at (left, top), [3, size, size]: bytes to [0, 1],
-/// less 0.5, over 0.5.
+/// The square of `size` pixels whose upper left corner is at (left, top), [3, size, size].
 std::vector<float> normalised(const image& from, std::int64_t left, std::int64_t top, std::int64_t size,
                               thread_pool& pool) {
-  std::array<float, 256> values{};
-  for (std::size_t byte = 0; byte < values.size(); ++byte)
-    values[byte] = (static_cast<float>(byte) / 255.0F - 0.5F) / 0.5F;
+  const auto values = normalised_bytes();
   const auto side = static_cast<std::size_t>(size);
   const auto channels = static_cast<std::size_t>(color_channels);
   std::vector<float> pixels(channels * side * side);
@@ -114,20 +110,41 @@ std::int64_t token_count(const vision_shape& shape, const view_layout& layout) {
   return tokens;
 }
 
+std::vector<view_sheet> sheets_of(vision_mode mode, std::int64_t width, std::int64_t height) {
+  const auto [global_size, tile_size, grid] = layout_of(mode, width, height);
+  std::vector<view_sheet> sheets;
+  if (grid.tiles() > 0)
+    sheets.push_back({{grid.columns * tile_size, grid.rows * tile_size, 0, 0}, grid, tile_size});
+  sheets.push_back({row_of(mode).stretched ? image_area{global_size, global_size, 0, 0}
+                                           : fitted_area(width, height, global_size),
+                    {},
+                    global_size});
+  return sheets;
+}
+
+std::array<float, 256> normalised_bytes() {
+  std::array<float, 256> values{};
+  for (std::size_t byte = 0; byte < values.size(); ++byte)
+    values[byte] = (static_cast<float>(byte) / 255.0F - 0.5F) / 0.5F;
+  return values;
+}
+
 prepared_image preprocess(const image& original, vision_mode mode, thread_pool& pool,
                           const stage_ranges& ranges) {
   const auto range = ranges.open(range_name::vision_preprocess);
   prepared_image prepared;
   prepared.layout = layout_of(mode, original.width, original.height);
-  const auto& [global_size, tile_size, grid] = prepared.layout;
-  const image global = row_of(mode).stretched ? resize(original, global_size, global_size, pool)
-                                              : fit_into_square(original, global_size, pool);
-  prepared.global = normalised(global, 0, 0, global_size, pool);
-  if (grid.tiles() == 0) return prepared;
-  const image sheet = resize(original, grid.columns * tile_size, grid.rows * tile_size, pool);
-  for (std::int64_t row = 0; row < grid.rows; ++row)
-    for (std::int64_t column = 0; column < grid.columns; ++column)
-      prepared.tiles.push_back(normalised(sheet, column * tile_size, row * tile_size, tile_size, pool));
+  std::vector<std::vector<float>> views;
+  for (const auto& sheet : sheets_of(mode, original.width, original.height)) {
+    const image whole = resize_into(original, sheet.area, sheet.width(), sheet.height(), pool);
+    for (std::int64_t row = 0; row < sheet.grid.rows; ++row)
+      for (std::int64_t column = 0; column < sheet.grid.columns; ++column)
+        views.push_back(
+            normalised(whole, column * sheet.view_size, row * sheet.view_size, sheet.view_size, pool));
+  }
+  prepared.global = std::move(views.back());
+  views.pop_back();
+  prepared.tiles = std::move(views);
   return prepared;
 }
 

@@ -9,7 +9,6 @@
 
 #include "llm/ceilings.h"
 #include "llm/decoder.h"
-#include "llm/graph_map.h"
 #include "llm/model_shape.h"
 #include "llm/stage_ranges.h"
 #include "llm/workload_config.h"
@@ -48,8 +47,6 @@ class backend {
   /// Null where none was asked for.
   virtual vision::vision_encoder* vision() { return nullptr; }
   virtual memory_use memory() const = 0;
-  /// Of the graphs that the engine has captured so far.
-  virtual std::vector<graph_map> graph_maps() const { return {}; }
   /// What the device can do; only where the config asked for it. Asked last: on the CPU it is measured then,
   /// and its buffer is not the model's.
   virtual ceilings measure_ceilings() = 0;

@@ -7,26 +7,21 @@
 #include "llm/decoder.h"
 #include "llm/inputs.h"
 #include "llm/stage_ranges.h"
-#include "llm/thread_pool.h"
 #include "vision/vision_encoder.h"
 
 namespace profgate::llm {
-
-/// What turns images into rows of a prompt.
-struct image_reader {
-  vision::vision_encoder* encoder = nullptr;  ///< null where no input has an image
-  thread_pool* threads = nullptr;             ///< of the host, for what comes before the encoder
-};
 
 /// Greedy generation from one input in its two stages, each under its range and timed by the device's clock.
 /// The device is idle at both ends of a stage.
 class generator {
  public:
-  /// prompts is [batch, length], of input. All but these must outlive it.
-  generator(decoder& engine, image_reader images, const stage_ranges& ranges, const loaded_input& input,
-            std::vector<token_id> prompts, bool decode_step_ranges, bool has_experts = false)
+  /// prompts is [batch, length], of input. All but these must outlive it; encoder may be null where the input
+  /// has no image.
+  generator(decoder& engine, vision::vision_encoder* encoder, const stage_ranges& ranges,
+            const loaded_input& input, std::vector<token_id> prompts, bool decode_step_ranges,
+            bool has_experts = false)
       : m_engine(engine),
-        m_images(images),
+        m_encoder(encoder),
         m_ranges(ranges),
         m_input(input),
         m_prompts(std::move(prompts)),
@@ -60,13 +55,12 @@ class generator {
   void read_image_and_prompt();
 
   decoder& m_engine;
-  image_reader m_images;
+  vision::vision_encoder* m_encoder;
   const stage_ranges& m_ranges;
   const loaded_input& m_input;
   std::vector<token_id> m_prompts;
   bool m_decode_step_ranges;
   bool m_has_experts;
-  vision::prepared_image m_prepared;  ///< its pixels may be on their way to the device until finish()
   std::optional<std::int64_t> m_vision_ns;
   std::vector<token_id> m_greedy;
   std::vector<std::int64_t> m_decode_step_ns;

@@ -34,7 +34,6 @@ struct run_result {
   std::string ceilings_reason;  ///< why there are none
   memory_use memory;
   std::optional<reference_match> reference;
-  std::vector<graph_map> graph_maps;
   std::map<std::string, std::vector<layer_rows>> expert_rows;  ///< by stage; only in --mode bench
   telemetry_report telemetry;
 

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "llm/energy.h"
 #include "llm/reading.h"
 
 namespace profgate::llm {
@@ -36,8 +37,7 @@ struct stage_telemetry {
   reading<spread> power_w;
   reading<spread> temperature_c;
   reading<std::vector<std::string>> throttle_reasons;  ///< in any of the samples
-  reading<double> energy_j;                            ///< of all windows together
-  reading<double> energy_uncertainty_ratio;            ///< of energy_j, from the age of the counter
+  reading<repeated_energy> energy;                     ///< of the windows, or of runs outside of them
 };
 
 struct telemetry_report {
@@ -77,6 +77,13 @@ class telemetry {
 
   /// Takes one sample for the open window, as the thread does; without a window it does nothing.
   void sample_now();
+
+  /// For measuring outside of windows; nothing where there is no GPU to ask.
+  std::optional<energy_meter> meter();
+  /// Whether the stage's windows are long enough to tell it to wanted_energy_ratio.
+  bool knows_energy(const std::string& stage) const;
+  /// In place of what the stage's windows tell.
+  void set_energy(const std::string& stage, const reading<repeated_energy>& repeated);
 
   telemetry_report report() const;
 

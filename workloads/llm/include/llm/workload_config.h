@@ -47,6 +47,7 @@ struct workload_config {
 
   int repetitions = 1;
   int warmup = 0;
+  std::int64_t energy_limit_s = 0;  ///< for repeating a stage whose energy its timed runs do not tell
 
   std::string model_name;
   std::string dtype;

@@ -28,7 +28,9 @@ class cpu_vision_encoder : public vision_encoder {
   /// until the next call, as are those below.
   std::span<const float> encode(std::span<const float> pixels, std::int64_t image_size);
 
-  std::span<const std::byte> encode_image(const prepared_image& prepared) override;
+  std::span<const std::byte> encode_image(const image& original, vision_mode mode) override;
+  /// The same of an image whose views are there.
+  std::span<const std::byte> encode_prepared(const prepared_image& prepared);
 
   /// SAM's part of the last image, [feature_side², compressed_widths[1]].
   std::span<const float> sam_features() const { return m_sam_features; }

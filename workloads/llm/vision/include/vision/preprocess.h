@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "llm/stage_ranges.h"
 #include "llm/thread_pool.h"
 #include "vision/image.h"
+#include "vision/resize.h"
 #include "vision/vision_shape.h"
 
 namespace profgate::llm::vision {
@@ -44,6 +46,23 @@ std::vector<std::int64_t> image_sizes_of(vision_mode mode);
 
 /// Rows of the prompt that an image takes: its features, a newline after each row of them, a separator.
 std::int64_t token_count(const vision_shape& shape, const view_layout& layout);
+
+/// Views that are made in one go: the image, resized to an area of a sheet with grey around it, and the sheet
+/// cut into squares, row by row.
+struct view_sheet {
+  image_area area;
+  tile_grid grid;
+  std::int64_t view_size;
+  std::int64_t width() const { return grid.columns * view_size; }
+  std::int64_t height() const { return grid.rows * view_size; }
+};
+
+/// The tiles', where the image has any, then the global view's. Throws bad_input for an image of which
+/// nothing would be left.
+std::vector<view_sheet> sheets_of(vision_mode mode, std::int64_t width, std::int64_t height);
+
+/// What a view has for each byte: to [0, 1], less 0.5, over 0.5.
+std::array<float, 256> normalised_bytes();
 
 /// An image as the encoder takes it: each view [3, size, size], in [-1, 1].
 struct prepared_image {

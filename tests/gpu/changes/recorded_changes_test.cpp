@@ -1,0 +1,96 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+
+#include "baselines/run_set_file.h"
+#include "gate/judge.h"
+#include "gate/process_runs.h"
+#include "judge_change.h"
+#include "render/verdict_json.h"
+
+/// Comparisons of changes to the engine that ran on a GPU, judged again: tests/data/gate-changes.
+namespace profgate::changes {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path recorded_dir = fs::path(PROFGATE_TEST_DATA) / "gate-changes" / "h200-cuda13.0";
+
+std::string text_in(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+struct recorded_change {
+  expectation wanted;
+  gate::run_set baseline;
+  gate::run_set candidate;
+
+  explicit recorded_change(const std::string& name) {
+    const fs::path yaml = fs::path(PROFGATE_CHANGES) / (name + ".yaml");
+    wanted = parse_expectation(text_in(yaml), yaml.string());
+    baseline = baselines::read_run_set(recorded_dir / name / "baseline.runs.json").runs;
+    candidate = baselines::read_run_set(recorded_dir / name / "candidate.runs.json").runs;
+  }
+
+  judged_change judged() const {
+    gate::judge_rules rules;
+    rules.reduction = gate::reduction_for(candidate);
+    return judge(wanted,
+                 render::verdict_json(gate::judge_run_sets(baseline, candidate, rules, {}, "2026-11-17")),
+                 "verdict.json");
+  }
+  void change_both(const std::function<void(gate::run_set&)>& edit) {
+    edit(baseline);
+    edit(candidate);
+  }
+};
+
+std::vector<std::string> recorded_names() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(recorded_dir))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class recorded_changes : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(of, recorded_changes, ::testing::ValuesIn(recorded_names()),
+                         [](const auto& each) { return each.param; });
+
+TEST_P(recorded_changes, have_their_true_cause) {
+  const judged_change said = recorded_change(GetParam()).judged();
+  EXPECT_THAT(said.mistakes, ::testing::IsEmpty()) << said.first_cause;
+}
+
+/// Whatever is missing, the verdict stands, and no cause or the true one is named.
+void expect_nothing_wrong(recorded_change change, const std::string& without) {
+  SCOPED_TRACE("without " + without);
+  change.wanted.evidence.clear();
+  change.wanted.explained_at_least.reset();
+  change.wanted.exact.clear();
+  const judged_change said = change.judged();
+  if (said.first_cause.empty() && change.wanted.regresses) {
+    EXPECT_EQ(said.mistakes, std::vector<std::string>{"no cause was named"});
+  } else {
+    EXPECT_THAT(said.mistakes, ::testing::IsEmpty()) << said.first_cause;
+  }
+}
+
+TEST_P(recorded_changes, are_not_put_down_to_something_else_where_a_kind_of_evidence_is_missing) {
+  const recorded_change whole(GetParam());
+  recorded_change without_exact = whole;
+  without_exact.change_both([](gate::run_set& runs) { runs.structure = {}; });
+  expect_nothing_wrong(without_exact, "exact evidence");
+  recorded_change without_counters = whole;
+  without_counters.change_both([](gate::run_set& runs) { runs.counters.clear(); });
+  expect_nothing_wrong(without_counters, "counters");
+  recorded_change without_traces = whole;
+  without_traces.change_both([](gate::run_set& runs) { runs.traces.clear(); });
+  expect_nothing_wrong(without_traces, "traces");
+}
+
+}  // namespace
+}  // namespace profgate::changes
