@@ -1,6 +1,7 @@
 #include "ab/comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -39,7 +40,7 @@ plan_record plan_of(const surroundings& where, const arm_build& baseline, const 
   plan.candidate_name = candidate.name;
   plan.baseline_identity = build_fingerprint(baseline);
   plan.candidate_identity = build_fingerprint(candidate);
-  plan.config_sha256 = config_sha256(gate_config(candidate.config));
+  plan.config_sha256 = config_sha256(candidate);
   plan.seed = static_cast<std::uint64_t>(candidate.config.integer("gate.seed"));
   plan.boot_id = boot_id();
   if (gpu) plan.gpu_uuid = gpu->uuid.value_or("");
@@ -83,9 +84,22 @@ std::vector<std::string> warnings_of(const comparison_state& state,
   return warnings;
 }
 
-}  // namespace
+/// Which of an adapter's stages a program has is known only when it has run: those of a decoder were asked
+/// for. Rethrows where somebody has named the stage.
+config::resolved with_stages_it_has(const stage_not_closed& missing, const config::resolved& config,
+                                    const surroundings& where) {
+  const bool are_named = !config.list("gate.stages").empty();
+  if (are_named || config.text("workload.adapter") == workload::no_adapter) throw;
+  std::vector<std::string> stages = config.list("workload.stages");
+  std::erase_if(stages, [&](const std::string& stage) {
+    return std::find(missing.closed().begin(), missing.closed().end(), stage) == missing.closed().end();
+  });
+  if (stages.empty()) stages = {core::whole_process_stage};
+  if (where.say) where.say(fmt::format("its stages are {}", fmt::join(stages, ", ")));
+  return config.with("gate.stages", stages, "the adapter");
+}
 
-comparison_result run_comparison(const request& wanted) {
+comparison_result compare_builds(const request& wanted) {
   const comparison_settings settings = settings_of(wanted.candidate);
   require_known_stages(settings, wanted.candidate.config);
   const std::optional<artifacts::gpu_device> gpu = measured_gpu(wanted.candidate);
@@ -119,8 +133,8 @@ comparison_result run_comparison(const request& wanted) {
   return result;
 }
 
-gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std::size_t count,
-                          traced_too traced) {
+gate::run_set measure_build(const surroundings& where, const arm_build& build, std::size_t count,
+                            traced_too traced) {
   const comparison_settings settings = settings_of(build);
   require_known_stages(settings, build.config);
   const std::optional<artifacts::gpu_device> gpu = measured_gpu(build);
@@ -137,6 +151,29 @@ gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std
                                     identity_of_runs(where, build, runs), traces);
   folder.archive();
   return set;
+}
+
+}  // namespace
+
+comparison_result run_comparison(const request& wanted) {
+  try {
+    return compare_builds(wanted);
+  } catch (const stage_not_closed& missing) {
+    request again = wanted;
+    again.candidate.config = with_stages_it_has(missing, wanted.candidate.config, wanted.where);
+    return compare_builds(again);
+  }
+}
+
+gate::run_set run_one_arm(const surroundings& where, const arm_build& build, std::size_t count,
+                          traced_too traced) {
+  try {
+    return measure_build(where, build, count, traced);
+  } catch (const stage_not_closed& missing) {
+    arm_build again = build;
+    again.config = with_stages_it_has(missing, build.config, where);
+    return measure_build(where, again, count, traced);
+  }
 }
 
 exact_evidence trace_once(const surroundings& where, const arm_build& build) {

@@ -15,7 +15,7 @@
 #include "gate/judge.h"
 #include "gate/rank_statistics.h"
 #include "profilers/backends.h"
-#include "runs/run_reader.h"
+#include "runs/stage_traces.h"
 #include "workload/adapter.h"
 #include "workload/contract.h"
 

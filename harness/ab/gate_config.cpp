@@ -9,6 +9,7 @@
 #include "artifacts/sha256.h"
 #include "config/schema.h"
 #include "core/records.h"
+#include "workload/adapter.h"
 
 namespace profgate::ab {
 namespace {
@@ -37,7 +38,7 @@ std::string value_text(const config::resolved& config, const config::schema_row&
 
 bool decides_what_is_measured(const std::string& key) {
   const bool is_for_profilers = key == "workload.profile_range" || key == "workload.calls_profiler_api";
-  if (key == "workload.planted_delay_ns" || is_for_profilers) return false;
+  if (key == "workload.planted_delay_ns" || key == "stage1.energy_limit_s" || is_for_profilers) return false;
   return key.starts_with("workload.") || key.starts_with("model.") || key.starts_with("stage1.");
 }
 
@@ -48,6 +49,16 @@ bool is_younger_than_baselines(const std::string& key) {
          key.starts_with("workload.server.");
 }
 
+/// Without the folders of one machine: "/home/ada/bin/bench" is "bench", "--weights=/data/x.bin"
+/// "--weights=x.bin".
+std::string without_folders(const std::string& word) {
+  const std::size_t begin = word.starts_with('/') ? 0 : word.find("=/") + 1;  // 0 where it has none
+  if (word[begin] != '/') return word;
+  std::filesystem::path path = word.substr(begin);
+  if (!path.has_filename()) path = path.parent_path();
+  return word.substr(0, begin) + path.filename().string();
+}
+
 }  // namespace
 
 config::resolved gate_config(const config::resolved& own) {
@@ -55,6 +66,7 @@ config::resolved gate_config(const config::resolved& own) {
   config::resolved config =
       own.with("stage1.repetitions", own.integer("gate.iterations"), origin)
           .with("stage1.warmup", std::int64_t{0}, origin)  // the first rounds do not count
+          .with("stage1.energy_limit_s", std::int64_t{0}, origin)
           .with("stage1.ceilings", false, origin);
   if (own.is_null("workload.decode_tokens") || own.is_null("gate.decode_tokens")) return config;
   const std::int64_t tokens =
@@ -62,7 +74,8 @@ config::resolved gate_config(const config::resolved& own) {
   return config.with("workload.decode_tokens", tokens, origin);
 }
 
-std::string config_sha256(const config::resolved& of_gate) {
+std::string config_sha256(const arm_build& build) {
+  const config::resolved of_gate = gate_config(build.config);
   artifacts::sha256 hash;
   for (const config::schema_row& row : config::schema()) {
     if (!decides_what_is_measured(row.key)) continue;
@@ -70,15 +83,31 @@ std::string config_sha256(const config::resolved& of_gate) {
     if (is_younger_than_baselines(row.key) && (value == row.default_yaml || value.empty())) continue;
     hash.update(fmt::format("{}={}\n", row.key, value));
   }
+  if (build.is_of_engine) return hash.hex_digest();
+  for (std::size_t i = 0; i < build.command.size(); ++i) {
+    const std::string& word = build.command[i];
+    const std::string counted =
+        i == 0 ? std::filesystem::path(word).filename().string() : without_folders(word);
+    hash.update(fmt::format("command={}:{}\n", counted.size(), counted));
+  }
   return hash.hex_digest();
 }
 
 std::vector<std::string> gated_stages(const config::resolved& config, bool times_itself) {
   const std::vector<std::string> chosen = config.list("gate.stages");
   if (!chosen.empty()) return chosen;
-  // Whether a program that is registered has the ranges of its configuration nobody has promised.
-  if (!times_itself) return {core::whole_process_stage};
-  return config.list("workload.stages");
+  // Of a program of others nobody knows that it has the ranges of the contract, unless somebody named them.
+  if (!times_itself && config.text("workload.adapter") == workload::no_adapter &&
+      config.origin("workload.stages") == config::default_origin)
+    return {core::whole_process_stage};
+  std::vector<std::string> stages = config.list("workload.stages");
+  // A decoder's adapter never opens that of other models.
+  if (config.text("workload.adapter") != workload::no_adapter && stages.size() > 1)
+    std::erase(stages, "forward");
+  // The gate reads ranges, and no times that a program prints.
+  for (const config::record& figure : config.records("workload.figures"))
+    std::erase(stages, figure.at("name"));
+  return stages.empty() ? std::vector<std::string>{core::whole_process_stage} : stages;
 }
 
 gate::decision_rules decision_rules_of(const config::resolved& config) {
@@ -112,6 +141,8 @@ comparison_settings settings_of(const arm_build& candidate) {
   const bool times_itself = candidate.command_has_placeholders;
   comparison_settings settings;
   settings.stages = gated_stages(config, times_itself);
+  if (times_itself && !config.is_null("workload.decode_tokens"))
+    settings.decode_tokens = gate_config(config).integer("workload.decode_tokens");
   settings.rules = decision_rules_of(config);
   settings.reduction = reduction_rules_of(times_itself);
   settings.seed = static_cast<std::uint64_t>(config.integer("gate.seed"));

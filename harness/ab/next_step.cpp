@@ -129,6 +129,7 @@ core::experts_by_stage common_experts(const comparison_state& state, arm which) 
 gate::run_set run_set_of(const comparison_settings& settings, const comparison_state& state, arm which) {
   gate::run_set set;
   set.gated_stages = settings.stages;
+  set.decode_tokens = settings.decode_tokens;
   set.experts = common_experts(state, which);
   for (const finished_run& run : state.runs) {
     if (run.arm != which || run.kind == run_kind::traced || run.crash) continue;

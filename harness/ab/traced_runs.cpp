@@ -8,10 +8,12 @@
 #include "ab/gate_config.h"
 #include "analysis/kernel_patterns.h"
 #include "gate/exact_gates.h"
+#include "gate/operator_calls.h"
 #include "parsers/workload_result.h"
 #include "profilers/backends.h"
 #include "run_folder.h"
-#include "runs/run_reader.h"
+#include "runs/run_settings.h"
+#include "runs/stage_traces.h"
 
 namespace profgate::ab {
 namespace fs = std::filesystem;
@@ -66,14 +68,13 @@ void traced_arm::label(traced_process& process, const std::vector<std::string>& 
   }
   if (new_stages.empty()) return;
   const analysis::category_rules categories = runs::category_rules_of(m_build.config);
-  std::vector<analysis::labelled_traces> labelled =
-      analysis::label_operations(process.timeline, new_stages,
-                                 {m_build.config.text("workload.nvtx_domain"), &process.result.graph_maps,
-                                  &categories, runs::device_timed_stages(m_build.config)});
+  std::vector<analysis::labelled_traces> labelled = analysis::label_operations(
+      process.timeline, new_stages,
+      {m_build.config.text("workload.nvtx_domain"), &categories, runs::device_timed_stages(m_build.config)});
   for (std::size_t i = 0; i < new_stages.size(); ++i) {
-    if (labelled[i].unmatched > 0) {
-      const std::string doubt =
-          fmt::format("{} kernels have no operator: {}", labelled[i].unmatched, labelled[i].mismatch);
+    if (labelled[i].unseen > 0) {
+      const std::string doubt = fmt::format(
+          "{} kernels have no operator: their graph was captured before the recording", labelled[i].unseen);
       if (std::find(m_doubts.begin(), m_doubts.end(), doubt) == m_doubts.end()) m_doubts.push_back(doubt);
     }
     process.labelled.emplace(new_stages[i], std::move(labelled[i]));
@@ -99,6 +100,8 @@ std::map<std::string, gate::stage_structure> traced_arm::structure(const std::ve
     by_stage[stage] = gate::structure_of(first.timeline, domain, stage, tokens_of(first.result, stage));
     by_stage[stage].operations =
         gate::facts_of(first.labelled.at(stage).asked_for, first.timeline.code_hashes);
+    if (const auto& occurrences = first.labelled.at(stage).occurrences; !occurrences.empty())
+      by_stage[stage].calls = gate::calls_of(occurrences.back(), stage);
   }
   return by_stage;
 }

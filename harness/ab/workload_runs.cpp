@@ -18,7 +18,8 @@
 #include "parsers/adapter_report.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
-#include "runs/run_reader.h"
+#include "runs/process_samples.h"
+#include "runs/run_settings.h"
 #include "workload/adapter.h"
 #include "workload/contract.h"
 

@@ -4,9 +4,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ab/request.h"
+#include "core/error.h"
 #include "core/records.h"
 #include "drive.h"
 #include "process/command.h"
@@ -18,6 +20,18 @@ namespace profgate::ab {
 struct prepared_arm {
   const arm_build& build;
   std::filesystem::path config_file;  ///< its gate_config(), written once
+};
+
+/// A program that lacks a stage that is to be judged.
+class stage_not_closed : public core::bad_input {
+ public:
+  stage_not_closed(const std::string& what, const std::string& remedy, std::vector<std::string> closed)
+      : core::bad_input(what, remedy), m_closed(std::move(closed)) {}
+  /// The stages that it has.
+  const std::vector<std::string>& closed() const { return m_closed; }
+
+ private:
+  std::vector<std::string> m_closed;
 };
 
 /// Starts the real workloads.

@@ -25,23 +25,28 @@ const core::workload_result* model_of(const bare_facts& facts) {
   return facts.counted ? &*facts.counted : nullptr;
 }
 
+std::string named(const hardware_peaks& peaks) {
+  return peaks.name.empty() ? "the configured hardware" : fmt::format("hardware '{}'", peaks.name);
+}
+
 measured<double> vendor_peak(const bare_facts& facts) {
   using figure = measured<double>;
   if (!facts.peaks) return figure::absent("no vendor peak is configured for this hardware");
   const core::workload_result* const model = model_of(facts);
-  if (model == nullptr) return figure::absent("the model's dtype is unknown: " + facts.bench_absent_reason);
+  if (model == nullptr)
+    return figure::absent("the model's dtype is not known, neither by a result file nor by its shape");
   const std::string dtype = short_dtype(model->model_dtype);
   for (const auto& [name, tflops] : facts.peaks->peak_tflops) {
     if (short_dtype(name) == dtype) return tflops * flops_per_tflop;
   }
   return figure::absent(
-      fmt::format("hardware '{}' has no vendor peak for dtype '{}'", facts.peaks->name, model->model_dtype));
+      fmt::format("{} has no peak for dtype '{}'", named(*facts.peaks), model->model_dtype));
 }
 
 measured<double> vendor_bandwidth(const bare_facts& facts) {
   if (!facts.peaks) return measured<double>::absent("no vendor bandwidth is configured for this hardware");
   return or_absent(facts.peaks->memory_bandwidth_bytes_per_s,
-                   fmt::format("hardware '{}' has no vendor bandwidth", facts.peaks->name));
+                   fmt::format("{} has no bandwidth", named(*facts.peaks)));
 }
 
 void set_ceilings(const bare_facts& facts, bare_figures& result) {
@@ -82,8 +87,10 @@ void set_rates(const bare_figures& figures, const measured<double>& duration_ns,
   set_roof(figures, use);
 }
 
-measured<double> mean_of(const measured<sample_statistics>& statistics) {
-  return statistics ? measured<double>(statistics->mean) : measured<double>::absent(statistics.reason());
+/// What everything that is said of a stage's time rests on: one repetition that was held up moves a mean, and
+/// with it every share and every saving.
+measured<double> median_of(const measured<sample_statistics>& statistics) {
+  return statistics ? measured<double>(statistics->median) : measured<double>::absent(statistics.reason());
 }
 
 measured<double> sum(const std::vector<measured<double>>& parts, const std::string& reason_if_empty) {
@@ -99,8 +106,9 @@ measured<double> sum(const std::vector<measured<double>>& parts, const std::stri
 /// What a stage counts for among all: one repetition of each, where the workload repeats all of them alike; a
 /// program goes through its ranges as often as it does.
 measured<double> weight_ns(const bare_facts& facts, const bare_stage& stage) {
-  const measured<double> mean_ns = mean_of(stage.time_ns);
-  return mean_ns && !facts.bench ? *mean_ns * static_cast<double>(stage.time_ns->samples.size()) : mean_ns;
+  const measured<double> median_ns = median_of(stage.time_ns);
+  return median_ns && !facts.bench ? *median_ns * static_cast<double>(stage.time_ns->samples.size())
+                                   : median_ns;
 }
 
 /// The configured stages in their order, then what the result has beyond them.
@@ -141,12 +149,18 @@ std::string time_source(const bare_facts& facts, const std::string& stage) {
   return stage == core::whole_process_stage && !facts.process_wall_ns.empty() ? "the whole process" : "";
 }
 
+/// Why nobody tells what work the stage does.
+std::string why_no_work(const bare_facts& facts, const std::string& stage) {
+  if (facts.bench) return fmt::format("the workload does not say what work stage '{}' does", stage);
+  if (facts.counted) return fmt::format("the model's shape does not tell what work stage '{}' does", stage);
+  if (facts.process_wall_ns.empty()) return facts.bench_absent_reason;  // it failed, or nobody saw it run
+  return "nobody tells its FLOPs and bytes; " + facts.how_to_tell_work;
+}
+
 utilisation stage_utilisation(const bare_facts& facts, const bare_figures& figures, const bare_stage& stage) {
   utilisation use;
   const core::workload_result* const model = model_of(facts);
-  const std::string reason =
-      model == nullptr ? facts.bench_absent_reason
-                       : fmt::format("the workload does not say what work stage '{}' does", stage.name);
+  const std::string reason = why_no_work(facts, stage.name);
   core::stage_work work;
   if (model != nullptr) {
     const auto found = model->work.find(stage.name);
@@ -155,9 +169,8 @@ utilisation stage_utilisation(const bare_facts& facts, const bare_figures& figur
   use.flops = or_absent(work.flops, reason);
   use.bytes = or_absent(work.bytes, reason);
   if (use.flops || use.bytes) use.source = facts.bench ? "the workload" : "the model's shape";
-  // A program of others warms up in its first ranges.
-  const bool warms_up = !facts.bench && stage.time_ns;
-  set_rates(figures, warms_up ? measured<double>(stage.time_ns->median) : mean_of(stage.time_ns), use);
+  use.are_peaks_configured = facts.peaks && !facts.peaks->is_of_vendor();
+  set_rates(figures, median_of(stage.time_ns), use);
   return use;
 }
 
@@ -296,9 +309,7 @@ void set_work(const bare_figures& figures, const measured<double>& flops, const 
   stage.use.flops = flops;
   stage.use.bytes = bytes;
   stage.use.source = source;
-  const measured<double> median_ns = stage.time_ns ? measured<double>(stage.time_ns->median)
-                                                   : measured<double>::absent(stage.time_ns.reason());
-  set_rates(figures, median_ns, stage.use);
+  set_rates(figures, median_of(stage.time_ns), stage.use);
 }
 
 const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts) {
@@ -309,18 +320,35 @@ std::int64_t inputs_count(const bare_facts& facts) {
   return facts.bench ? std::max<std::int64_t>(1, static_cast<std::int64_t>(facts.bench->inputs.size())) : 1;
 }
 
+std::string peaks_source_absent_reason(const bare_facts& facts) {
+  return facts.peaks ? "the peaks are those of the settings hardware.*"
+                     : "no vendor peak is configured for this hardware";
+}
+
 std::string ceilings_absent_reason(const bare_facts& facts) {
-  if (!facts.bench) return facts.bench_absent_reason;
+  if (!facts.bench && facts.process_wall_ns.empty()) return facts.bench_absent_reason;
+  if (!facts.bench) return "no ceiling was measured: only a program's result file can tell one";
   const std::string measured_none = "the workload measured no ceiling";
   const std::string& reason = facts.bench->ceilings_reason;
   return reason.empty() ? measured_none : measured_none + ": " + reason;
+}
+
+bare_stage untimed_stage(const bare_facts& facts, const bare_figures& figures, const std::string& name,
+                         const std::string& reason) {
+  bare_stage stage;
+  stage.name = name;
+  stage.time_ns = measured<sample_statistics>::absent(reason);
+  stage.share_ratio = measured<double>::absent(reason);
+  stage.telemetry = measured<telemetry_figures>::absent(reason);
+  stage.use = stage_utilisation(facts, figures, stage);
+  return stage;
 }
 
 bare_figures analyze_bare(const bare_facts& facts) {
   bare_figures result;
   set_ceilings(facts, result);
   const std::string no_stages = "the workload has no stages";
-  std::vector<measured<double>> means_ns;
+  std::vector<measured<double>> medians_ns;
   std::vector<measured<double>> flops;
   std::vector<measured<double>> bytes;
   for (const std::string& name : stage_names(facts)) {
@@ -328,12 +356,12 @@ bare_figures analyze_bare(const bare_facts& facts) {
                      {},   stage_telemetry(facts, name)};
     stage.use = stage_utilisation(facts, result, stage);
     if (facts.bench && facts.bench->experts.contains(name)) stage.experts = facts.bench->experts.at(name);
-    means_ns.push_back(mean_of(stage.time_ns));
+    medians_ns.push_back(median_of(stage.time_ns));
     flops.push_back(stage.use.flops);
     bytes.push_back(stage.use.bytes);
     result.stages.push_back(std::move(stage));
   }
-  result.total_mean_ns = sum(means_ns, no_stages);
+  result.total_median_ns = sum(medians_ns, no_stages);
   std::vector<measured<double>> weights_ns;
   for (const bare_stage& stage : result.stages) weights_ns.push_back(weight_ns(facts, stage));
   const measured<double> total_weight_ns = sum(weights_ns, no_stages);
@@ -343,7 +371,7 @@ bare_figures analyze_bare(const bare_facts& facts) {
   result.model_use.flops = sum(flops, no_stages);
   result.model_use.bytes = sum(bytes, no_stages);
   if (!result.stages.empty()) result.model_use.source = result.stages.front().use.source;
-  set_rates(result, result.total_mean_ns, result.model_use);
+  set_rates(result, result.total_median_ns, result.model_use);
   result.vision_ns = facts.bench && facts.bench->samples_ns.count(vision_stage) > 0
                          ? stage_time(facts, vision_stage)
                          : measured<sample_statistics>::absent("the workload reports no vision time");

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 #include "analysis/counter_metrics.h"
@@ -40,6 +42,7 @@ measured<double> per_second(const measured<double>& amount, const measured<doubl
 struct nearness {
   double arithmetic = 0;
   double memory = 0;
+  double instructions = 0;  ///< the SMs' busiest pipe or issue slots, where that is known beside the ceilings
   std::string words{};
 };
 
@@ -52,20 +55,28 @@ measured<nearness> nearness_of(const counted_kernel& kernel) {
     const measured<double>& busiest_memory = kernel.memory_throughput_ratio;
     if (!busiest || !busiest_memory)
       return measured<nearness>::absent(!compute ? compute.reason() : memory.reason());
-    return nearness{*busiest, *busiest_memory,
+    return nearness{*busiest, *busiest_memory, 0,
                     fmt::format("{} of the SMs' peak throughput, {} of memory's", percent(*busiest),
                                 percent(*busiest_memory))};
   }
-  nearness reached{*compute, *memory,
-                   fmt::format("{} of the FLOP/s ceiling, {} of the bandwidth ceiling", percent(*compute),
-                               percent(*memory))};
-  // The ceiling is that of matrix products in the model's type: a kernel that fills another pipe stays far
-  // below it.
+  nearness reached{*compute, *memory, 0,
+                   fmt::format("{} of the FLOP/s ceiling, {} of the bandwidth ceiling",
+                               ceiling_percent(*compute), ceiling_percent(*memory))};
+  // The ceiling is that of matrix products in the model's type: a kernel that fills another pipe, or the
+  // slots in which instructions are issued, stays far below it.
   if (busiest) {
-    reached.arithmetic = std::max(reached.arithmetic, *busiest);
+    reached.instructions = *busiest;
     reached.words += fmt::format(", {} of the SMs' peak throughput", percent(*busiest));
   }
   return reached;
+}
+
+/// Never compute where the roofline says memory: below the bandwidth's slope that ceiling is the nearer one.
+std::string bound_by(const nearness& reached, double duration_ns) {
+  if (reached.arithmetic >= bound_ratio && reached.arithmetic > reached.memory) return "compute";
+  if (reached.instructions >= bound_ratio && reached.instructions > reached.memory) return "instructions";
+  if (reached.memory >= bound_ratio) return "memory";
+  return duration_ns < launch_bound_ns ? "launch" : "latency";
 }
 
 void judge(counted_kernel& kernel) {
@@ -81,15 +92,11 @@ void judge(counted_kernel& kernel) {
     kernel.bound = measured<std::string>::absent(!reached ? reached.reason() : kernel.duration_ns.reason());
     return;
   }
-  if (std::max(reached->arithmetic, reached->memory) >= bound_ratio) {
-    kernel.bound = std::string(reached->arithmetic > reached->memory ? "compute" : "memory");
-    kernel.evidence = reached->words;
-    return;
-  }
-  const bool is_short = *kernel.duration_ns < launch_bound_ns;
-  kernel.bound = std::string(is_short ? "launch" : "latency");
-  kernel.evidence =
-      fmt::format("{}; {} a launch", reached->words, core::format_duration(*kernel.duration_ns));
+  kernel.bound = bound_by(*reached, *kernel.duration_ns);
+  kernel.evidence = reached->words;
+  if (*kernel.bound != "launch" && *kernel.bound != "latency") return;
+  kernel.evidence = fmt::format("{}; {} a launch alone under ncu", reached->words,
+                                core::format_duration(*kernel.duration_ns));
   if (const measured<double>& occupancy = kernel.metrics.at("occupancy_ratio"))
     kernel.evidence += fmt::format(", occupancy {}", percent(*occupancy));
   if (const measured<double>& waves = kernel.metrics.at("waves_ratio"))
@@ -120,24 +127,21 @@ counted_kernel figures_of(const std::vector<const core::kernel_counters*>& launc
 /// Of what the device allows, alone under ncu: of the roofline, where the ceilings were measured, else of the
 /// peaks that ncu knows.
 measured<double> reached_alone_ratio(const counted_kernel& kernel) {
-  if (kernel.roof_ratio) {
-    // One that fills another pipe than its arithmetic's has no room up to the roofline.
-    const bool is_full = kernel.bound && *kernel.bound == "compute" && kernel.sm_throughput_ratio;
-    return std::max(*kernel.roof_ratio, is_full ? *kernel.sm_throughput_ratio : 0.0);
-  }
+  if (kernel.roof_ratio) return kernel.roof_ratio;
   if (!kernel.sm_throughput_ratio || !kernel.memory_throughput_ratio) return kernel.roof_ratio;
   return std::max(*kernel.sm_throughput_ratio, *kernel.memory_throughput_ratio);
 }
 
 /// The same in the run, where neighbours overlap with its start and its end, and caches are warm. Ceilings
-/// are measured, too: a kernel may be a little above its own, and has nothing left then.
+/// are measured, too: a kernel may be a little above its own.
 measured<double> reached_ratio(const counted_kernel& kernel) {
-  const measured<double> alone = reached_alone_ratio(kernel);
-  if (!alone || !kernel.is_in_timeline || !kernel.duration_ns || kernel.group.cost_ns() <= 0)
-    return alone ? measured<double>(std::min(1.0, *alone)) : alone;
-  const double roof_ns = *alone * *kernel.duration_ns;
+  if (!kernel.reached_alone_ratio) return kernel.reached_alone_ratio;
+  if (!kernel.is_in_timeline) return measured<double>::absent(kernel.share_ratio.reason());
+  if (!kernel.duration_ns) return kernel.duration_ns;
+  if (kernel.group.cost_ns() <= 0) return measured<double>::absent("it takes no time of its own");
+  const double roof_ns = *kernel.reached_alone_ratio * *kernel.duration_ns;
   const double own_ns = static_cast<double>(kernel.group.cost_ns()) / static_cast<double>(kernel.group.calls);
-  return std::min(1.0, roof_ns / own_ns);
+  return roof_ns / own_ns;
 }
 
 /// Finds the timeline's group of a launch.
@@ -193,6 +197,16 @@ measured<double> coverage_of(const stage_counters& counters, double stage_ns,
 
 }  // namespace
 
+std::string counted_in_words(const stage_counters& counters,
+                             const std::vector<core::kernel_record>& traced_kernels) {
+  std::set<std::string_view> counted;
+  std::set<std::string_view> all;
+  for (const counted_kernel& kernel : counters.kernels) counted.insert(kernel.group.kernel_name);
+  for (const core::kernel_record& kernel : traced_kernels) all.insert(kernel.kernel_name);
+  return fmt::format("{} launches of {}{} kernels were counted", counters.launches, counted.size(),
+                     all.empty() ? "" : fmt::format(" of its {}", all.size()));
+}
+
 launch_place place_of_launch(const std::vector<std::string>& ranges, const std::vector<std::string>& stages) {
   launch_place place;
   if (std::find(stages.begin(), stages.end(), core::whole_process_stage) != stages.end())
@@ -238,6 +252,7 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
     kernel.share_ratio = kernel.is_in_timeline
                              ? quotient(static_cast<double>(kernel.group.cost_ns()), stage_ns)
                              : measured<double>::absent(reason);
+    kernel.reached_alone_ratio = reached_alone_ratio(kernel);
     kernel.reached_ratio = reached_ratio(kernel);
     result.launches += kernel.launches;
     if (!kernel.is_in_timeline) result.unmatched_launches += kernel.launches;

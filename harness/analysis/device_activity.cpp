@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -71,27 +73,24 @@ class device_walk {
     const std::int64_t end_ns = std::clamp(kernel.end_ns, m_stretch.start_ns, m_stretch.end_ns);
     if (start_ns > m_busy_until_ns) explain({m_busy_until_ns, start_ns}, &kernel);
     if (end_ns > m_busy_until_ns) {
-      m_busy_ns += end_ns - std::max(start_ns, m_busy_until_ns);
+      m_own.busy_ns += end_ns - std::max(start_ns, m_busy_until_ns);
       m_busy_until_ns = end_ns;
     }
     m_last_replay = kernel.graph_node != 0 ? kernel.correlation : 0;
   }
 
-  void finish() const {
-    m_sums.busy_ns += m_busy_ns;
-    m_sums.busy_by_stretch_ns.push_back(m_busy_ns);
+  void finish() {
     if (m_busy_until_ns < m_stretch.end_ns) explain({m_busy_until_ns, m_stretch.end_ns}, nullptr);
+    m_sums.busy_ns += m_own.busy_ns;
+    m_sums.gaps += m_own.gaps;
+    m_sums.stretches.push_back(m_own);
   }
 
  private:
   /// `next` ends the gap; null: the stretch does.
-  void explain(interval gap, const core::kernel_execution* next) const {
+  void explain(interval gap, const core::kernel_execution* next) {
     const gap_causes causes = causes_of(gap, next);
-    m_sums.gaps.launch_ns += causes.launch_ns;
-    m_sums.gaps.pause_ns += causes.pause_ns;
-    m_sums.gaps.synchronisation_ns += causes.synchronisation_ns;
-    m_sums.gaps.copy_ns += causes.copy_ns;
-    m_sums.gaps.other_ns += causes.other_ns;
+    m_own.gaps += causes;
     if (m_listener != nullptr) m_listener->on_gap(m_device, gap.start_ns, gap.end_ns, causes);
   }
 
@@ -128,7 +127,7 @@ class device_walk {
   surroundings& m_around;
   const stage_stretch& m_stretch;
   std::int64_t m_busy_until_ns;
-  std::int64_t m_busy_ns = 0;
+  stretch_activity m_own;
   std::uint32_t m_last_replay = 0;
   std::uint32_t m_process_id = 0;
   int m_device;
@@ -140,6 +139,21 @@ class device_walk {
 };
 
 }  // namespace
+
+gap_causes& gap_causes::operator+=(const gap_causes& more) {
+  launch_ns += more.launch_ns;
+  pause_ns += more.pause_ns;
+  synchronisation_ns += more.synchronisation_ns;
+  copy_ns += more.copy_ns;
+  other_ns += more.other_ns;
+  return *this;
+}
+
+std::string idle_label(std::string_view key) {
+  for (const gap_cause& cause : all_gap_causes)
+    if (cause.key == key) return std::string("idle, ") + cause.name;
+  throw std::out_of_range("no cause of idle time is called " + std::string(key));
+}
 
 bool is_synchronisation(const core::host_call& call) {
   return has(call.name, "Synchronize");
@@ -165,7 +179,7 @@ std::map<std::pair<std::size_t, int>, device_activity> find_activity(
     }
     walk->second.add(kernels[k]);
   }
-  for (const auto& [key, walk] : walks) walk.finish();
+  for (auto& [key, walk] : walks) walk.finish();
   return activities;
 }
 

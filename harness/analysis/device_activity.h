@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/timeline_analysis.h"
 #include "core/records.h"
 #include "stage_wall.h"
 
@@ -14,22 +15,17 @@ namespace profgate::analysis {
 /// A call in which the host waits for the device and does nothing else.
 bool is_synchronisation(const core::host_call& call);
 
-/// Nanoseconds in which a device ran no kernel, by what it waited for.
-struct gap_causes {
-  std::int64_t launch_ns = 0;           ///< the next launch had not come, or was only just on its way
-  std::int64_t pause_ns = 0;            ///< the same for so long that the host did something else
-  std::int64_t synchronisation_ns = 0;  ///< the host stood in a call that waits, so it launched nothing
-  std::int64_t copy_ns = 0;             ///< a copy or memset ran, or the host stood in a call that copies
-  std::int64_t other_ns = 0;            ///< launched long before: order between kernels, the graph itself
-
-  std::int64_t total_ns() const { return launch_ns + pause_ns + synchronisation_ns + copy_ns + other_ns; }
+/// Of one device in one stretch.
+struct stretch_activity {
+  std::int64_t busy_ns = 0;
+  gap_causes gaps;
 };
 
 /// Of one device, whichever processes and streams it worked for.
 struct device_activity {
-  std::int64_t busy_ns = 0;                        ///< a kernel ran; overlapping kernels count once
-  std::vector<std::int64_t> busy_by_stretch_ns{};  ///< of the stretches in which it ran any
-  gap_causes gaps;                                 ///< in these
+  std::int64_t busy_ns = 0;  ///< a kernel ran; overlapping kernels count once
+  gap_causes gaps;
+  std::vector<stretch_activity> stretches{};  ///< of those in which it ran any
 };
 
 /// Hears of each gap, in no order.

@@ -49,7 +49,7 @@ struct figure : figure_description {
 
   /// `get`: a member of the object, or a function of it.
   template <class Getter>
-  figure(const char* figure_key, Getter get, const char* text = "", const char* label = "",
+  figure(const char* figure_key, Getter get, const char* text = "", const std::string& label = "",
          const char* format = "", better which = better::neither)
       : figure_description{figure_key, type_text<value_of<Getter>>(), text, {label, format, which}},
         put([name = std::string(figure_key), get](const Object& from, json_object& into) {
@@ -130,6 +130,7 @@ const figure_table<operator_figures>& operator_table();
 const figure_table<core::kernel_record>& kernel_table();
 const figure_table<core::kernel_group>& kernel_group_table();
 const figure_table<category_figures>& category_table();
+const figure_table<kernel_neighbours>& neighbours_table();
 const figure_table<stage_counters>& counters_table();
 const figure_table<counted_kernel>& counted_kernel_table();
 

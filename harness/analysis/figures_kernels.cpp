@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -75,8 +76,8 @@ std::vector<figure<counted_kernel>> counted_kernel_rows() {
        "of the timeline; null where it does not have them"},
       {"traced_calls_count", traced(&core::kernel_group::calls)},
       {"share_ratio", &kernel::share_ratio},
-      {"duration_mean_ns", &kernel::duration_ns, "of one launch under ncu, the mean over those counted",
-       "mean_ms", "ms"},
+      {"duration_mean_ns", &kernel::duration_ns, "of one launch alone under ncu, the mean over those counted",
+       "alone under ncu, ms", "ms"},
       {"dram_mean_bytes", &kernel::dram_bytes, "", "DRAM", "bytes"},
       {"work_mean_flops", &kernel::flops, "", "work", "flops"},
       {"work_parts",
@@ -94,19 +95,22 @@ std::vector<figure<counted_kernel>> counted_kernel_rows() {
       {"bytes_over_ceiling_ratio", &kernel::bytes_over_ceiling_ratio},
       {"roof_ratio", &kernel::roof_ratio},
       {"reached_ratio", &kernel::reached_ratio,
-       "what it reached of its roof in the run: the time that its work takes at the roof (its time under ncu "
-       "by "
-       "`roof_ratio`; by its multiprocessors' throughput, where that is what it fills) over its exclusive "
-       "time, at "
-       "most 1; alone under ncu where the timeline does not have it",
-       "of its roof", "percent"}};
+       "what it reached of its roof in the run: the time that its work takes at the roof, over its exclusive "
+       "time in the timeline; it may exceed 1, since ceilings are measured; null where the timeline does not "
+       "have it",
+       "of its roof", "ceiling"},
+      {"reached_alone_ratio", &kernel::reached_alone_ratio,
+       "the same over its time alone under ncu: `roof_ratio`; where no ceiling was measured, the larger of "
+       "the shares of ncu's own peaks. It may exceed 1: ceilings are measured, and caches answer",
+       "of it alone under ncu", "ceiling"}};
   for (const kernel_metric& metric : kernel_metrics()) {
     rows.push_back({metric.key, [key = metric.key](const kernel& counted) { return counted.metrics.at(key); },
                     metric.description, metric.label, metric.format});
   }
   rows.push_back({"bound", &kernel::bound,
-                  "`memory` or `compute` where it reaches half of that ceiling, `compute` also at half of "
-                  "the multiprocessors' peak throughput (deep mode measures it): the larger of the two; else "
+                  "`memory` or `compute` where it reaches half of that ceiling, the larger of the two; "
+                  "`instructions` where it reaches half of the multiprocessors' peak throughput (deep mode "
+                  "measures it), more than of its memory's ceiling, and not half of the arithmetic one; else "
                   "`launch` below 5 µs a launch, else `latency`; and the figures that say so"});
   rows.push_back({"evidence", [](const kernel& counted) {
                     return text_or_absent(counted.evidence, counted.bound.reason());
@@ -183,6 +187,24 @@ const figure_table<category_figures>& category_table() {
                                             {"own_ns", &figures::exclusive_ns},
                                             {"calls_count", &figures::calls},
                                             {"share_ratio", &figures::share_ratio}});
+  return table;
+}
+
+const figure_table<kernel_neighbours>& neighbours_table() {
+  using figures = kernel_neighbours;
+  static const figure_table<figures> table(
+      "stages[].kernel_neighbours[]",
+      {{"kernel_names",
+        [](const figures& one) { return fmt::format("{}", fmt::join(one.kernel_names, "; ")); },
+        "two or three kernels of at most 10 µs that follow each other in a stream, in their order, those "
+        "with "
+        "the most to win first: candidates for one kernel"},
+       {"times_count", &figures::times, "in all traced occurrences of the stage"},
+       {"together_ns", &figures::together_ns,
+        "of all of these times, with what lies between them; `saves_at_most_ns` is that without the longest "
+        "of "
+        "each"},
+       {"saves_at_most_ns", &figures::saves_at_most_ns}});
   return table;
 }
 

@@ -78,7 +78,7 @@ const figure_table<stage_figures>& stage_table() {
        {"bare", object_by(bare_times_table(), through(&stage::bare, &bare_stage::time_ns))},
        {"step", object_by(step_table(), &stage::step)},
        {"share_ratio", through(&stage::bare, &bare_stage::share_ratio),
-        "of `throughput.total_mean_ns`; of ranges that a program went through, of the time of all of them",
+        "of `throughput.total_median_ns`; of ranges that a program went through, of the time of all of them",
         "share of all stages", "percent"},
        {"utilisation", object_by(utilisation_table(), through(&stage::bare, &bare_stage::use))},
        {"telemetry", object_by(telemetry_table(), through(&stage::bare, &bare_stage::telemetry))},
@@ -100,7 +100,8 @@ const figure_table<stage_figures>& stage_table() {
         "of the kernels' `total_ns`, in the `run.top_n_kernels_count` largest of them"},
        {"counters", object_by(counters_table(), &stage::counters)},
        {"kernel_groups", traced_list(kernel_group_table(), &traced_stage::kernel_groups)},
-       {"categories", traced_list(category_table(), &traced_stage::categories)}});
+       {"categories", traced_list(category_table(), &traced_stage::categories)},
+       {"kernel_neighbours", traced_list(neighbours_table(), &traced_stage::neighbours)}});
   return table;
 }
 
@@ -174,7 +175,7 @@ const figure_table<telemetry_figures>& telemetry_table() {
        {"temperature_max_c", spread(&gpu::temperature_c, &value_spread::max)},
        {"throttle_reasons", through(&gpu::throttle_reasons, valid_texts),
         "every reason for lower clocks that the driver named, idleness included"},
-       {"energy_mean_j", &gpu::energy_mean_j, "of one repetition", "energy of a repetition", "energy", lower},
+       {"energy_mean_j", &gpu::energy_mean_j, "of one repetition", "energy", "energy", lower},
        {"energy_uncertainty_ratio", &gpu::energy_uncertainty_ratio}});
   return table;
 }
@@ -218,7 +219,7 @@ const figure_table<traced_stage>& traced_table() {
        {"tool_version", &stage::tool_version},
        {"occurrences_count", &stage::occurrences},
        {"duration_ns", &stage::duration_ns},
-       {"median_ns", &stage::median_ns, "of one occurrence; of ranks that run it together the mean"},
+       {"median_ns", &stage::median_ns, "of one occurrence; of ranks that run it together, of the slowest's"},
        {"uncovered_ns", &stage::uncovered_ns},
        {"slowest_process", slowest_process,
         "only where several processes (ranks, workers) ran the stage. Its `duration_ns` is wall time, an "
@@ -324,17 +325,17 @@ const figure_table<traced_activity>& activity_table() {
        {"devices_count", &activity::devices},
        {"kernels_count", &activity::kernels},
        {"launches_count", &activity::launches},
-       {"gap_ns", &activity::gap_ns,
+       {"gap_ns", [](const activity& one) { return one.gaps.total_ns(); },
         "the rest of the traced stage, by what the device waited for: a launch that had not come; the same "
         "for "
         "a millisecond or longer, while the host did something else; a host that waited; copies and memsets; "
         "work launched long before (order between kernels, a graph's own "
         "spacing). Tracing lengthens gaps: they tell causes apart, not how long anything takes"},
-       {"gap_launch_ns", &activity::gap_launch_ns},
-       {"gap_pause_ns", &activity::gap_pause_ns},
-       {"gap_synchronisation_ns", &activity::gap_synchronisation_ns},
-       {"gap_copy_ns", &activity::gap_copy_ns},
-       {"gap_other_ns", &activity::gap_other_ns},
+       {"gap_launch_ns", [](const activity& one) { return one.gaps.launch_ns; }},
+       {"gap_pause_ns", [](const activity& one) { return one.gaps.pause_ns; }},
+       {"gap_synchronisation_ns", [](const activity& one) { return one.gaps.synchronisation_ns; }},
+       {"gap_copy_ns", [](const activity& one) { return one.gaps.copy_ns; }},
+       {"gap_other_ns", [](const activity& one) { return one.gaps.other_ns; }},
        {"copies_count", &activity::copies, "copies and memsets asked for inside the stage"},
        {"copy_ns", &activity::copy_ns},
        {"copy_bytes", &activity::copy_bytes},
@@ -350,18 +351,24 @@ const figure_table<idle_figures>& idle_table() {
       "stages[].idle",
       {{"busy_ns", &idle::busy_ns,
         "of one repetition: the kernels' busy time, the bare median without it, and that split in the "
-        "proportion of the traced gaps; `idle` is null where the kernels took longer than the bare stage. "
+        "proportion of the traced gaps; `idle` is null where the kernels took longer than the bare stage, or "
+        "where a quarter of them "
+        "or more ran after the range that launched them. "
         "Where "
         "the stage was not timed without a tracer, or is a whole process, the traced stage stands for it",
         "device busy", "duration", lower},
        {"idle_ns", &idle::idle_ns, "", "device idle", "duration", lower},
        {"idle_ratio", &idle::idle_ratio, "", "device idle, share", "percent", lower},
-       {"launch_ns", &idle::launch_ns, "", "idle, waiting for a launch", "duration", lower},
-       {"pause_ns", &idle::pause_ns, "", "idle, nothing submitted", "duration", lower},
-       {"synchronisation_ns", &idle::synchronisation_ns, "", "idle, waiting for the host", "duration", lower},
-       {"copy_ns", &idle::copy_ns, "", "idle, copies", "duration", lower},
-       {"other_ns", &idle::other_ns, "", "idle, other", "duration", lower},
-       {"is_traced", &idle::is_traced, "all of it is the trace's"}});
+       {"launch_ns", &idle::launch_ns, "", idle_label("launch"), "duration", lower},
+       {"pause_ns", &idle::pause_ns, "", idle_label("pause"), "duration", lower},
+       {"synchronisation_ns", &idle::synchronisation_ns, "", idle_label("synchronisation"), "duration",
+        lower},
+       {"copy_ns", &idle::copy_ns, "", idle_label("copy"), "duration", lower},
+       {"other_ns", &idle::other_ns, "", idle_label("other"), "duration", lower},
+       {"is_traced", &idle::is_traced, "all of it is the trace's"},
+       {"is_mean", &idle::is_mean,
+        "it is the mean of the traced occurrences, which the trace does not tell apart, or which are "
+        "processes; else busy and idle time add up to `step.median_ns`"}});
   return table;
 }
 
@@ -386,6 +393,7 @@ const std::vector<object_description>& described_objects() {
       kernel_table().description(),
       kernel_group_table().description(),
       category_table().description(),
+      neighbours_table().description(),
       counters_table().description(),
       counted_kernel_table().description(),
   };

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "core/escape.h"
-#include "core/kernel_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 #include "summary.h"
@@ -15,51 +15,17 @@
 namespace profgate::analysis {
 namespace {
 
-// A figure below its threshold is no finding.
-constexpr double high_overhead_ratio = 0.25;
-
-void judge_roof(const run_figures& figures, const stage_figures& stage, findings& result) {
-  const utilisation& use = stage.bare.use;
-  const measured<double> reached = quotient(use.roof_ns, mean_ns_of(stage));
-  if (!reached) {
-    // A program that tells nothing of its work tells nothing of any stage's: the reports say so once.
-    if (stage.bare.time_ns && figures.is_timed_by_itself) {
-      result.takeaways.push_back(
-          {stage.bare.name, "Whether memory or compute bounds it is unknown.", reached.reason()});
-    }
-    return;
-  }
-  const bool by_memory = *use.roof == "memory";
-  const std::string ceiling = by_memory ? "bandwidth" : "arithmetic rate";
-  const std::string evidence =
-      fmt::format("MBU {}, MFU {} of the measured ceilings", percent(*use.mbu_over_measured_ratio),
-                  percent(*use.mfu_over_measured_ratio));
-  result.takeaways.push_back(
-      {stage.bare.name,
-       *reached >= bound_ratio
-           ? fmt::format("It is {}-bound: {} of the measured {}.", by_memory ? "memory" : "compute",
-                         percent(std::min(1.0, *reached)), ceiling)
-           : fmt::format("It reaches {} of the measured {}, its ceiling: something else bounds it.",
-                         percent(*reached), ceiling),
-       evidence});
-  // Where kernels were counted, those that are far from their roofs are named instead.
-  if (*reached >= near_roof_ratio || has_counted_most(stage)) return;
-  const std::string text =
-      by_memory
-          ? "Move bytes faster: more threads or wider loads; only fewer bytes (a smaller dtype, a larger "
-            "batch) go below this bound."
-          : "Compute faster: larger tiles, matrix units, more threads; only fewer FLOPs go below this bound.";
-  result.recommendations.push_back(saving(figures, stage, 1.0 - *reached, text, evidence));
-}
+/// Times that spread so far tell of the machine, not of the stage.
+constexpr double noise_cv_ratio = 0.25;
 
 /// Whether ranges that took very long tell why the spread is wide; a program that times itself warms up
 /// before.
-bool judge_cold_starts(const stage_figures& stage, findings& result) {
-  const std::size_t cold = cold_samples(*stage.bare.time_ns);
+bool judge_cold_starts(const stage_figures& stage, const sample_statistics& times_ns, findings& result) {
+  const std::size_t cold = cold_samples(times_ns);
   if (cold == 0) return false;
   const std::string evidence =
       fmt::format("{} of {} took more than three times the median, the longest {}", cold,
-                  stage.bare.time_ns->samples.size(), core::format_duration(stage.bare.time_ns->max));
+                  times_ns.samples.size(), core::format_duration(times_ns.max));
   result.takeaways.push_back({stage.bare.name, "It warms up inside of its ranges.", evidence});
   result.recommendations.push_back(about_measuring(
       stage.bare.name, "Warm up before the first range, or give the range of the warm-up another name.",
@@ -68,21 +34,30 @@ bool judge_cold_starts(const stage_figures& stage, findings& result) {
 }
 
 void judge_spread(const run_figures& figures, const stage_figures& stage, findings& result) {
+  if (!stage.bare.time_ns && stage.traced && stage.bare.name != core::whole_process_stage) {
+    const auto times_ns = describe(to_doubles(stage.traced->occurrences_ns), "there is no occurrence");
+    if (times_ns) judge_cold_starts(stage, *times_ns, result);
+  }
   if (!stage.bare.time_ns || !stage.bare.time_ns->cv) return;
   const double cv_ratio = *stage.bare.time_ns->cv;
   if (cv_ratio <= unreliable_cv_ratio) return;
-  if (!figures.is_timed_by_itself && judge_cold_starts(stage, result)) return;
+  if (!figures.is_timed_by_itself && judge_cold_starts(stage, *stage.bare.time_ns, result)) return;
   const std::string evidence = fmt::format("standard deviation {} of the mean over {} repetitions",
                                            percent(cv_ratio), stage.bare.time_ns->samples.size());
   result.takeaways.push_back({stage.bare.name, "Its times are unreliable.", evidence});
-  result.recommendations.push_back(about_measuring(
-      stage.bare.name, "Quiet the machine or raise stage1.repetitions before comparing this stage.",
-      evidence));
+  const bool is_noise = cv_ratio > noise_cv_ratio;
+  recommendation item = about_measuring(
+      stage.bare.name,
+      is_noise ? "Quiet the machine and measure again: what this stage could save rests on these times."
+               : "Quiet the machine or raise stage1.repetitions before comparing this stage.",
+      evidence);
+  item.comes_first = is_noise;
+  result.recommendations.push_back(std::move(item));
 }
 
 void judge_overhead(const run_figures& figures, const stage_figures& stage, findings& result) {
-  if (!stage.overhead_ratio || *stage.overhead_ratio <= high_overhead_ratio) return;
-  const std::string evidence = fmt::format("traced {} against a bare median of {}: {} more under {}",
+  if (!is_distorted(stage)) return;
+  const std::string evidence = fmt::format("traced {} against an unprofiled median of {}: {} more under {}",
                                            core::format_duration(stage.traced->median_ns),
                                            core::format_duration(stage.bare.time_ns->median),
                                            percent(*stage.overhead_ratio), stage.traced->tool);
@@ -125,6 +100,30 @@ double repetitions_of(const run_figures& figures, const std::string& name) {
   return 1;
 }
 
+bool holds_time_of(saved_time wide, saved_time narrow) {
+  switch (narrow) {
+    case saved_time::one_kernel:
+      return wide == saved_time::all_kernels;
+    case saved_time::some_kernels:
+      return wide == saved_time::all_kernels || wide == saved_time::one_kernel;
+    case saved_time::kernels_and_gaps:
+      return wide == saved_time::all_kernels || wide == saved_time::one_kernel || wide == saved_time::idle;
+    default:
+      return false;
+  }
+}
+
+/// A row about kernels, experts or neighbours tells of time that a wider row of its stage has in its sum,
+/// too.
+void mark_shared_savings(std::vector<recommendation>& rows) {
+  for (recommendation& row : rows) {
+    if (!row.saves_at_most_ns) continue;
+    row.adds_up = std::none_of(rows.begin(), rows.end(), [&](const recommendation& other) {
+      return other.stage == row.stage && other.saves_at_most_ns && holds_time_of(other.from, row.from);
+    });
+  }
+}
+
 }  // namespace
 
 findings find(const run_facts& facts, const run_figures& figures) {
@@ -133,12 +132,13 @@ findings find(const run_facts& facts, const run_figures& figures) {
   for (const stage_figures& stage : figures.stages) {
     judge_roof(figures, stage, result);
     judge_ceilings(stage, result);
+    judge_late_kernels(figures, stage, result);
     judge_spread(figures, stage, result);
     judge_clocks(stage, result);
     judge_overhead(figures, stage, result);
     judge_experts(figures, stage, result);
     if (stage.traced) {
-      judge_operators(figures, stage, result);
+      judge_operators(stage, result);
       judge_kernels(figures, stage, result);
     }
     judge_counters(stage, result);
@@ -146,8 +146,12 @@ findings find(const run_facts& facts, const run_figures& figures) {
   }
   judge_steps(facts, result);
   judge_trace(facts, figures, result);
+  mark_shared_savings(result.recommendations);
+  // What nobody can bound comes after what is bounded, the measurement's own last.
   const auto saved_ns = [&](const recommendation& item) {
-    return item.saves_at_most_ns ? *item.saves_at_most_ns * repetitions_of(figures, item.stage) : -1.0;
+    if (item.comes_first) return std::numeric_limits<double>::infinity();
+    if (item.saves_at_most_ns) return *item.saves_at_most_ns * repetitions_of(figures, item.stage);
+    return item.from == saved_time::none ? -2.0 : -1.0;
   };
   std::stable_sort(
       result.recommendations.begin(), result.recommendations.end(),
@@ -155,43 +159,34 @@ findings find(const run_facts& facts, const run_figures& figures) {
   return result;
 }
 
+bool is_distorted(const stage_figures& stage) {
+  constexpr double high_overhead_ratio = 0.25;
+  return stage.overhead_ratio && *stage.overhead_ratio > high_overhead_ratio;
+}
+
 std::string short_name(const std::string& name) {
   constexpr std::size_t longest_name_bytes = 80;
   return core::shorten_middle(name, longest_name_bytes);
 }
 
-std::string short_kernel_name(const std::string& name) {
-  constexpr std::size_t longest_name_bytes = 60;
-  return core::shorten_middle(core::readable_kernel_name(name), longest_name_bytes);
+measured<double> median_ns_of(const stage_figures& stage) {
+  return stage.step ? measured<double>(stage.step->median_ns) : measured<double>::absent(stage.step.reason());
 }
 
-measured<double> mean_ns_of(const stage_figures& stage) {
-  return stage.step ? measured<double>(stage.step->mean_ns) : measured<double>::absent(stage.step.reason());
-}
-
-measured<double> headroom(const stage_figures& stage) {
-  const measured<double> reached = quotient(stage.bare.use.roof_ns, mean_ns_of(stage));
-  return reached ? measured<double>(std::max(0.0, 1.0 - *reached)) : reached;
-}
-
-recommendation saving(const run_figures& figures, const stage_figures& stage, double ratio_of_stage,
-                      std::string text, std::string evidence) {
+recommendation saving(const run_figures& figures, const stage_figures& stage, saved_time from,
+                      double ratio_of_stage, std::string text, std::string evidence) {
   const measured<double> room = headroom(stage);
   const double saved_ratio = room ? std::min(ratio_of_stage, *room) : ratio_of_stage;
-  if (!figures.is_timed_by_itself) {
-    // Of the median, which the reports call a step: the first ones of a program that warms up inside of its
-    // ranges may take a hundred times as long.
-    const measured<double> saved_ns = stage.step ? measured<double>(stage.step->median_ns * saved_ratio)
-                                                 : measured<double>::absent(stage.step.reason());
-    return {stage.bare.name, std::move(text), std::move(evidence), saved_ns, saved_ratio, "a step"};
-  }
-  const measured<double> mean_ns = mean_ns_of(stage);
-  const measured<double> saved_ns = mean_ns ? measured<double>(*mean_ns * saved_ratio) : mean_ns;
+  const measured<double> median_ns = median_ns_of(stage);
+  const measured<double> saved_ns = median_ns ? measured<double>(*median_ns * saved_ratio) : median_ns;
+  if (!figures.is_timed_by_itself)
+    return {stage.bare.name, std::move(text), std::move(evidence), from, saved_ns, saved_ratio, "a step"};
   return {stage.bare.name,
           std::move(text),
           std::move(evidence),
+          from,
           saved_ns,
-          quotient(saved_ns, figures.bare.total_mean_ns),
+          quotient(saved_ns, figures.bare.total_median_ns),
           "the whole"};
 }
 

@@ -11,6 +11,9 @@
 namespace profgate::analysis {
 namespace {
 
+/// Of a stage's GPU time.
+constexpr double most_ratio = 0.5;
+
 /// "memory 83 %, latency 10 %", largest first.
 std::string in_words(const std::vector<std::pair<double, std::string>>& shares) {
   std::string words;
@@ -44,6 +47,7 @@ class weighing {
 
 /// A kernel that could give less of its stage is not worth a sentence.
 constexpr double small_opportunity_ratio = 0.02;
+constexpr double small_opportunity_of_whole_ratio = 0.005;
 constexpr std::size_t opportunities_a_stage = 3;
 /// Below it a multiprocessor has too few warps to work while others wait.
 constexpr double low_occupancy_ratio = 0.25;
@@ -72,10 +76,17 @@ std::string occupancy_limiter(const counted_kernel& kernel) {
   return limiters;
 }
 
+/// From here on a kernel's FLOPs are those of matrix units: no others come near their ceiling.
+constexpr double matrix_units_ratio = 0.1;
+
 /// What kernels that wait for their own instructions lack.
 std::string advice_against_latency(const counted_kernel& kernel) {
   const measured<double> waves = metric_of(kernel, "waves_ratio");
   if (waves && *waves < 0.5) return "give it more blocks: the GPU holds more than twice as many at once";
+  // Tiles in registers and shared memory leave room for few warps: that is how such kernels are made.
+  if (kernel.flops_over_ceiling_ratio && *kernel.flops_over_ceiling_ratio >= matrix_units_ratio)
+    return "its matrix units wait: load the next tiles while these are multiplied (asynchronous copies, more "
+           "stages), and let other warps do the rest meanwhile";
   const measured<double> occupancy = metric_of(kernel, "occupancy_ratio");
   if (!occupancy || *occupancy >= low_occupancy_ratio)
     return "its warps wait for each other or for their operands: more independent work a thread, fewer "
@@ -86,23 +97,29 @@ std::string advice_against_latency(const counted_kernel& kernel) {
 }
 
 std::string advice_on(const counted_kernel& kernel) {
-  if (*kernel.bound == "memory")
-    return "more bytes in flight (more warps, wider or asynchronous loads); what it reads twice could stay "
-           "in shared memory";
-  if (*kernel.bound == "compute") {
-    const bool fills_another_pipe =
-        kernel.flops_over_ceiling_ratio && *kernel.flops_over_ceiling_ratio < bound_ratio;
-    return fills_another_pipe ? "its instructions fill the multiprocessors, not its FLOPs: fewer of them "
-                                "(vector loads, tensor cores, less index arithmetic)"
-                              : "larger tiles and deeper pipelines; only fewer FLOPs go below its roof";
-  }
+  if (*kernel.bound == "memory") return "more bytes in flight (more warps, wider or asynchronous loads)";
+  if (*kernel.bound == "instructions")
+    return "its instructions fill the multiprocessors, not its FLOPs: fewer of them (vector loads, tensor "
+           "cores, less index arithmetic)";
+  if (*kernel.bound == "compute")
+    return "larger tiles and deeper pipelines; only fewer FLOPs go below its roof";
   if (*kernel.bound == "launch") return "fuse it with its neighbours: a launch costs as much as its work";
   return advice_against_latency(kernel);
+}
+
+/// What it uses of its own time: the share of its roof; one whose instructions fill the multiprocessors has
+/// no room up to the roofline.
+double used_ratio(const counted_kernel& kernel, double reached_ratio) {
+  if (*kernel.bound != "instructions") return reached_ratio;
+  const double alone_ratio = *kernel.reached_alone_ratio;
+  const double time_ratio = alone_ratio > 0 ? reached_ratio / alone_ratio : 1;  // alone over in the run
+  return std::max(reached_ratio, *kernel.sm_throughput_ratio * time_ratio);
 }
 
 struct opportunity {
   const counted_kernel* kernel;
   double share_ratio;     ///< of the time in which kernels run
+  std::string reached;    ///< "at 91 % of its roof"
   double ratio_of_stage;  ///< that it could save at most
 };
 
@@ -111,9 +128,17 @@ std::vector<opportunity> opportunities_of(const stage_figures& stage, const weig
   std::vector<opportunity> found;
   for (const counted_kernel& kernel : stage.counters->kernels) {
     const measured<double> share_ratio = weights.share_ratio(kernel);
-    if (!kernel.reached_ratio || !share_ratio || !kernel.bound) continue;
-    const double ratio = *share_ratio * busy_ratio * (1 - *kernel.reached_ratio);
-    if (ratio >= small_opportunity_ratio) found.push_back({&kernel, *share_ratio, ratio});
+    const bool is_in_run = kernel.reached_ratio.has_value();
+    const measured<double>& reached = is_in_run ? kernel.reached_ratio : kernel.reached_alone_ratio;
+    if (!reached || !share_ratio || !kernel.bound) continue;
+    const double used = used_ratio(kernel, *reached);
+    if (used >= near_roof_ratio) continue;
+    const double ratio = *share_ratio * busy_ratio * (1 - std::min(1.0, used));
+    if (ratio < small_opportunity_ratio) continue;
+    found.push_back(
+        {&kernel, *share_ratio,
+         fmt::format("at {} of its roof{}", ceiling_percent(*reached), is_in_run ? " in the run" : ""),
+         ratio});
   }
   std::stable_sort(found.begin(), found.end(), [](const opportunity& a, const opportunity& b) {
     return a.ratio_of_stage > b.ratio_of_stage;
@@ -141,9 +166,17 @@ void judge_counters(const stage_figures& stage, findings& result) {
        fmt::format("shares of {} under ncu: {}", weights.whole(), in_words(shares))});
 }
 
-bool has_counted_most(const stage_figures& stage) {
-  constexpr double most_ratio = 0.5;
+bool has_counters_of_most(const stage_figures& stage) {
   return stage.counters && stage.counters->coverage_ratio && *stage.counters->coverage_ratio >= most_ratio;
+}
+
+bool has_counted_most(const stage_figures& stage) {
+  if (!has_counters_of_most(stage)) return false;
+  double known_ratio = 0;  // of kernels whose distance to their roofs is known
+  for (const counted_kernel& kernel : stage.counters->kernels)
+    if (kernel.share_ratio && kernel.bound && (kernel.reached_ratio || kernel.reached_alone_ratio))
+      known_ratio += *kernel.share_ratio;
+  return known_ratio >= most_ratio;
 }
 
 void judge_opportunities(const run_figures& figures, const stage_figures& stage, findings& result) {
@@ -152,12 +185,14 @@ void judge_opportunities(const run_figures& figures, const stage_figures& stage,
   for (const opportunity& found : opportunities_of(stage, weights)) {
     const counted_kernel& kernel = *found.kernel;
     const std::string& op = kernel.group.op;
-    recommendation item =
-        saving(figures, stage, found.ratio_of_stage,
-               fmt::format("{}{}: {}.", short_kernel_name(kernel.group.kernel_name),
-                           op.empty() ? "" : fmt::format(" in {}", op), advice_on(kernel)),
-               fmt::format("{} of {}, at {} of its roof; alone under ncu {}", percent(found.share_ratio),
-                           weights.whole(), percent(*kernel.reached_ratio), kernel.evidence));
+    recommendation item = saving(figures, stage, saved_time::one_kernel, found.ratio_of_stage,
+                                 fmt::format("{}{}: {}.", figures.kernel_names.of(kernel.group.kernel_name),
+                                             op.empty() ? "" : fmt::format(" in {}", op), advice_on(kernel)),
+                                 fmt::format("{} of {}, {}; alone under ncu {}", percent(found.share_ratio),
+                                             weights.whole(), found.reached, kernel.evidence));
+    if (figures.is_timed_by_itself && item.saves_at_most_ratio &&
+        *item.saves_at_most_ratio < small_opportunity_of_whole_ratio)
+      continue;
     if (!stage.counters->coverage_ratio)
       item.saves_at_most_ns = item.saves_at_most_ratio =
           measured<double>::absent("no timeline tells how much of the stage it takes");

@@ -43,7 +43,7 @@ void judge_experts(const run_figures& figures, const stage_figures& stage, findi
   // blocks of all experts share one, much less.
   const double waits_ratio = 1.0 - 1.0 / use.median_imbalance();
   result.recommendations.push_back(
-      saving(figures, stage, std::min(1.0, *share) * waits_ratio,
+      saving(figures, stage, saved_time::some_kernels, std::min(1.0, *share) * waits_ratio,
              "Even out what experts get (the router's balance, a capacity), or split the rows of the fullest "
              "over more of the device.",
              evidence));

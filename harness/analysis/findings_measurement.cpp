@@ -13,15 +13,24 @@ std::string clocks_in_words(const telemetry_figures& telemetry) {
     return fmt::format("{} samples; the SM clock is unknown: {}", telemetry.samples_count,
                        telemetry.sm_clock_mhz.reason());
   const core::value_spread& mhz = *telemetry.sm_clock_mhz;
-  return fmt::format("{} samples with an SM clock of {:.0f} to {:.0f} MHz, median {:.0f}",
+  return fmt::format("{} samples with an SM clock of {:.0f} to {:.0f} MHz, median {:.0f} MHz",
                      telemetry.samples_count, mhz.min, mhz.max, mhz.median);
+}
+
+/// Whether what the clocks did shows in the times, or lasted.
+bool is_felt(const stage_figures& stage) {
+  constexpr double steady_cv_ratio = 0.01;
+  const core::value_spread& mhz = *stage.bare.telemetry->sm_clock_mhz;
+  const bool is_low_mostly = mhz.median < (1 - unsteady_clock_ratio) * mhz.max;
+  return is_low_mostly || !stage.bare.time_ns || !stage.bare.time_ns->cv ||
+         *stage.bare.time_ns->cv > steady_cv_ratio;
 }
 
 }  // namespace
 
 recommendation about_measuring(const std::string& stage, std::string text, std::string evidence) {
   const auto nothing = measured<double>::absent("it concerns the measurement, not the workload");
-  return {stage, std::move(text), std::move(evidence), nothing, nothing, ""};
+  return {stage, std::move(text), std::move(evidence), saved_time::none, nothing, nothing, ""};
 }
 
 void judge_clocks(const stage_figures& stage, findings& result) {
@@ -45,8 +54,8 @@ void judge_clocks(const stage_figures& stage, findings& result) {
                                             percent(*telemetry.sm_clock_spread_ratio)),
                                 evidence});
   }
-  // A power cap that the clocks did not feel costs nothing.
-  if (!is_unsteady) return;
+  // A power cap that the clocks did not feel costs nothing, nor do clocks that the times did not feel.
+  if (!is_unsteady || !is_felt(stage)) return;
   result.recommendations.push_back(about_measuring(
       stage.bare.name,
       "Lock the clocks (nvidia-smi --lock-gpu-clocks) at what the GPU can hold before comparing this stage.",
@@ -55,14 +64,15 @@ void judge_clocks(const stage_figures& stage, findings& result) {
 
 void judge_ceilings(const stage_figures& stage, findings& result) {
   struct named_ratio {
-    const char* name;
+    std::string name;
     const measured<double>& ratio;
   };
   const utilisation& use = stage.bare.use;
+  const std::string peak = use.are_peaks_configured ? "configured peak" : "vendor's peak";
   const std::array<named_ratio, 4> ratios{{{"MFU over the measured ceiling", use.mfu_over_measured_ratio},
-                                           {"MFU over the vendor's peak", use.mfu_over_vendor_ratio},
+                                           {"MFU over the " + peak, use.mfu_over_vendor_ratio},
                                            {"MBU over the measured ceiling", use.mbu_over_measured_ratio},
-                                           {"MBU over the vendor's peak", use.mbu_over_vendor_ratio}}};
+                                           {"MBU over the " + peak, use.mbu_over_vendor_ratio}}};
   std::vector<std::string> impossible;
   for (const named_ratio& entry : ratios) {
     if (entry.ratio && *entry.ratio > 1.0)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,38 +16,59 @@ namespace profgate::analysis {
 /// "72 %", "4.2 %", "0.31 %".
 std::string percent(double ratio);
 
+/// A share of a ceiling: "97 %"; above all of it "≥ 100 %", which is no share and is explained apart.
+std::string ceiling_percent(double ratio);
+
 /// "58.2", "1230": three significant digits at least.
 std::string plain_number(double value);
 
 // What a change could save.
 
-/// A stage that reaches this much of its roof has nothing left that is worth a look.
+/// An operator with a smaller share of its stage is not worth a look of its own.
+inline constexpr double large_operator_ratio = 0.25;
+
+/// A stage or a kernel that reaches this much of its roof has nothing left that is worth a look.
 inline constexpr double near_roof_ratio = 0.9;
+
+/// Whether tracing slowed the stage so much that the host's time in its operators is not what it was.
+bool is_distorted(const stage_figures& stage);
 
 /// A name can be kilobytes; a sentence cannot.
 std::string short_name(const std::string& name);
 
-/// The same of a kernel, without namespaces and parameters.
-std::string short_kernel_name(const std::string& name);
+measured<double> median_ns_of(const stage_figures& stage);
 
-measured<double> mean_ns_of(const stage_figures& stage);
-
-/// How much of the stage's time lies above its roof: no change to the same work can save more.
+/// How much of the stage's time lies above its roof, that of the measured ceilings or of the vendor's peaks:
+/// no change to the same work can save more.
 measured<double> headroom(const stage_figures& stage);
+
+/// What keeps a saving from being bounded, and what would bound it.
+std::string why_saving_is_unknown(const stage_figures& stage);
 
 /// A recommendation that could at most take `ratio_of_stage` of a stage's bare time away, and never more than
 /// what lies above the roof.
-recommendation saving(const run_figures& figures, const stage_figures& stage, double ratio_of_stage,
-                      std::string text, std::string evidence);
+recommendation saving(const run_figures& figures, const stage_figures& stage, saved_time from,
+                      double ratio_of_stage, std::string text, std::string evidence);
 
-/// The same of a part of stage.idle's time, which must be known.
-recommendation saving_part(const run_figures& figures, const stage_figures& stage, double part_ns,
-                           std::string text, std::string evidence);
+/// The same of a part of stage.idle's time, which must be known; not bounded by the roof.
+recommendation saving_part(const run_figures& figures, const stage_figures& stage, saved_time from,
+                           double part_ns, std::string text, std::string evidence);
+
+/// What bounds the stage, and what of its busy time lies above the roof where no kernel is known that does.
+void judge_roof(const run_figures& figures, const stage_figures& stage, findings& result);
+
+/// Of which stages nothing tells what bounds them, why, and what would; nothing where there are none.
+std::optional<std::string> unknown_bounds(const run_facts& facts, const run_figures& figures);
 
 // Findings about the measurement itself: whether a stage's figures can be what they seem.
 
 /// A recommendation about the measurement: following it makes figures better, not the workload faster.
 recommendation about_measuring(const std::string& stage, std::string text, std::string evidence);
+
+/// Whether the stage's work outlives its range. A program that times itself waits for its device, and a stage
+/// with sync: true was waited for.
+bool is_time_of_host(const run_figures& figures, const stage_figures& stage);
+void judge_late_kernels(const run_figures& figures, const stage_figures& stage, findings& result);
 
 /// Samples that were taken while the GPU was throttled, or at clocks that differ.
 void judge_clocks(const stage_figures& stage, findings& result);
@@ -59,10 +81,23 @@ void judge_experts(const run_figures& figures, const stage_figures& stage, findi
 
 // Findings that rest on the trace. The stage must have one.
 
-void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result);
+struct large_operator {
+  std::string name;     ///< short
+  std::string op_name;  ///< whole
+  double share_ratio = 0;
+  std::string evidence;  ///< "43 % of the stage's kernel time in 2048 calls"
+};
 
-/// What a device waited for, in the words of a clause and of a sentence, and what helps against it.
+/// By the time that is its own; nothing where none has a share.
+std::optional<large_operator> largest_operator(const stage_figures& stage);
+
+void judge_operators(const stage_figures& stage, findings& result);
+
+/// What a device waited for: its kind, in the words of a clause and of a sentence, and what helps against it.
+enum class idle_kind { launch, pause, synchronisation, copy, other };
+
 struct idle_part {
+  idle_kind kind;
   double ns;
   std::string_view clause;
   std::string_view words;
@@ -87,6 +122,9 @@ void judge_kernels(const run_figures& figures, const stage_figures& stage, findi
 /// What bounds the counted kernels of a stage, by their share of its GPU time; without a timeline, by that of
 /// the launches that were counted.
 void judge_counters(const stage_figures& stage, findings& result);
+
+/// Whether the kernels that were counted take most of the stage's time.
+bool has_counters_of_most(const stage_figures& stage);
 
 /// Whether the kernels that were counted tell what most of the stage's time is worth.
 bool has_counted_most(const stage_figures& stage);

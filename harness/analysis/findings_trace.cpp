@@ -9,11 +9,10 @@ namespace profgate::analysis {
 namespace {
 
 // A figure below its threshold is no finding.
-constexpr double large_operator_ratio = 0.25;
 constexpr double large_kernel_ratio = 0.25;
 constexpr double large_uncovered_ratio = 0.20;
 constexpr double overlap_ratio = 1.05;
-constexpr double small_saving_ratio = 0.05;
+constexpr double small_operator_ratio = 0.05;  ///< of all of the stage, its idle time too
 
 std::string count_of_calls(std::int64_t calls) {
   return fmt::format("{} {}", calls, calls == 1 ? "call" : "calls");
@@ -49,41 +48,46 @@ void judge_categories(const stage_figures& stage, findings& result) {
 
 }  // namespace
 
-void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result) {
+std::optional<large_operator> largest_operator(const stage_figures& stage) {
+  if (!stage.traced) return std::nullopt;
   const std::vector<operator_figures>& operators = stage.traced->operators;
-  if (operators.empty()) {
-    if (!stage.traced->kernels.empty()) return;  // which say more than a sentence that asks for ranges
-    result.takeaways.push_back({stage.bare.name, "What it spends its time on is unknown.",
-                                "the trace holds no operator ranges inside it"});
-    return;
-  }
   const auto largest =
       std::max_element(operators.begin(), operators.end(), [&](const auto& a, const auto& b) {
         const measured<double>& share_a = share_of(*stage.traced, a);
         const measured<double>& share_b = share_of(*stage.traced, b);
         return (share_a ? *share_a : -1.0) < (share_b ? *share_b : -1.0);
       });
-  if (const measured<double>& largest_share = share_of(*stage.traced, *largest)) {
-    const std::string name = short_name(largest->record.op_name);
-    const double share = *largest_share;
-    const std::string evidence =
-        fmt::format("{} of the stage's {} in {}", percent(share),
-                    stage.traced->operators_by_device ? "kernel time" : "traced time",
-                    count_of_calls(largest->record.calls));
-    result.takeaways.push_back({stage.bare.name, fmt::format("Its largest operator is {}.", name), evidence});
-    const measured<double> room = headroom(stage);
-    if (share >= large_operator_ratio && (!room || *room > 1.0 - near_roof_ratio) &&
-        !has_counted_most(stage)) {
-      const std::string text = fmt::format("Look at {} first.", name);
-      // Of a program whose roof is unknown, no more than the time in which its kernels run.
-      const bool is_bound_by_kernels =
-          !figures.is_timed_by_itself && stage.idle && stage.traced->operators_by_device;
-      if (!is_bound_by_kernels) {
-        result.recommendations.push_back(saving(figures, stage, share, text, evidence));
-      } else if (share * stage.idle->busy_ns >= small_saving_ratio * stage.idle->total_ns()) {
-        result.recommendations.push_back(
-            saving_part(figures, stage, share * stage.idle->busy_ns, text, evidence));
-      }
+  if (largest == operators.end() || !share_of(*stage.traced, *largest)) return std::nullopt;
+  const double share_ratio = *share_of(*stage.traced, *largest);
+  const core::operator_record& record = largest->record;
+  return large_operator{short_name(record.op_name), record.op_name, share_ratio,
+                        fmt::format("{} of the stage's {} in {}", percent(share_ratio),
+                                    stage.traced->operators_by_device ? "kernel time" : "traced time",
+                                    count_of_calls(record.calls))};
+}
+
+void judge_operators(const stage_figures& stage, findings& result) {
+  if (stage.traced->operators.empty()) {
+    if (!stage.traced->kernels.empty()) return;  // which say more than a sentence that asks for ranges
+    result.takeaways.push_back({stage.bare.name, "What it spends its time on is unknown.",
+                                "the trace holds no operator ranges inside it"});
+    return;
+  }
+  if (const std::optional<large_operator> largest = largest_operator(stage)) {
+    result.takeaways.push_back(
+        {stage.bare.name, fmt::format("Its largest operator is {}.", largest->name), largest->evidence});
+    const double busy_ratio =
+        stage.idle && stage.traced->operators_by_device ? 1.0 - stage.idle->idle_ratio : 1.0;
+    // Where a roof is known, the row about that names the operator.
+    const bool is_told = stage.traced->operators_by_device || !is_distorted(stage);
+    if (is_told && largest->share_ratio >= large_operator_ratio && !headroom(stage) &&
+        !has_counted_most(stage) && largest->share_ratio * busy_ratio >= small_operator_ratio) {
+      const auto unknown = measured<double>::absent(why_saving_is_unknown(stage));
+      recommendation item{stage.bare.name,   fmt::format("Look at {} first.", largest->name),
+                          largest->evidence, saved_time::some_kernels,
+                          unknown,           unknown};
+      item.op_name = largest->op_name;
+      result.recommendations.push_back(std::move(item));
     }
   }
   const measured<double> uncovered =
@@ -104,7 +108,7 @@ void judge_kernels(const run_figures& figures, const stage_figures& stage, findi
   const std::vector<core::kernel_record> largest = largest_kernels(*stage.traced, 1);
   const measured<double> share = kernel_share(*stage.traced, largest.front());
   if (!share || *share < large_kernel_ratio) return;
-  const std::string name = short_kernel_name(largest.front().kernel_name);
+  const std::string name = figures.kernel_names.of(largest.front().kernel_name);
   const std::string evidence = fmt::format("{} of the stage's kernel time in {}", percent(*share),
                                            count_of_calls(largest.front().calls));
   result.takeaways.push_back({stage.bare.name, fmt::format("Its largest kernel is {}.", name), evidence});

@@ -16,7 +16,7 @@ namespace {
 
 operator_figures operator_of(const std::string& stage_name, std::string_view name, const operator_sums& sum,
                              std::int64_t stage_ns, const std::string& no_kernels_reason,
-                             std::int64_t kernel_exclusive_ns, std::int64_t unmatched_kernels) {
+                             std::int64_t kernel_exclusive_ns, std::int64_t unseen_kernels) {
   operator_figures figures;
   figures.record = {stage_name, std::string(name), sum.total_ns, std::nullopt,
                     sum.calls + sum.replayed_calls};
@@ -39,10 +39,10 @@ operator_figures operator_of(const std::string& stage_name, std::string_view nam
             ? quotient(static_cast<double>(sum.self_on_stage_thread_ns), static_cast<double>(stage_ns))
             : measured<double>::absent("it ran beside the stage, on other threads only");
   }
-  if (sum.replayed_calls > 0 && unmatched_kernels > 0) {
+  if (sum.replayed_calls > 0 && unseen_kernels > 0) {
     figures.cuda_absent_reason = fmt::format(
-        "{} kernels of the stage's graph replays do not fit the graph map, so sums would be too small",
-        unmatched_kernels);
+        "the capture of {} replayed kernels of the stage was not recorded, so sums would be too small",
+        unseen_kernels);
   }
   if (!no_kernels_reason.empty()) figures.cuda_absent_reason = no_kernels_reason;
   if (figures.cuda_absent_reason.empty()) {
@@ -75,7 +75,7 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
     // Seen only around a launch: the range itself crosses the stage's edge.
     if (sum.calls == 0 && sum.replayed_calls == 0) continue;
     operators.push_back(operator_of(stage_name, name, sum, stage_ns, no_kernels_reason,
-                                    sums.kernels.exclusive_ns(), sums.unmatched_kernels));
+                                    sums.kernels.exclusive_ns(), sums.unseen_kernels));
   }
   const bool by_device_time = is_by_device(sums, no_kernels_reason);
   const auto weight_ns = [&](const operator_figures& figures) -> std::int64_t {
@@ -173,11 +173,25 @@ void add_place(const place_sums& place, traced_activity& activity) {
 void add_device(const device_activity& device, traced_activity& activity) {
   activity.devices += 1;
   activity.busy_ns += device.busy_ns;
-  activity.gap_launch_ns += device.gaps.launch_ns;
-  activity.gap_pause_ns += device.gaps.pause_ns;
-  activity.gap_synchronisation_ns += device.gaps.synchronisation_ns;
-  activity.gap_copy_ns += device.gaps.copy_ns;
-  activity.gap_other_ns += device.gaps.other_ns;
+  activity.gaps += device.gaps;
+}
+
+double busy_median_ns(const device_activity& device) {
+  std::vector<std::int64_t> busy_ns;
+  for (const stretch_activity& one : device.stretches) busy_ns.push_back(one.busy_ns);
+  return median_of(busy_ns);
+}
+
+/// Of the middle half by length: neither the first ones, which load and compile, nor a hiccup.
+gap_causes gaps_of_middling(std::vector<stretch_activity> stretches) {
+  const auto length_ns = [](const stretch_activity& one) { return one.busy_ns + one.gaps.total_ns(); };
+  std::stable_sort(stretches.begin(), stretches.end(),
+                   [&](const auto& a, const auto& b) { return length_ns(a) < length_ns(b); });
+  const std::size_t left_out =
+      stretches.size() < 3 ? 0 : std::max<std::size_t>(1, stretches.size() / 4);  // at either end
+  gap_causes gaps;
+  for (std::size_t i = left_out; i < stretches.size() - left_out; ++i) gaps += stretches[i].gaps;
+  return gaps;
 }
 
 /// All devices together.
@@ -186,11 +200,16 @@ traced_activity activity_of(const stage_sums& sums, std::int64_t occurrences) {
   for (const auto& [where, place] : sums.places) add_place(place, activity);
   for (const auto& [device, one] : sums.activities) add_device(one, activity);
   const auto is_one_a_stretch = [&](const auto& device) {
-    return std::cmp_equal(device.second.busy_by_stretch_ns.size(), occurrences);
+    return std::cmp_equal(device.second.stretches.size(), occurrences);
   };
   if (occurrences > 1 && std::all_of(sums.activities.begin(), sums.activities.end(), is_one_a_stretch)) {
     double medians_ns = 0;
-    for (const auto& [device, one] : sums.activities) medians_ns += median_of(one.busy_by_stretch_ns);
+    gap_causes gaps;
+    for (const auto& [device, one] : sums.activities) {
+      medians_ns += busy_median_ns(one);
+      gaps += gaps_of_middling(one.stretches);
+    }
+    activity.typical_gaps = gaps;
     activity.busy_median_ns = medians_ns / static_cast<double>(std::max<std::int64_t>(1, activity.devices));
   }
   activity.synchronisations = sums.synchronisations;
@@ -292,9 +311,7 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   const std::string no_kernels_reason =
       sums.unsound.empty() ? kernels_absent(source.timeline).value_or("") : sums.unsound;
   result.ranks = ranks_of(process_clocks, sums, no_kernels_reason);
-  result.median_ns = result.ranks.empty()
-                         ? median_of(result.occurrences_ns)
-                         : static_cast<double>(result.range_ns) / static_cast<double>(result.ranges);
+  result.median_ns = median_of(result.occurrences_ns);
   const std::string no_operators_reason = no_kernels_reason.empty() && sums.unlaunched_kernels > 0 &&
                                                   sums.unlaunched_kernels == sums.kernels.calls()
                                               ? "the trace does not hold the calls that launched the stage's "
@@ -313,6 +330,7 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   result.kernels = by_kernel(result.kernel_groups);
   name_categories(categories, result.kernel_groups);
   result.categories = categories_of(result.kernel_groups);
+  result.neighbours = sums.neighbours;
   result.kernel_ns = sums.kernels.total_ns();
   result.kernel_exclusive_ns = sums.kernels.exclusive_ns();
   result.devices = devices_of(sums, result.kernel_groups, result.duration_ns);

@@ -1,10 +1,7 @@
 #include "analysis/graph_replays.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -48,29 +45,6 @@ void for_each_replay(const std::vector<execution>& works, const indices& ordered
   }
 }
 
-std::string grid_text(const std::array<std::uint32_t, 3>& grid) {
-  return fmt::format("{}×{}×{}", grid[0], grid[1], grid[2]);
-}
-
-/// Nothing: the replay fits the map.
-std::optional<std::string> find_mismatch(const std::vector<core::kernel_execution>& kernels,
-                                         const indices& replay, const core::graph_map& map) {
-  if (replay.size() != map.nodes.size()) {
-    return fmt::format("a replay has {} kernels, the map of '{}' {}", replay.size(), map.graph,
-                       map.nodes.size());
-  }
-  for (std::size_t i = 0; i < replay.size(); ++i) {
-    const core::kernel_shape& shape = *kernels[replay[i]].shape;
-    const core::graph_map::node& node = map.nodes[i];
-    const bool same_kernel = shape.mangled_name.empty() || shape.mangled_name == node.kernel;
-    if (!same_kernel || shape.grid != node.grid || shape.block != node.block) {
-      return fmt::format("node {} of '{}' is {} of {} blocks, the map has {} of {}", i, map.graph,
-                         shape.mangled_name, grid_text(shape.grid), node.kernel, grid_text(node.grid));
-    }
-  }
-  return std::nullopt;
-}
-
 /// Gives each path its number: a step's nodes have the paths of every other step's.
 class path_numbers {
  public:
@@ -86,14 +60,6 @@ class path_numbers {
   std::vector<graph_attribution::path>& m_paths;
   std::map<graph_attribution::path, std::uint32_t> m_known{{{}, 0}};
 };
-
-void name_by_map(const indices& replay, const core::graph_map& map, path_numbers& numbers,
-                 std::vector<graph_attribution::place>& places) {
-  for (std::size_t i = 0; i < replay.size(); ++i) {
-    const bool goes_on = i > 0 && map.nodes[i - 1].op == map.nodes[i].op;
-    places[replay[i]] = {numbers.of({map.nodes[i].op}) & 0xFFFFFFU, goes_on ? 1U : 0U};
-  }
-}
 
 /// What a node is called by the ranges under which it was made: asked once a node, though it is replayed
 /// thousands of times.
@@ -125,70 +91,38 @@ class node_names {
 
 std::uint32_t shared_levels(const graph_node_ranges::path& before, const graph_node_ranges::path& now) {
   const auto apart = std::mismatch(before.begin(), before.end(), now.begin(), now.end()).first;
-  return std::min(static_cast<std::uint32_t>(apart - before.begin()),
-                  graph_attribution::place::unmatched - 1);
+  return std::min(static_cast<std::uint32_t>(apart - before.begin()), graph_attribution::place::unseen - 1);
 }
 
-/// How many of a replay's nodes nobody saw being made, and how many were made under ranges.
-struct node_counts {
-  std::size_t unseen = 0;
-  std::size_t named = 0;
-};
-
+/// Returns how many of the replay's nodes nobody saw being made.
 template <typename execution>
-node_counts name_by_nodes(const std::vector<execution>& works, const indices& replay, node_names& names,
+std::size_t name_by_nodes(const std::vector<execution>& works, const indices& replay, node_names& names,
                           std::vector<graph_attribution::place>& places) {
   static const graph_node_ranges::path none;
   const graph_node_ranges::path* before = &none;
-  node_counts counts;
+  std::size_t unseen = 0;
   for (const std::uint32_t i : replay) {
     const node_names::name& name = names.of(works[i].process_id, works[i].graph_node);
-    if (name.ranges == nullptr) counts.unseen += 1;
-    const graph_node_ranges::path* const now = name.ranges == nullptr ? &none : name.ranges;
-    if (!now->empty()) counts.named += 1;
-    places[i] = {name.number & 0xFFFFFFU, shared_levels(*before, *now) & 0xFFU};
+    const bool is_unseen = name.ranges == nullptr;
+    unseen += is_unseen ? 1 : 0;
+    const graph_node_ranges::path* const now = is_unseen ? &none : name.ranges;
+    const std::uint32_t shared = is_unseen ? graph_attribution::place::unseen : shared_levels(*before, *now);
+    places[i] = {name.number & 0xFFFFFFU, shared & 0xFFU};
     before = now;
   }
-  return counts;
-}
-
-/// Whether the replay fits one of them; `mismatch`: why not the first.
-bool name_by_maps(const core::timeline& timeline, const indices& replay,
-                  const std::vector<core::graph_map>& maps, path_numbers& numbers,
-                  graph_attribution& result) {
-  std::optional<std::string> mismatch;
-  const auto fits = std::find_if(maps.begin(), maps.end(), [&](const core::graph_map& map) {
-    std::optional<std::string> words = find_mismatch(timeline.kernels, replay, map);
-    if (!mismatch) mismatch = words;
-    return !words;
-  });
-  if (fits == maps.end()) {
-    if (result.unmatched == 0) result.mismatch = mismatch.value_or("");
-    return false;
-  }
-  name_by_map(replay, *fits, numbers, result.kernels);
-  return true;
+  return unseen;
 }
 
 }  // namespace
 
-graph_attribution attribute_replays(const core::timeline& timeline, const graph_node_ranges& nodes,
-                                    const std::vector<core::graph_map>& maps) {
+graph_attribution attribute_replays(const core::timeline& timeline, const graph_node_ranges& nodes) {
   graph_attribution result;
   path_numbers numbers(result.paths);
   node_names names(nodes, numbers);
   const indices kernels = in_replay_order(timeline.kernels);
   if (!kernels.empty()) result.kernels.resize(timeline.kernels.size());
   for_each_replay(timeline.kernels, kernels, [&](const indices& replay) {
-    const node_counts counts = name_by_nodes(timeline.kernels, replay, names, result.kernels);
-    if (counts.unseen == 0 && counts.named > 0) return;
-    if (maps.empty()) {
-      result.unseen += counts.unseen;
-      return;
-    }
-    if (name_by_maps(timeline, replay, maps, numbers, result)) return;
-    result.unmatched += replay.size();
-    for (const std::uint32_t k : replay) result.kernels[k] = {0, graph_attribution::place::unmatched};
+    result.unseen += name_by_nodes(timeline.kernels, replay, names, result.kernels);
   });
   const indices copies = in_replay_order(timeline.copies);
   if (!copies.empty()) result.copies.resize(timeline.copies.size());

@@ -12,22 +12,6 @@
 namespace profgate::analysis {
 namespace {
 
-std::string_view name_of(core::copy_kind kind) {
-  switch (kind) {
-    case core::copy_kind::host_to_device:
-      return "copy host to device";
-    case core::copy_kind::device_to_host:
-      return "copy device to host";
-    case core::copy_kind::device_to_device:
-      return "copy device to device";
-    case core::copy_kind::memset:
-      return "memset";
-    case core::copy_kind::other:
-      return "copy";
-  }
-  return "copy";
-}
-
 std::string joined(const std::vector<const core::range_record*>& ranges) {
   std::string path;
   for (const core::range_record* range : ranges) {
@@ -159,10 +143,8 @@ class device_labeller {
   labelled_traces label(const std::string& stage) const {
     labelled_traces result;
     const graph_node_ranges nodes(m_timeline, m_threads, m_labels.domain, {stage});
-    const graph_attribution replays = attribute_replays(
-        m_timeline, nodes, m_labels.graph_maps == nullptr ? no_maps() : *m_labels.graph_maps);
-    result.unmatched = replays.unmatched;
-    result.mismatch = replays.mismatch;
+    const graph_attribution replays = attribute_replays(m_timeline, nodes);
+    result.unseen = replays.unseen;
     std::vector<stage_window> windows =
         find_windows(m_timeline, {stage}, m_labels.domain, m_labels.device_timed_stages);
     const path_finder paths = find_paths(stage, windows, replays, result.texts);
@@ -214,11 +196,6 @@ class device_labeller {
   }
 
  private:
-  static const std::vector<core::graph_map>& no_maps() {
-    static const std::vector<core::graph_map> none;
-    return none;
-  }
-
   operation labelled_kernel(std::uint32_t k, const path_finder& paths, category_cache& categories) const {
     const core::kernel_execution& kernel = m_timeline.kernels[k];
     const std::string_view path = paths.kernel_paths[k];
@@ -364,6 +341,22 @@ class stretch_writer {
 };
 
 }  // namespace
+
+std::string_view name_of(core::copy_kind kind) {
+  switch (kind) {
+    case core::copy_kind::host_to_device:
+      return "copy host to device";
+    case core::copy_kind::device_to_host:
+      return "copy device to host";
+    case core::copy_kind::device_to_device:
+      return "copy device to device";
+    case core::copy_kind::memset:
+      return "memset";
+    case core::copy_kind::other:
+      return "copy";
+  }
+  return "copy";
+}
 
 std::vector<labelled_traces> label_operations(const core::timeline& timeline,
                                               const std::vector<std::string>& stages,

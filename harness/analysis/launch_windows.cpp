@@ -13,9 +13,9 @@ constexpr std::size_t not_wanted = static_cast<std::size_t>(-1);
 
 /// One configuration that selected groups have, and how many of its launches a window shall hold.
 struct wanted_configuration {
-  std::int64_t total_ns = 0;
-  std::int64_t groups = 0;  ///< operators that share it: each wants its launches
-  std::int64_t usable = 0;  ///< launches, the first left out where there are more
+  std::vector<double> stage_ns{};  ///< of its groups, by stage
+  std::int64_t groups = 0;         ///< operators that share it: each wants its launches
+  std::int64_t usable = 0;         ///< launches, the first left out where there are more
   std::int64_t needed = 0;
 };
 
@@ -25,13 +25,18 @@ class matched_launches {
   matched_launches(const kernel_selection& selection, const launch_order& order) {
     std::set<std::string> names;
     std::map<launch_configuration, std::size_t> wanted;
-    for (const core::kernel_group& group : selection.groups) {
+    const std::vector<std::size_t>& stages = selection.stage_of_group;
+    if (!stages.empty()) m_stage_count = 1 + *std::max_element(stages.begin(), stages.end());
+    for (std::size_t i = 0; i < selection.groups.size(); ++i) {
+      const core::kernel_group& group = selection.groups[i];
       names.insert(group.kernel_name);
       const launch_configuration configuration{group.kernel_name, group.grid, group.block};
       const auto place = wanted.try_emplace(configuration, m_configurations.size()).first;
       if (place->second == m_configurations.size()) m_configurations.emplace_back();
-      m_configurations[place->second].total_ns += group.cost_ns();
-      m_configurations[place->second].groups += 1;
+      wanted_configuration& configured = m_configurations[place->second];
+      configured.stage_ns.resize(m_stage_count);
+      configured.stage_ns[stages.empty() ? 0 : stages[i]] += static_cast<double>(group.cost_ns());
+      configured.groups += 1;
     }
     std::vector<std::int64_t> counts(m_configurations.size());
     for (const std::uint32_t launch : order.launches) {
@@ -76,26 +81,32 @@ class matched_launches {
 
   /// Of all windows of that many launches the one whose kernels make up the most time; of several that are as
   /// good the one nearest to `target`. Kernels of two stages may meet only where one ends and the next
-  /// begins.
+  /// begins: half of each is worth more than all of one.
   std::optional<launch_window> richest(std::int64_t most, double target) const {
     std::optional<launch_window> best;
-    std::int64_t best_ns = 0;
-    std::int64_t inside_ns = 0;
+    double best_worth = 0;
+    std::vector<double> inside_ns(m_stage_count);
     std::vector<std::int64_t> inside(m_configurations.size());
+    const auto add = [&](std::size_t configuration, double sign) {
+      for (std::size_t stage = 0; stage < m_stage_count; ++stage)
+        inside_ns[stage] += sign * m_configurations[configuration].stage_ns[stage];
+    };
     for (std::int64_t end = 0; end < size(); ++end) {
       const std::size_t entering = m_launches[static_cast<std::size_t>(end)];
-      if (entering != not_wanted && inside[entering]++ == 0) inside_ns += m_configurations[entering].total_ns;
+      if (entering != not_wanted && inside[entering]++ == 0) add(entering, 1);
       const std::int64_t start = std::max<std::int64_t>(0, end + 1 - most);
       if (start > 0) {
         const std::size_t leaving = m_launches[static_cast<std::size_t>(start - 1)];
-        if (leaving != not_wanted && --inside[leaving] == 0) inside_ns -= m_configurations[leaving].total_ns;
+        if (leaving != not_wanted && --inside[leaving] == 0) add(leaving, -1);
       }
+      double worth = 0;
+      for (const double stage_ns : inside_ns) worth += std::sqrt(std::max(stage_ns, 0.0));
       const launch_window window{start, end + 1 - start};
-      const bool is_better = inside_ns > best_ns || (best && inside_ns == best_ns &&
-                                                     distance(window, target) < distance(*best, target));
-      if (inside_ns == 0 || !is_better) continue;
+      const bool is_better = worth > best_worth || (best && worth == best_worth &&
+                                                    distance(window, target) < distance(*best, target));
+      if (worth == 0 || !is_better) continue;
       best = window;
-      best_ns = inside_ns;
+      best_worth = worth;
     }
     return best;
   }
@@ -120,6 +131,7 @@ class matched_launches {
 
   std::vector<wanted_configuration> m_configurations;
   std::vector<std::size_t> m_launches;
+  std::size_t m_stage_count = 1;
 };
 
 /// One launch less of the kernel that runs most rarely, which stretches a window most. False: each is wanted

@@ -137,6 +137,18 @@ json inputs_json(const std::vector<named_value>& inputs) {
   return list;
 }
 
+json settings_json(const std::vector<changed_setting>& settings) {
+  json list = json::array();
+  for (const changed_setting& setting : settings) {
+    json_object object;
+    object.put("key", setting.key);
+    object.put("value", setting.value);
+    object.put("default", setting.default_value);
+    list.push_back(object.take());
+  }
+  return list;
+}
+
 json environment_json(const std::string& text) {
   json environment = core::parse_ordered_json(text);
   if (!environment.is_object()) {
@@ -165,7 +177,7 @@ json ceilings_json(const run_facts& facts, const bare_figures& figures) {
   object.put("vendor_flops_per_s", figures.vendor_flops_per_s);
   object.put("vendor_bytes_per_s", figures.vendor_bytes_per_s);
   object.put_text("vendor_source", facts.bare.peaks ? facts.bare.peaks->source : "",
-                  "no vendor peak is configured for this hardware");
+                  peaks_source_absent_reason(facts.bare));
   return object.take();
 }
 
@@ -174,6 +186,8 @@ json strip_json(const timeline_strip& strip) {
   object.put("what", strip.what);
   object.put("capture", strip.capture);
   object.put("duration_ns", strip.duration_ns);
+  object.put("earlier_count", strip.earlier);
+  object.put("occurrences_count", strip.occurrences);
   object.put("rows", list_of(strip.rows, [](const strip_row& row) {
                json_object entry;
                entry.put("kind", row.kind);
@@ -194,7 +208,8 @@ json strip_json(const timeline_strip& strip) {
   return object.take();
 }
 
-json timeline_json(const run_facts& facts, const timeline_figures& figures) {
+json timeline_json(const run_facts& facts, const run_figures& run) {
+  const timeline_figures& figures = run.timeline;
   json captures = list_of(figures.captures, [](const capture_figures& capture) {
     json_object object;
     object.put("name", capture.name);
@@ -211,7 +226,7 @@ json timeline_json(const run_facts& facts, const timeline_figures& figures) {
   json_object object;
   object.put("captures", std::move(captures));
   object.put("problems", text_list(figures.problems));
-  object.put("strips", list_of(find_strips(facts), strip_json));
+  object.put("strips", list_of(find_strips(facts, run.kernel_names), strip_json));
   return object.take();
 }
 
@@ -232,7 +247,11 @@ json findings_json(const findings& findings) {
                entry.put("evidence", item.evidence);
                entry.put("saves_at_most_ns", item.saves_at_most_ns);
                entry.put("saves_at_most_ratio", item.saves_at_most_ratio);
-               entry.put_text("saves_at_most_ratio_of", item.ratio_of, "nothing is saved");
+               entry.put_text("saves_at_most_ratio_of", item.ratio_of, "no saving is known");
+               entry.put("is_about_measuring", item.from == saved_time::none);
+               entry.put("adds_up", item.saves_at_most_ns
+                                        ? measured<bool>(item.adds_up)
+                                        : measured<bool>::absent(item.saves_at_most_ns.reason()));
                entry.put_text("kernel_name", item.kernel_name, "it is not about one kernel");
                entry.put_text("op_name", item.op_name, "it is not about one operator");
                return entry.take();
@@ -257,10 +276,11 @@ std::string profile_json(const run_facts& facts) {
   document.put("regions", regions_json(facts, figures.timeline));
   document.put("ceilings", ceilings_json(facts, figures.bare));
   document.put("correctness", correctness_json(facts, figures));
-  document.put("timeline", timeline_json(facts, figures.timeline));
+  document.put("timeline", timeline_json(facts, figures));
   document.put("steps", list_of(facts.steps, step_json));
   document.put("artifacts", list_of(facts.artifacts, artifact_json));
   document.put("inputs", inputs_json(facts.inputs));
+  document.put("changed_settings", settings_json(facts.changed_settings));
   document.put("environment", environment_json(facts.env_json));
   return core::json_text(document.take());
 }

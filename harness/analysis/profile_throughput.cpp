@@ -60,7 +60,7 @@ json workload_inputs_json(const bare_figures& figures) {
 
 json throughput_json(const run_facts& facts, const bare_figures& figures) {
   json_object object;
-  object.put("total_mean_ns", figures.total_mean_ns);
+  object.put("total_median_ns", figures.total_median_ns);
   const auto tokens = [&](const char* kind) {
     const std::map<std::string, std::int64_t>& counts = token_counts(facts.bare);
     return counts.count(kind) > 0

@@ -16,20 +16,8 @@ std::vector<bare_stage> all_stages(const bare_facts& facts, const bare_figures& 
     const bool known = std::any_of(stages.begin(), stages.end(),
                                    [&](const bare_stage& stage) { return stage.name == name; });
     if (known) continue;
-    const std::string reason = "the program writes no result file, so only the whole process was timed";
-    bare_stage stage;
-    stage.name = name;
-    stage.time_ns = measured<sample_statistics>::absent(reason);
-    stage.share_ratio = measured<double>::absent(reason);
-    for (measured<double>* figure :
-         {&stage.use.flops, &stage.use.bytes, &stage.use.flops_per_s, &stage.use.bytes_per_s,
-          &stage.use.mfu_over_measured_ratio, &stage.use.mfu_over_vendor_ratio,
-          &stage.use.mbu_over_measured_ratio, &stage.use.mbu_over_vendor_ratio, &stage.use.roof_ns}) {
-      *figure = measured<double>::absent(reason);
-    }
-    stage.use.roof = measured<std::string>::absent(reason);
-    stage.telemetry = measured<telemetry_figures>::absent(reason);
-    stages.push_back(std::move(stage));
+    stages.push_back(untimed_stage(facts, figures, name,
+                                   "the program writes no result file, so only the whole process was timed"));
   }
   return stages;
 }
@@ -47,6 +35,7 @@ traced_stage with_inputs_joined(traced_stage stage, std::int64_t inputs) {
   if (stage.activity) {
     traced_activity activity = *stage.activity;
     activity.busy_median_ns.reset();  // it is that of a range
+    activity.typical_gaps.reset();
     stage.activity = activity;
   }
   return stage;
@@ -80,14 +69,6 @@ measured<stage_counters> counters_of(const run_facts& facts, const bare_figures&
                           no_groups, {bare.ceiling_flops_per_s, bare.ceiling_bytes_per_s});
 }
 
-std::vector<core::graph_map> graph_maps(const run_facts& facts) {
-  std::vector<core::graph_map> maps;
-  for (const core::workload_result& result : facts.profiled) {
-    maps.insert(maps.end(), result.graph_maps.begin(), result.graph_maps.end());
-  }
-  return maps;
-}
-
 /// What a stage's kernels were counted to do, where nobody says what it has to do.
 void take_counted_work(const bare_figures& figures, const stage_counters& counters, std::int64_t occurrences,
                        bare_stage& stage) {
@@ -109,7 +90,7 @@ void take_counted_work(const bare_figures& figures, const stage_counters& counte
 
 measured<bool> logits_agree(const run_facts& facts) {
   if (!facts.bare.bench || !facts.bare.bench->logits_hash) {
-    return measured<bool>::absent("the bare run reported no logits hash");
+    return measured<bool>::absent("the unprofiled run reported no logits hash");
   }
   std::size_t compared = 0;
   for (const core::workload_result& result : facts.profiled) {
@@ -134,7 +115,7 @@ measured<double> share_of_largest(const std::vector<core::kernel_record>& kernel
 }
 
 span_request spans_asked_for(const run_facts& facts) {
-  return {facts.bare.stages, facts.nvtx_domain, facts.device_timed_stages, graph_maps(facts)};
+  return {facts.bare.stages, facts.nvtx_domain, facts.device_timed_stages};
 }
 
 run_figures analyze_run(const run_facts& facts) {
@@ -142,11 +123,15 @@ run_figures analyze_run(const run_facts& facts) {
   figures.bare = analyze_bare(facts.bare);
   figures.timeline =
       analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
-                        {graph_maps(facts), facts.kernel_categories, facts.region_kernels,
+                        {facts.kernel_categories, facts.region_kernels,
                          !facts.bare.bench || inputs_count(facts.bare) > 1, facts.device_timed_stages});
   compare_with_summaries(facts, figures.timeline.problems);
   const std::vector<kernel_summary> summaries = summaries_without_trace(facts);
   take_kernels_of_summaries(summaries, figures.timeline);
+  std::vector<std::string> kernel_names;
+  for (const core::kernel_record& kernel : figures.timeline.kernels)
+    kernel_names.push_back(kernel.kernel_name);
+  figures.kernel_names = core::short_kernel_names(std::move(kernel_names));
   for (bare_stage& bare : all_stages(facts.bare, figures.bare)) {
     measured<traced_stage> traced = traced_of(facts, figures.timeline, bare.name);
     const measured<double> overhead_ratio = overhead(bare, traced);

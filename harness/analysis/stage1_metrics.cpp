@@ -81,9 +81,10 @@ json bandwidth_utilisation(const utilisation& use) {
 }
 
 void put_percentiles_ms(const measured<distribution>& times_ns, json_object& object) {
-  const auto part = [&](double distribution::*member) {
-    return times_ns ? measured<double>((*times_ns).*member / core::ns_per_ms)
-                    : measured<double>::absent(times_ns.reason());
+  const auto part = [&](auto distribution::*member) {
+    return quotient(
+        times_ns ? measured<double>((*times_ns).*member) : measured<double>::absent(times_ns.reason()),
+        core::ns_per_ms);
   };
   object.put("p50", part(&distribution::p50));
   object.put("p90", part(&distribution::p90));
@@ -115,8 +116,7 @@ json token_time_ms(const bare_figures& figures) {
 void put_ceilings(const bare_facts& facts, const bare_figures& figures, json_object& document) {
   document.put("peak_tflops", quotient(figures.vendor_flops_per_s, flops_per_tflop));
   document.put("peak_bytes_per_s", figures.vendor_bytes_per_s);
-  document.put_text("peak_source", facts.peaks ? facts.peaks->source : "",
-                    "no vendor peak is configured for this hardware");
+  document.put_text("peak_source", facts.peaks ? facts.peaks->source : "", peaks_source_absent_reason(facts));
   document.put("measured_ceiling_tflops", quotient(figures.ceiling_flops_per_s, flops_per_tflop));
   document.put("measured_ceiling_bytes_per_s", figures.ceiling_bytes_per_s);
   document.put_text("measured_ceiling_method", facts.bench ? facts.bench->ceiling_method : "",

@@ -13,16 +13,16 @@ namespace {
 constexpr double most_busy_ratio = 1.05;
 
 /// Splits the idle time in the proportion of the trace's gaps.
-void split_by_cause(const traced_activity& activity, idle_figures& idle) {
-  const auto gap_ns = static_cast<double>(activity.gap_ns());
+void split_by_cause(const gap_causes& gaps, idle_figures& idle) {
+  const auto gap_ns = static_cast<double>(gaps.total_ns());
   const auto share_ns = [&](std::int64_t cause_ns) {
     return gap_ns > 0 ? idle.idle_ns * static_cast<double>(cause_ns) / gap_ns : 0.0;
   };
-  idle.launch_ns = share_ns(activity.gap_launch_ns);
-  idle.pause_ns = share_ns(activity.gap_pause_ns);
-  idle.synchronisation_ns = share_ns(activity.gap_synchronisation_ns);
-  idle.copy_ns = share_ns(activity.gap_copy_ns);
-  idle.other_ns = gap_ns > 0 ? share_ns(activity.gap_other_ns) : idle.idle_ns;
+  idle.launch_ns = share_ns(gaps.launch_ns);
+  idle.pause_ns = share_ns(gaps.pause_ns);
+  idle.synchronisation_ns = share_ns(gaps.synchronisation_ns);
+  idle.copy_ns = share_ns(gaps.copy_ns);
+  idle.other_ns = gap_ns > 0 ? share_ns(gaps.other_ns) : idle.idle_ns;
 }
 
 /// Of a process that was timed from its start to its end, or of nothing that was timed: from the first to the
@@ -33,28 +33,47 @@ bool is_known_by_trace_only(const bare_stage& bare) {
 
 }  // namespace
 
+measured<double> late_ratio(const traced_stage& traced) {
+  if (!traced.activity) return measured<double>::absent(traced.activity.reason());
+  if (!traced.kernel_ns) return measured<double>::absent(traced.kernel_ns.reason());
+  return quotient(static_cast<double>(traced.activity->late_ns), static_cast<double>(*traced.kernel_ns));
+}
+
 measured<idle_figures> stage_idle(const bare_stage& bare, const measured<traced_stage>& traced) {
   using figure = measured<idle_figures>;
   if (!traced) return figure::absent(traced.reason());
   if (!traced->activity) return figure::absent(traced->activity.reason());
   const traced_activity& activity = *traced->activity;
   if (activity.devices == 0) return figure::absent("no kernel was launched in this stage");
+  if (const measured<double> late = late_ratio(*traced); late && *late >= most_late_ratio) {
+    return figure::absent(fmt::format(
+        "{:.0f} % of its kernels' time lies after the end of the range that launched them, so the "
+        "range does not tell what its device idles",
+        100 * *late));
+  }
   idle_figures idle;
   idle.is_traced = is_known_by_trace_only(bare);
-  const double stage_ns =
-      idle.is_traced ? static_cast<double>(traced->duration_ns) / static_cast<double>(traced->occurrences)
-                     : bare.time_ns->median;
+  const bool is_of_processes = bare.name == core::whole_process_stage;
+  idle.is_mean = idle.is_traced && traced->occurrences > 1 && (is_of_processes || !activity.busy_median_ns);
+  const double stage_ns = !idle.is_traced                   ? bare.time_ns->median
+                          : idle.is_mean || is_of_processes ? static_cast<double>(traced->duration_ns) /
+                                                                  static_cast<double>(traced->occurrences)
+                                                            : traced->median_ns;
   if (stage_ns <= 0)
-    return figure::absent(idle.is_traced ? "the traced stage took no time" : "the bare stage took no time");
+    return figure::absent(idle.is_traced ? "the traced stage took no time"
+                                         : "the unprofiled stage took no time");
   const auto parts = static_cast<double>(activity.devices * traced->occurrences);
-  idle.busy_ns = activity.busy_median_ns.value_or(static_cast<double>(activity.busy_ns) / parts);
+  const double busy_mean_ns = static_cast<double>(activity.busy_ns) / parts;
+  idle.busy_ns = idle.is_mean ? busy_mean_ns : activity.busy_median_ns.value_or(busy_mean_ns);
   if (idle.busy_ns > most_busy_ratio * stage_ns) {
-    return figure::absent(fmt::format("the traced kernels ran for {}, longer than the whole bare stage ({})",
-                                      core::format_duration(idle.busy_ns), core::format_duration(stage_ns)));
+    return figure::absent(fmt::format("the traced kernels ran for {}, longer than the whole {} stage ({})",
+                                      core::format_duration(idle.busy_ns),
+                                      idle.is_traced ? "traced" : "unprofiled",
+                                      core::format_duration(stage_ns)));
   }
   idle.idle_ns = std::max(0.0, stage_ns - idle.busy_ns);
   idle.idle_ratio = idle.idle_ns / stage_ns;
-  split_by_cause(activity, idle);
+  split_by_cause(idle.is_mean ? activity.gaps : activity.typical_gaps.value_or(activity.gaps), idle);
   return idle;
 }
 

@@ -58,11 +58,12 @@ class stage_sums {
   kernel_sums kernels;
   std::map<std::pair<std::uint32_t, int>, place_sums> places;  ///< by process and device
   std::map<int, device_activity> activities;                   ///< by device that ran kernels
+  std::vector<kernel_neighbours> neighbours{};
   std::unordered_map<std::string_view, operator_sums> operators;
   std::int64_t synchronisations = 0;
   std::int64_t late_ns = 0;  ///< of its kernels' time, after the end of the range around their launch
   std::int64_t unlaunched_kernels = 0;  ///< of no operator: who launched them is not recorded
-  std::int64_t unmatched_kernels = 0;   ///< replayed, but not as the graph map says
+  std::int64_t unseen_kernels = 0;      ///< replayed from a graph whose capture was not recorded
   std::string unsound;                  ///< why kernels of this stage cannot be summed; empty: they can
 
  private:

@@ -1,5 +1,7 @@
 #include "analysis/statistics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -45,8 +47,17 @@ measured<distribution> describe_distribution(std::vector<double> samples,
                                              const std::string& reason_if_empty) {
   if (samples.empty()) return measured<distribution>::absent(reason_if_empty);
   std::sort(samples.begin(), samples.end());
-  return distribution{samples.size(), mean_of(samples), percentile(samples, 0.5), percentile(samples, 0.9),
-                      percentile(samples, 0.99)};
+  const auto of_enough = [&](const char* name, double fraction, std::size_t fewest) {
+    return samples.size() >= fewest ? measured<double>(percentile(samples, fraction))
+                                    : measured<double>::absent(too_few_for(name, fewest, samples.size()));
+  };
+  return distribution{samples.size(), mean_of(samples), percentile(samples, 0.5),
+                      of_enough("p90", 0.9, fewest_for_p90), of_enough("p99", 0.99, fewest_for_p99)};
+}
+
+std::string too_few_for(const std::string& percentile, std::size_t fewest, std::size_t count) {
+  return fmt::format("{} needs {} samples, and there {} {}", percentile, fewest, count == 1 ? "is" : "are",
+                     count);
 }
 
 std::size_t cold_samples(const sample_statistics& statistics) {

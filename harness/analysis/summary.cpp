@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/escape.h"
 #include "core/units.h"
@@ -20,29 +21,38 @@ void add_failed_steps(const run_facts& facts, std::vector<std::string>& summary)
   }
 }
 
-std::string name_dominating_stage(const run_figures& figures) {
+/// "36.9 ms", or of a stage that decodes tokens "577 µs a token, 36.9 ms for 64".
+std::string stage_time(const run_facts& facts, const stage_figures& stage) {
+  const double median_ns = stage.bare.time_ns->median;
+  const std::map<std::string, std::int64_t>& counts = token_counts(facts.bare);
+  const auto tokens = counts.find("decode");
+  if (stage.bare.name != decode_all_stage || tokens == counts.end() || tokens->second <= 1)
+    return core::format_duration(median_ns);
+  return fmt::format("{} a token, {} for {}",
+                     core::format_duration(median_ns / static_cast<double>(tokens->second)),
+                     core::format_duration(median_ns), tokens->second);
+}
+
+std::string name_dominating_stage(const run_facts& facts, const run_figures& figures) {
   const stage_figures* stage = dominating_stage(figures);
   if (stage == nullptr) {
     const std::string reason =
         figures.stages.empty() ? "the workload has no stages" : figures.stages.front().bare.time_ns.reason();
     return fmt::format("No stage was timed: {}.", reason);
   }
-  const double mean_ns = stage->bare.time_ns->mean;
+  const std::string time = stage_time(facts, *stage);
   if (!stage->bare.share_ratio) {
-    return fmt::format("{} takes {}; its share is unknown: {}.", stage->bare.name,
-                       core::format_duration(mean_ns), stage->bare.share_ratio.reason());
+    return fmt::format("{} takes {}; its share is unknown: {}.", stage->bare.name, time,
+                       stage->bare.share_ratio.reason());
   }
-  if (figures.bare.stages.size() == 1) {
-    return fmt::format("{} takes {} and is the only stage that was timed.", stage->bare.name,
-                       core::format_duration(mean_ns));
-  }
-  return fmt::format("{} dominates: {} of {}, {} of the time.", stage->bare.name,
-                     core::format_duration(mean_ns), core::format_duration(*figures.bare.total_mean_ns),
-                     percent(*stage->bare.share_ratio));
+  if (figures.bare.stages.size() == 1)
+    return fmt::format("{} takes {} and is the only stage that was timed.", stage->bare.name, time);
+  return fmt::format("{} dominates: {} of the time ({}).", stage->bare.name,
+                     percent(*stage->bare.share_ratio), time);
 }
 
 /// The kinds of work and the kernel that matter most: "; of its kernels' time gemm 33 %, copy 20 %, …".
-std::string largest_parts(const traced_stage& stage) {
+std::string largest_parts(const run_figures& figures, const traced_stage& stage) {
   constexpr std::size_t kinds_shown = 3;
   if (stage.kernels.empty()) return "";
   std::string words;
@@ -53,7 +63,7 @@ std::string largest_parts(const traced_stage& stage) {
   const core::kernel_record largest = largest_kernels(stage, 1).front();
   const measured<double> share = kernel_share(stage, largest);
   return fmt::format("; of its kernels' time {}{}largest {} {}", words, words.empty() ? "" : ", ",
-                     short_kernel_name(largest.kernel_name), share ? percent(*share) : "");
+                     figures.kernel_names.of(largest.kernel_name), share ? percent(*share) : "");
 }
 
 std::string idle_words(const idle_figures& idle) {
@@ -69,21 +79,29 @@ std::string unit_of(const measured<traced_stage>& traced) {
   return fmt::format("for {} decode steps", traced->steps->calls / traced->ranges);
 }
 
-std::string step_sentence(const stage_figures& stage) {
+/// One value is no median.
+std::string median_of(std::int64_t count) {
+  return count == 1 ? "n = 1" : fmt::format("median of {}", count);
+}
+
+std::string step_sentence(const run_figures& figures, const stage_figures& stage) {
   const step_figures& step = *stage.step;
-  std::string text =
-      fmt::format("{}: {} {} (median of {}; {})", stage.bare.name, core::format_duration(step.median_ns),
-                  unit_of(stage.traced), step.occurrences, step.source);
+  std::string text = fmt::format("{}: {} {} ({}; {})", stage.bare.name, core::format_duration(step.median_ns),
+                                 unit_of(stage.traced), median_of(step.occurrences), step.source);
   if (step.launches) text += fmt::format(", {} launches", plain_number(*step.launches));
   if (stage.idle) text += "; " + idle_words(*stage.idle);
-  return text + (stage.traced ? largest_parts(*stage.traced) : "") + ".";
+  if (is_time_of_host(figures, stage))
+    text += fmt::format("; the time is the host's: {} of its kernels' time lies after its range",
+                        percent(*late_ratio(*stage.traced)));
+  return text + (stage.traced ? largest_parts(figures, *stage.traced) : "") + ".";
 }
 
 /// How long it lives, and apart from that how long it uses its device.
-void add_process(const stage_figures& stage, std::vector<std::string>& summary) {
+void add_process(const run_figures& figures, const stage_figures& stage, std::vector<std::string>& summary) {
   if (stage.bare.time_ns)
-    summary.push_back(fmt::format("The process takes {} from its start to its end (median of {}).",
-                                  core::format_duration(stage.step->median_ns), stage.step->occurrences));
+    summary.push_back(fmt::format("The process takes {} from its start to its end ({}).",
+                                  core::format_duration(stage.step->median_ns),
+                                  median_of(stage.step->occurrences)));
   if (!stage.traced || !stage.idle) return;
   const idle_figures& idle = *stage.idle;
   const std::int64_t processes = stage.traced->occurrences;
@@ -91,93 +109,107 @@ void add_process(const stage_figures& stage, std::vector<std::string>& summary) 
       "{} the GPU for {}, from the first thing asked of it to the end of the last, with {} launches; {}{}.",
       processes == 1 ? "It uses" : fmt::format("Each of {} processes uses", processes),
       core::format_duration(idle.total_ns()), plain_number(*stage.step->launches), idle_words(idle),
-      largest_parts(*stage.traced)));
+      largest_parts(figures, *stage.traced)));
 }
 
-/// Ranges that a setting can name as they are, those with the most device time first.
+/// Ranges that a setting can name as they are, the longest first.
 std::vector<std::string> ranges_to_name(const measured<traced_stage>& stage) {
   constexpr std::size_t most = 4;
   constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
   std::vector<std::string> names;
   if (!stage) return names;
+  std::vector<const core::operator_record*> ranges;
   for (const operator_figures& range : stage->operators) {
-    if (names.size() == most) break;
     const std::string& name = range.record.op_name;
-    if (name.find_first_not_of(plain) == std::string::npos && name.size() <= 40) names.push_back(name);
+    const bool is_plain = name.find_first_not_of(plain) == std::string::npos && name.size() <= 40;
+    if (is_plain && range.record.total_ns) ranges.push_back(&range.record);
   }
+  std::stable_sort(ranges.begin(), ranges.end(),
+                   [](const auto* a, const auto* b) { return *a->total_ns > *b->total_ns; });
+  // One around everything tells no more than the process.
+  const double most_of_it_ns = 0.9 * static_cast<double>(stage->duration_ns);
+  while (ranges.size() > 1 && static_cast<double>(*ranges.front()->total_ns) > most_of_it_ns)
+    ranges.erase(ranges.begin());
+  for (std::size_t i = 0; i < std::min(most, ranges.size()); ++i) names.push_back(ranges[i]->op_name);
   return names;
 }
 
-void add_way_to_stages(const stage_figures& process, std::vector<std::string>& summary) {
+void add_way_to_stages(const run_facts& facts, const stage_figures& process,
+                       std::vector<std::string>& summary) {
   const std::vector<std::string> names = ranges_to_name(process.traced);
   summary.push_back(
       names.empty()
-          ? "To see its steps apart from its start, put NVTX ranges around them (with "
-            "torch.cuda.nvtx.range(\"decode\"):) and set workload.stages=[decode]."
+          ? fmt::format("To see its steps apart from its start, put NVTX ranges around them ({}) and set "
+                        "workload.stages=[decode].",
+                        facts.bare.is_python ? "with torch.cuda.nvtx.range(\"decode\"):"
+                                             : "an example in C++: docs/own-program.md")
           : fmt::format(
                 "To see its steps apart from its start, name their NVTX ranges: workload.stages=[{}].",
                 fmt::join(names, ", ")));
 }
 
 /// Of a program that tells nothing of itself: what a step of each stage takes, and why.
-void add_program(const run_figures& figures, std::vector<std::string>& summary) {
+void add_program(const run_facts& facts, const run_figures& figures, std::vector<std::string>& summary) {
   std::vector<const stage_figures*> stages;
   for (const stage_figures& stage : figures.stages)
     if (stage.step) stages.push_back(&stage);
   std::stable_sort(stages.begin(), stages.end(), [](const stage_figures* a, const stage_figures* b) {
     const auto total_ns = [](const step_figures& step) {
-      return step.mean_ns * static_cast<double>(step.occurrences);
+      return step.median_ns * static_cast<double>(step.occurrences);
     };
     return total_ns(*a->step) > total_ns(*b->step);
   });
   const stage_figures* process = nullptr;
   for (const stage_figures* stage : stages) {
     if (stage->bare.name != core::whole_process_stage) {
-      summary.push_back(step_sentence(*stage));
+      summary.push_back(step_sentence(figures, *stage));
     } else {
       process = stage;
-      add_process(*stage, summary);
+      add_process(figures, *stage, summary);
     }
   }
-  if (process != nullptr && stages.size() == 1) add_way_to_stages(*process, summary);
+  if (process != nullptr && stages.size() == 1) add_way_to_stages(facts, *process, summary);
 }
 
-/// The first texts of a program of others may have warmed it up.
-void add_speed(const bare_figures& bare, bool warms_up, std::vector<std::string>& summary) {
-  if (!bare.tokens_per_s) return;
-  std::string text = fmt::format(
-      "It decodes {} tokens/s", plain_number(warms_up ? bare.tokens_per_s->median : bare.tokens_per_s->mean));
-  if (bare.ttft_ns) {
-    text += fmt::format(", with the first token after {}",
-                        core::format_duration(warms_up ? bare.ttft_ns->median : bare.ttft_ns->mean));
-  }
-  if (bare.tpot_ns) {
-    text += fmt::format(" and {} for each further one (p99 {})", core::format_duration(bare.tpot_ns->p50),
-                        core::format_duration(bare.tpot_ns->p99));
-  }
-  summary.push_back(text + ".");
+void add_speed(const bare_figures& bare, std::vector<std::string>& summary) {
+  std::vector<std::string> parts;
+  if (bare.ttft_ns) parts.push_back("TTFT " + core::format_duration(bare.ttft_ns->median));
+  if (bare.tpot_ns)
+    parts.push_back(fmt::format(
+        "TPOT {}{}", core::format_duration(bare.tpot_ns->p50),
+        bare.tpot_ns->p99 ? fmt::format(" (p99 {})", core::format_duration(*bare.tpot_ns->p99)) : ""));
+  if (bare.tokens_per_s)
+    parts.push_back(core::format_number(bare.tokens_per_s->median) + " tokens/s decoded");
+  if (parts.empty()) return;
+  const bool is_one =
+      (!bare.ttft_ns || bare.ttft_ns->samples.size() == 1) && (!bare.tpot_ns || bare.tpot_ns->count == 1);
+  summary.push_back(fmt::format("{}; {}.", fmt::join(parts, ", "),
+                                is_one ? "one unprofiled run" : "p50 of unprofiled runs"));
 }
 
 void add_energy(const bare_figures& bare, std::vector<std::string>& summary) {
   if (!bare.energy_per_decoded_token_j) return;
-  const std::string uncertainty =
-      bare.energy_uncertainty_ratio
-          ? fmt::format(", give or take {}", percent(*bare.energy_uncertainty_ratio))
-          : "";
-  summary.push_back(fmt::format("A decoded token takes {}{}.",
-                                core::format_energy(*bare.energy_per_decoded_token_j), uncertainty));
+  const double joules = *bare.energy_per_decoded_token_j;
+  summary.push_back(
+      fmt::format("{} per decoded token.", bare.energy_uncertainty_ratio
+                                               ? core::format_energy(joules, *bare.energy_uncertainty_ratio)
+                                               : core::format_energy(joules)));
 }
 
 void add_throttling(const run_figures& figures, std::vector<std::string>& summary) {
   std::vector<std::string> stages;
+  bool have_clocks_held = true;
   for (const stage_figures& stage : figures.stages) {
     const bool is_known = stage.bare.telemetry && stage.bare.telemetry->throttle_reasons;
-    if (is_known && !throttling_among(*stage.bare.telemetry->throttle_reasons).empty())
-      stages.push_back(stage.bare.name);
+    if (!is_known || throttling_among(*stage.bare.telemetry->throttle_reasons).empty()) continue;
+    stages.push_back(stage.bare.name);
+    const measured<double>& spread_ratio = stage.bare.telemetry->sm_clock_spread_ratio;
+    have_clocks_held = have_clocks_held && spread_ratio && *spread_ratio <= unsteady_clock_ratio;
   }
   if (stages.empty()) return;
-  summary.push_back(fmt::format("The GPU was throttled while {} {} timed.", fmt::join(stages, " and "),
-                                stages.size() == 1 ? "was" : "were"));
+  summary.push_back(fmt::format("The GPU was throttled while {} {} timed{}.", fmt::join(stages, " and "),
+                                stages.size() == 1 ? "was" : "were",
+                                have_clocks_held ? "; its clocks held" : ""));
 }
 
 void add_confidence(const run_figures& figures, std::vector<std::string>& summary) {
@@ -218,7 +250,7 @@ void add_correctness(const run_facts& facts, const run_figures& figures, std::ve
   }
   if (figures.traced_logits_agree && !*figures.traced_logits_agree) {
     summary.emplace_back(
-        "The traced run computed other logits than the bare run: its trace is not of the same work.");
+        "The traced run computed other logits than the unprofiled run: its trace is not of the same work.");
   }
 }
 
@@ -238,6 +270,11 @@ std::string percent(double ratio) {
   return fmt::format("{:.{}f} %", value, magnitude >= 10 ? 0 : magnitude >= 1 ? 1 : 2);
 }
 
+std::string ceiling_percent(double ratio) {
+  constexpr double rounding_ratio = 0.005;
+  return ratio > 1 + rounding_ratio ? "≥ 100 %" : percent(std::min(1.0, ratio));
+}
+
 std::string plain_number(double value) {
   const double magnitude = std::abs(value);
   return fmt::format("{:.{}f}", value, magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : 2);
@@ -247,7 +284,7 @@ const stage_figures* dominating_stage(const run_figures& figures) {
   const stage_figures* largest = nullptr;
   for (const stage_figures& stage : figures.stages) {
     if (!stage.bare.time_ns) continue;
-    if (largest == nullptr || stage.bare.time_ns->mean > largest->bare.time_ns->mean) largest = &stage;
+    if (largest == nullptr || stage.bare.time_ns->median > largest->bare.time_ns->median) largest = &stage;
   }
   return largest;
 }
@@ -258,12 +295,14 @@ std::vector<std::string> summarize_run(const run_facts& facts, const run_figures
   const bool has_steps = std::any_of(figures.stages.begin(), figures.stages.end(),
                                      [](const stage_figures& stage) { return stage.step.has_value(); });
   if (figures.is_timed_by_itself || !has_steps) {
-    summary.push_back(name_dominating_stage(figures));
+    summary.push_back(name_dominating_stage(facts, figures));
   } else {
-    add_program(figures, summary);
+    add_program(facts, figures, summary);
   }
-  add_speed(figures.bare, !figures.is_timed_by_itself, summary);
+  add_speed(figures.bare, summary);
   add_energy(figures.bare, summary);
+  if (std::optional<std::string> unknown = unknown_bounds(facts, figures))
+    summary.push_back(std::move(*unknown));
   add_confidence(figures, summary);
   add_throttling(figures, summary);
   add_correctness(facts, figures, summary);

@@ -49,7 +49,8 @@ measured<telemetry_figures> stage_telemetry(const bare_facts& facts, const std::
   figures.throttle_reasons = taken_or_reason(taken.throttle_reasons, taken, "throttle_reasons");
   figures.energy_mean_j =
       quotient(taken_or_reason(taken.energy_j, taken, "energy_j"),
-               static_cast<double>(taken.windows_count) / static_cast<double>(inputs_count(facts)));
+               static_cast<double>(taken.energy_runs_count.value_or(taken.windows_count)) /
+                   static_cast<double>(inputs_count(facts)));
   figures.energy_uncertainty_ratio =
       taken_or_reason(taken.energy_uncertainty_ratio, taken, "energy_uncertainty_ratio");
   return figures;

@@ -10,6 +10,7 @@
 #include "analysis/graph_replays.h"
 #include "device_activity.h"
 #include "graph_nodes.h"
+#include "kernel_neighbours.h"
 #include "range_sweep.h"
 #include "region_tree.h"
 #include "stage_sums.h"
@@ -88,14 +89,17 @@ class capture_sums : public sweep_visitor {
     stage.late_ns +=
         std::max<std::int64_t>(0, kernel.end_ns - std::max(kernel.start_ns, launched.window->device_end_ns));
     stage.add_kernel(kernel, launched.enclosing, exclusive_ns, m_graphs.paths[place.path], place.shared);
-    if (place.is_unmatched()) stage.unmatched_kernels += 1;
+    if (place.is_unseen()) stage.unseen_kernels += 1;
   }
 
   /// After the sweep: what needs all kernels to be placed.
-  void finish() {
+  void finish(const category_rules& categories) {
     for (const auto& [place, activity] : find_activity(m_timeline, m_stretches.all, m_kernel_stretches)) {
       m_stages[place.first].activities.emplace(place.second, activity);
     }
+    for (auto& [stage, neighbours] :
+         find_neighbours(m_timeline, m_stretches.all, m_kernel_stretches, categories))
+      m_stages[stage].neighbours = std::move(neighbours);
     for (const core::host_call& call : m_timeline.calls) {
       if (!is_synchronisation(call)) continue;
       for_windows_around(call.process_id, call.start_ns,
@@ -180,14 +184,14 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
     const capture& source = captures[c];
     const std::map<thread_key, thread_work> threads = split_by_thread(source.timeline);
     const graph_node_ranges nodes(source.timeline, threads, nvtx_domain, stages);
-    const graph_attribution graphs = attribute_replays(source.timeline, nodes, attribution.graph_maps);
+    const graph_attribution graphs = attribute_replays(source.timeline, nodes);
     find_replay_problems(source, graphs, result.problems);
     std::vector<bool> takes_stage;
     for (const std::optional<std::size_t>& choice : chosen) takes_stage.push_back(choice == c);
     const stage_stretches stretches = find_stretches(windows[c], stages.size());
     capture_sums visitor(source, windows[c], stretches, takes_stage, graphs, sums, outside);
     sweep(source.timeline, threads, windows[c], stages, nvtx_domain, visitor);
-    visitor.finish();
+    visitor.finish(attribution.categories);
     for (std::size_t s = 0; s < stages.size(); ++s) {
       if (!takes_stage[s]) continue;
       sums[s].unsound = why_kernels_are_unsound(source, windows[c], s);

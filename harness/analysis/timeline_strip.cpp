@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
 #include "analysis/stage_windows.h"
+#include "analysis/statistics.h"
 #include "analysis/timeline_analysis.h"
 #include "analysis/trace_spans.h"
-#include "core/kernel_names.h"
 
 namespace profgate::analysis {
 namespace {
@@ -59,11 +60,13 @@ std::string label_of(const track& row) {
 /// Keeps what lies in one interval.
 class strip_collector : public span_visitor {
  public:
-  explicit strip_collector(interval_of window) : m_window(window) {}
+  strip_collector(interval_of window, const core::short_kernel_names& kernel_names)
+      : m_window(window), m_kernel_names(&kernel_names) {}
 
   void on_track(std::size_t index, const track& row) override {
     m_place_of[index] = {row.kind, row.device, row.stream, row.lane, index};
     m_rows[m_place_of[index]] = {text_of(row.kind), label_of(row), {}};
+    m_is_kernels_row[index] = row.kind == track_kind::stream;
   }
 
   void on_span(std::size_t index, const trace_span& one) override {
@@ -81,7 +84,8 @@ class strip_collector : public span_visitor {
       spans.back().name = fmt::format("{} short ones", together);
       return;
     }
-    spans.push_back({start_ns, end_ns - start_ns, core::readable_kernel_name(one.name)});
+    spans.push_back({start_ns, end_ns - start_ns,
+                     m_is_kernels_row[index] ? m_kernel_names->of(one.name) : std::string(one.name)});
     together = is_short ? 1 : 0;
   }
 
@@ -95,38 +99,88 @@ class strip_collector : public span_visitor {
  private:
   using place = std::tuple<track_kind, int, std::uint32_t, std::uint32_t, std::size_t>;  ///< as rows are read
   interval_of m_window;
+  const core::short_kernel_names* m_kernel_names;
   std::map<std::size_t, place> m_place_of;
+  std::map<std::size_t, bool> m_is_kernels_row;  ///< names of ranges and calls stay as they are
   std::map<place, strip_row> m_rows;
   std::map<std::size_t, std::int64_t> m_together;  ///< short spans that the row's last one stands for
 };
 
-/// From the start of the range, or where the host runs ahead of its device, of the first kernel that it
-/// launched, to the end of the last.
-interval_of until_its_work_is_done(const core::timeline& timeline, const interval_of& asked) {
-  interval_of shown = asked;
-  std::int64_t first_ns = asked.end_ns;
-  for (const core::kernel_execution& kernel : timeline.kernels) {
-    if (kernel.process_id != asked.process_id || kernel.launched_ns < asked.start_ns ||
-        kernel.launched_ns >= asked.end_ns)
-      continue;
-    if (shown.end_ns == asked.end_ns) first_ns = kernel.start_ns;
-    first_ns = std::min(first_ns, kernel.start_ns);
-    shown.end_ns = std::max(shown.end_ns, kernel.end_ns);
-  }
-  if (first_ns > asked.end_ns) shown.start_ns = first_ns;
-  return shown;
+/// Those of the process that takes longest: the others wait for it.
+std::vector<stage_window> of_slowest_process(const std::vector<stage_window>& windows, std::size_t stage) {
+  std::map<std::uint32_t, std::int64_t> total_ns;
+  for (const stage_window& window : windows)
+    if (window.stage == stage) total_ns[window.process_id] += window.end_ns - window.start_ns;
+  const auto slowest = std::max_element(total_ns.begin(), total_ns.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<stage_window> kept;
+  for (const stage_window& window : windows)
+    if (window.stage == stage && window.process_id == slowest->first) kept.push_back(window);
+  return kept;
 }
 
-/// The decode steps inside of a window, in the order of time.
-std::vector<interval_of> steps_inside(const core::timeline& timeline, const stage_window& window) {
+/// The decode steps inside of the windows; of a stage without steps, the windows themselves. In the order of
+/// time.
+std::vector<interval_of> occurrences_of(const core::timeline& timeline,
+                                        const std::vector<stage_window>& windows, bool* are_steps) {
   std::vector<interval_of> steps;
-  for (const core::range_record& range : timeline.ranges)
-    if (range.name == decode_step_range && range.end_ns && range.process_id == window.process_id &&
-        range.start_ns >= window.start_ns && *range.end_ns <= window.end_ns)
-      steps.push_back({range.start_ns, *range.end_ns, range.process_id});
+  for (const core::range_record& range : timeline.ranges) {
+    if (range.name != decode_step_range || !range.end_ns) continue;
+    const bool is_inside = std::any_of(windows.begin(), windows.end(), [&](const stage_window& window) {
+      return range.process_id == window.process_id && range.start_ns >= window.start_ns &&
+             *range.end_ns <= window.end_ns;
+    });
+    if (is_inside) steps.push_back({range.start_ns, *range.end_ns, range.process_id});
+  }
+  *are_steps = !steps.empty();
+  if (steps.empty())
+    for (const stage_window& window : windows)
+      steps.push_back({window.start_ns, window.end_ns, window.process_id});
   std::sort(steps.begin(), steps.end(),
             [](const interval_of& a, const interval_of& b) { return a.start_ns < b.start_ns; });
   return steps;
+}
+
+/// Each from the start of its range, or where the host runs ahead of its device, of the first kernel that it
+/// launched, to the end of the last. `occurrences`: of one process, in the order of time.
+std::vector<interval_of> until_their_work_is_done(const core::timeline& timeline,
+                                                  const std::vector<interval_of>& occurrences) {
+  std::vector<interval_of> work(occurrences.size());  // of the kernels; empty: it launched none
+  for (const core::kernel_execution& kernel : timeline.kernels) {
+    const auto after = std::upper_bound(
+        occurrences.begin(), occurrences.end(), kernel.launched_ns,
+        [](std::int64_t launched_ns, const interval_of& one) { return launched_ns < one.start_ns; });
+    if (after == occurrences.begin()) continue;
+    const interval_of& launching = *std::prev(after);
+    if (kernel.process_id != launching.process_id || kernel.launched_ns >= launching.end_ns) continue;
+    interval_of& own = work[static_cast<std::size_t>(std::prev(after) - occurrences.begin())];
+    const bool is_first = own.end_ns == 0;
+    own.start_ns = is_first ? kernel.start_ns : std::min(own.start_ns, kernel.start_ns);
+    own.end_ns = std::max(own.end_ns, kernel.end_ns);
+  }
+  std::vector<interval_of> shown = occurrences;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    if (work[i].end_ns == 0) continue;
+    if (work[i].start_ns > shown[i].end_ns) shown[i].start_ns = work[i].start_ns;
+    shown[i].end_ns = std::max(shown[i].end_ns, work[i].end_ns);
+  }
+  return shown;
+}
+
+/// Which of them is as long as their median, or nearest to it; of several the one in the middle.
+std::size_t typical_of(const std::vector<interval_of>& occurrences) {
+  std::vector<double> lengths_ns;
+  for (const interval_of& one : occurrences)
+    lengths_ns.push_back(static_cast<double>(one.end_ns - one.start_ns));
+  const double median_ns = describe(lengths_ns, "there is no occurrence")->median;
+  const double middle = static_cast<double>(occurrences.size() / 2);
+  const auto distance = [&](std::size_t i) {
+    return std::pair(std::abs(lengths_ns[i] - median_ns), std::abs(static_cast<double>(i) - middle));
+  };
+  std::size_t nearest = 0;
+  for (std::size_t i = 1; i < occurrences.size(); ++i)
+    if (distance(i) < distance(nearest)) nearest = i;
+  return nearest;
 }
 
 /// Hands each span to all of them: a trace is walked once.
@@ -144,7 +198,8 @@ class fan_out : public span_visitor {
 
 }  // namespace
 
-std::vector<timeline_strip> find_strips(const run_facts& facts) {
+std::vector<timeline_strip> find_strips(const run_facts& facts,
+                                        const core::short_kernel_names& kernel_names) {
   const span_request request = spans_asked_for(facts);
   std::vector<timeline_strip> strips;
   std::vector<bool> is_done(request.stages.size(), false);
@@ -154,19 +209,22 @@ std::vector<timeline_strip> find_strips(const run_facts& facts) {
     fan_out visitor;
     const std::size_t first = strips.size();
     for (std::size_t s = 0; s < request.stages.size() && strips.size() < most_strips; ++s) {
-      std::vector<const stage_window*> occurrences;
-      for (const stage_window& window : windows)
-        if (window.stage == s) occurrences.push_back(&window);
-      if (is_done[s] || occurrences.empty()) continue;
+      const std::vector<stage_window> of_stage = of_slowest_process(windows, s);
+      if (is_done[s] || of_stage.empty()) continue;
       is_done[s] = true;
-      const stage_window& window = *occurrences[occurrences.size() / 2];
-      const std::vector<interval_of> steps = steps_inside(source.timeline, window);
-      interval_of shown = steps.empty() ? interval_of{window.start_ns, window.end_ns, window.process_id}
-                                        : steps[steps.size() / 2];
-      shown = until_its_work_is_done(source.timeline, shown);
-      visitor.collectors.emplace_back(shown);
-      strips.push_back({steps.empty() ? request.stages[s] : decode_step_range, source.name,
-                        shown.end_ns - shown.start_ns});
+      bool are_steps = false;
+      const std::vector<interval_of> occurrences =
+          until_their_work_is_done(source.timeline, occurrences_of(source.timeline, of_stage, &are_steps));
+      const std::size_t typical = typical_of(occurrences);
+      const interval_of& shown = occurrences[typical];
+      visitor.collectors.emplace_back(shown, kernel_names);
+      timeline_strip strip;
+      strip.what = are_steps ? decode_step_range : request.stages[s];
+      strip.capture = source.name;
+      strip.duration_ns = shown.end_ns - shown.start_ns;
+      strip.earlier = static_cast<std::int64_t>(typical);
+      strip.occurrences = static_cast<std::int64_t>(occurrences.size());
+      strips.push_back(std::move(strip));
     }
     if (visitor.collectors.empty()) continue;
     visit_spans(source.timeline, request, visitor);

@@ -60,11 +60,6 @@ void find_replay_problems(const capture& source, const graph_attribution& graphs
         "are unknown; record from the start of the program: nsys.gating_nvtx=false",
         source.name, graphs.unseen));
   }
-  if (graphs.unmatched == 0) return;
-  problems.push_back(
-      fmt::format("{}: {} kernels of graph replays do not fit the workload's graph map, so their operators "
-                  "are unknown: {}",
-                  source.name, graphs.unmatched, core::shorten_middle(graphs.mismatch, longest_words_bytes)));
 }
 
 void find_stage_problems(const std::string& name, const measured<traced_stage>& stage, bool may_repeat,

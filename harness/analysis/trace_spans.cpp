@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/graph_replays.h"
+#include "analysis/stage_operations.h"
 #include "analysis/stage_windows.h"
 #include "core/interrupt.h"
 #include "device_activity.h"
@@ -17,21 +18,6 @@
 
 namespace profgate::analysis {
 namespace {
-
-std::string_view words_of(core::copy_kind kind) {
-  switch (kind) {
-    case core::copy_kind::host_to_device:
-      return "copy host to device";
-    case core::copy_kind::device_to_host:
-      return "copy device to host";
-    case core::copy_kind::device_to_device:
-      return "copy device to device";
-    case core::copy_kind::memset:
-      return "memset";
-    default:
-      return "copy";
-  }
-}
 
 /// Where device work belongs.
 struct work_place {
@@ -194,7 +180,7 @@ void put_device_work(const core::timeline& timeline, const place_finder& places,
   for (std::size_t i = 0; i < timeline.copies.size(); ++i) {
     const core::copy_execution& copy = timeline.copies[i];
     all.push_back(
-        {{copy.start_ns, copy.end_ns, words_of(copy.kind), places.copies[i].op, places.copies[i].stage},
+        {{copy.start_ns, copy.end_ns, name_of(copy.kind), places.copies[i].op, places.copies[i].stage},
          copy.device,
          copy.process_id,
          copy.stream,
@@ -225,15 +211,10 @@ void put_device_work(const core::timeline& timeline, const place_finder& places,
 }
 
 std::string_view cause_of(const gap_causes& causes) {
-  const std::pair<std::int64_t, std::string_view> parts[] = {
-      {causes.launch_ns, "waits for a launch"},
-      {causes.pause_ns, "nothing submitted"},
-      {causes.synchronisation_ns, "the host synchronises"},
-      {causes.copy_ns, "waits for a copy"},
-      {causes.other_ns, "between kernels"}};
-  return std::max_element(std::begin(parts), std::end(parts),
-                          [](const auto& a, const auto& b) { return a.first < b.first; })
-      ->second;
+  return std::max_element(
+             all_gap_causes.begin(), all_gap_causes.end(),
+             [&](const gap_cause& a, const gap_cause& b) { return causes.*a.time_ns < causes.*b.time_ns; })
+      ->name;
 }
 
 class idle_rows : public gap_listener {
@@ -260,7 +241,7 @@ void visit_spans(const core::timeline& timeline, const span_request& request, sp
       find_windows(timeline, request.stages, request.domain, request.device_timed_stages);
   const stage_stretches stretches = find_stretches(windows, request.stages.size());
   const graph_node_ranges nodes(timeline, threads, request.domain, request.stages);
-  const graph_attribution graphs = attribute_replays(timeline, nodes, request.graph_maps);
+  const graph_attribution graphs = attribute_replays(timeline, nodes);
   place_finder places(timeline, windows, stretches, request, graphs);
   sweep(timeline, threads, windows, request.stages, request.domain, places);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
 
 #include "artifacts/redact.h"
 #include "core/error.h"
@@ -143,9 +145,9 @@ ordered_json git_json(const git_facts& git) {
 ordered_json build_json(const build_facts& build) {
   ordered_json object = ordered_json::object();
   put_text(object, "profgate_version", build.profgate_version);
-  put_text(object, "compiler", build.compiler);
-  put_text(object, "build_type", build.build_type);
-  put_text(object, "flags", build.flags);
+  put(object, "compiler", build.compiler);
+  put(object, "build_type", build.build_type);
+  put(object, "flags", build.flags);
   return object;
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 
 #include "artifacts/disk.h"
 #include "artifacts/files.h"
@@ -45,8 +47,16 @@ bool is_unfinished(const fs::path& file) {
   return file.string().ends_with(unfinished_suffix);
 }
 
+/// What people open or link to, and what `compare` reads: small beside a trace.
+bool is_read_by_people(const fs::path& file) {
+  constexpr std::array<std::string_view, 5> extensions{".md", ".html", ".svg", ".png", ".yaml"};
+  constexpr std::array<std::string_view, 4> names{"profile.json", "verdict.json", "metrics.json", "env.json"};
+  return std::find(extensions.begin(), extensions.end(), file.extension().string()) != extensions.end() ||
+         std::find(names.begin(), names.end(), file.filename().string()) != names.end();
+}
+
 bool is_to_be_compressed(const fs::path& file) {
-  if (is_unfinished(file) || file.extension() == compressed_suffix) return false;
+  if (is_unfinished(file) || file.extension() == compressed_suffix || is_read_by_people(file)) return false;
   if (file.filename() == run_marker_name || fs::file_size(file) <= disk_block_bytes) return false;
   const fs::path compressed = with_suffix(file, compressed_suffix);
   return !fs::exists(compressed) || gzip_holds(compressed, file);

@@ -128,6 +128,11 @@ gate::stage_structure read_structure(const json_cursor& object) {
     const std::vector<std::string> names = kernels->texts();
     structure.kernels.emplace(names.begin(), names.end());
   }
+  if (const auto calls = object.find("calls")) {
+    for (const json_cursor& called : calls->items())
+      structure.calls[{called.require("name").text(), called.require("operator_path").text()}] =
+          traced_number(called.require("count"));
+  }
   if (const auto operations = object.find("operations")) {
     for (const json_cursor& facts : operations->items()) structure.operations.push_back(read_facts(facts));
   }
@@ -227,6 +232,7 @@ gate::run_set read_runs(const json_cursor& root) {
   }
   runs.traces = read_traces(root);
   if (const auto stages = root.find("gated_stages")) runs.gated_stages = stages->texts();
+  if (const auto tokens = root.find("decode_tokens")) runs.decode_tokens = tokens->integer();
   if (const auto experts = root.find("experts")) runs.experts = core::read_experts(*experts);
   if (const auto reason = root.find("untraced_because")) runs.untraced_because = reason->text();
   if (const auto counters = root.find("counters")) {

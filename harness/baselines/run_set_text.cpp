@@ -115,6 +115,11 @@ json facts_json(const gate::operation_facts& facts) {
 
 json structure_json(const gate::stage_structure& structure) {
   json object = {{"tokens", structure.tokens}};
+  for (const auto& [operation, count] : structure.calls) {
+    object["calls"].push_back({{"count", count},
+                               {"name", text_json(operation.first)},
+                               {"operator_path", text_json(operation.second)}});
+  }
   if (structure.graph_nodes) object["graph_nodes"] = *structure.graph_nodes;
   if (structure.kernels) object["kernels"] = list_json(*structure.kernels, text_json);
   if (structure.launches) object["launches"] = *structure.launches;
@@ -192,6 +197,7 @@ json document_of(const stored_run_set& stored) {
                    {"structure", std::move(structure)},
                    {"traced_stages", list_json(runs.traces, times_json)}};
   if (!runs.gated_stages.empty()) document["gated_stages"] = texts_json(runs.gated_stages);
+  if (runs.decode_tokens) document["decode_tokens"] = *runs.decode_tokens;
   if (!runs.experts.empty()) document["experts"] = core::experts_json(runs.experts);
   if (!runs.untraced_because.empty()) document["untraced_because"] = text_json(runs.untraced_because);
   if (!runs.counters.empty()) document["counters"] = list_json(runs.counters, counts_json);

@@ -18,12 +18,12 @@ constexpr int most_rounds = 3;
 
 std::string no_baseline_text(const stored_request& request) {
   const gate::build_identity& identity = request.candidate.identity;
-  std::string text = fmt::format("no baseline for {} (settings {}) on {}", identity.pair,
+  std::string text = fmt::format("there is none for {} (settings {}) on {}", identity.pair,
                                  identity.config_sha256.substr(0, 12), gate::device_text(identity));
   const fs::path folder = baseline_name(identity).parent_path();
   std::size_t others = 0;
   for (const fs::path& name : list_baselines(request.baselines_dir)) others += name.parent_path() == folder;
-  if (others > 0) text += fmt::format("; {} of the pair with other settings or devices", others);
+  if (others > 0) text += fmt::format("; {} of the pair with other settings, commands or devices", others);
   return text;
 }
 
@@ -72,6 +72,7 @@ void append_runs(const gate::run_set& later, gate::run_set& runs) {
   if (runs.experts.empty()) runs.experts = later.experts;
   if (runs.created_utc.empty()) runs.created_utc = later.created_utc;
   if (runs.gated_stages.empty()) runs.gated_stages = later.gated_stages;
+  if (!runs.decode_tokens) runs.decode_tokens = later.decode_tokens;
   if (runs.traces.empty()) runs.untraced_because = later.untraced_because;
 }
 

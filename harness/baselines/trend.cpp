@@ -105,7 +105,7 @@ std::string title_of(const trend& series) {
 }
 
 std::string shift_text(double ratio) {
-  return fmt::format("{:+.1f} %", 100 * ratio);
+  return core::with_minus_sign(fmt::format("{:+.1f} %", 100 * ratio));
 }
 
 std::string trends_markdown(const std::vector<trend>& trends) {

@@ -121,7 +121,6 @@ pair_manifest ad_hoc_pair(const std::vector<std::string>& command) {
   manifest.project_dir = here;
   if (fs::is_directory(here / "conf")) manifest.conf_dirs.push_back(here / "conf");
   manifest.conf_dirs.push_back(find_installation().conf_dir);
-  manifest.build = {"unknown", "unknown", "unknown", "unknown"};
   return manifest;
 }
 

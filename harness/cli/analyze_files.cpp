@@ -8,7 +8,8 @@
 #include "installation.h"
 #include "make_reports.h"
 #include "profilers/backends.h"
-#include "runs/run_reader.h"
+#include "runs/run_settings.h"
+#include "runs/stage_traces.h"
 #include "terminal.h"
 
 namespace profgate::cli {
@@ -46,6 +47,7 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   facts.nvtx_domain = config.text("workload.nvtx_domain");
   facts.top_n_kernels = static_cast<std::size_t>(config.integer("run.top_n_kernels"));
   facts.kernel_categories = runs::category_rules_of(config);
+  facts.changed_settings = runs::changed_settings_of(config);
   facts.bare.stages = config.list("workload.stages");
   facts.bare.bench_absent_reason = "only profilers' files were given: nothing was timed without a profiler";
   for (const fs::path& file : options.timelines)
@@ -74,7 +76,7 @@ core::exit_code analyze_files(const analyze_files_options& options) {
   write_trace(facts, options.out);
   artifacts::write_file_atomically(options.out / "profile.json", profile);
   make_reports(options.out, parts.templates_dir);
-  print("{}\n", (options.out / "report.md").string());
+  print_outcome(options.out);
   return core::exit_code::good;
 }
 

@@ -1,7 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 
 #include "ab/comparison.h"
 #include "ad_hoc_pair.h"
@@ -38,17 +35,6 @@ manifests manifests_of(const pair_options& options) {
   return both;
 }
 
-/// Which of its stages a program has, an adapter knows only when it has run: those of a decoder were asked
-/// for.
-std::vector<std::string> stages_instead(const ab::stage_not_closed& missing,
-                                        const config::resolved& settings) {
-  std::vector<std::string> stages = settings.list("workload.stages");
-  std::erase_if(stages, [&](const std::string& stage) {
-    return std::find(missing.closed().begin(), missing.closed().end(), stage) == missing.closed().end();
-  });
-  return stages.empty() ? std::vector<std::string>{core::whole_process_stage} : stages;
-}
-
 gate::judgement compare(const ab_options& options) {
   const manifests both = manifests_of(options.pair);
   const pair_manifest& manifest = both.candidate;
@@ -57,28 +43,17 @@ gate::judgement compare(const ab_options& options) {
     all.insert(all.end(), further.begin(), further.end());
     return compose_for(manifest, all);
   };
-  config::resolved settings = settings_with(options.candidate_overrides);
+  const config::resolved settings = settings_with(options.candidate_overrides);
   const std::vector<gate::waiver> waivers =
       read_waivers(baselines_dir_of(manifest, settings));  // a faulty file is told before the runs
   const ab::comparison_result result = [&] {
     progress display(fmt::format("{} ab", manifest.pair));
     const measuring_turn turn(display);
-    comparison_options wanted{options.baseline,  settings_with(options.baseline_overrides),
-                              settings,          options.out,
-                              options.candidate, options.pair.overrides};
-    if (!both.baseline) return ab::run_comparison(comparison_request(manifest, wanted, display));
-    try {
-      return ab::run_comparison(request_of_commands(*both.baseline, manifest, wanted, display));
-    } catch (const ab::stage_not_closed& missing) {
-      const bool are_typed = !settings.list("gate.stages").empty();
-      if (are_typed || settings.text("workload.adapter") == workload::no_adapter) throw;
-      const std::vector<std::string> stages = stages_instead(missing, settings);
-      display.note(fmt::format("its stages are {}", fmt::join(stages, ", ")));
-      settings = settings.with("gate.stages", stages, "the adapter");
-      wanted.candidate_settings = settings;
-      wanted.baseline_settings = wanted.baseline_settings.with("gate.stages", stages, "the adapter");
-      return ab::run_comparison(request_of_commands(*both.baseline, manifest, wanted, display));
-    }
+    const comparison_options wanted{options.baseline,  settings_with(options.baseline_overrides),
+                                    settings,          options.out,
+                                    options.candidate, options.pair.overrides};
+    return ab::run_comparison(both.baseline ? request_of_commands(*both.baseline, manifest, wanted, display)
+                                            : comparison_request(manifest, wanted, display));
   }();
   const gate::judgement judged = judge_comparison(result, settings, waivers);
   record_comparison(result, judged);

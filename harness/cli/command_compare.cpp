@@ -17,7 +17,7 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
-void write_files(const fs::path& folder, const std::vector<std::pair<const char*, std::string>>& files) {
+void write_files(const fs::path& folder, const std::vector<std::pair<std::string, std::string>>& files) {
   for (const auto& [name, text] : files) {
     artifacts::write_file_atomically(folder / name, text);
     print("{}\n", (folder / name).string());
@@ -32,15 +32,13 @@ core::exit_code compare(const compare_options& options) {
   const compare::profile_comparison comparison =
       compare::compare_sides(find_side(options.a, place), find_side(options.b, place));
   const fs::path templates_dir = find_installation().templates_dir;
-  const std::string markdown = render::compare_markdown(comparison, templates_dir);
   if (!options.out) {
-    print("{}", options.as_json ? render::compare_json(comparison) : markdown);
+    print("{}", options.as_json ? render::compare_json(comparison)
+                                : render::compare_markdown(comparison, templates_dir));
     return core::exit_code::good;
   }
   artifacts::make_folder(*options.out);
-  write_files(*options.out, {{"compare.md", markdown},
-                             {"compare.html", render::compare_html(comparison, templates_dir)},
-                             {"compare.json", render::compare_json(comparison)}});
+  write_files(*options.out, render::compare_documents(comparison, templates_dir));
   return core::exit_code::good;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "artifacts/files.h"
 #include "baselines/baseline_store.h"
 #include "baselines/run_set_file.h"
 #include "commands.h"
@@ -52,6 +53,10 @@ core::exit_code judge_files(const judge_files_options& options) {
                                   today_utc(), judged);
   }
   print_judgement(judged);
+  if (options.out) {
+    artifacts::make_folder(*options.out);
+    write_judgement(judged, *options.out);
+  }
   if (lacks_baseline(judged) && required_here().contains(require_baseline_word))
     skip_unless_required(require_baseline_word, judged.reason, "");
   return judged.code;

@@ -136,6 +136,7 @@ void add_gate(CLI::App& app, action& chosen) {
   command->add_flag("--stored", files->as_stored,
                     "As stored numbers, even where they are one comparison's arms");
   command->add_flag("--inconclusive-fails", files->inconclusive_fails, "Exit with 1 instead of 77");
+  command->add_option("--out", files->out, "Write gate.md, gate.svg and verdict.json to this folder");
   add_baselines_dir(command, files->baselines_dir);
   auto is_self_test = std::make_shared<bool>(false);
   command->add_flag("--self-test", *is_self_test,

@@ -66,8 +66,13 @@ core::exit_code step(const step_options& options);
 
 struct session_options {
   std::optional<std::filesystem::path> build_dir;
+  bool is_after_ctest = false;
 };
 core::exit_code session(const session_options& options);
+
+/// Of the pairs that the ctest which started this process has run, the same lines; never anything but good,
+/// for ctest has its result already.
+core::exit_code tell_after_ctest(const session_options& options);
 
 /// `run` is the path of a run directory.
 core::exit_code analyze(const std::filesystem::path& run);
@@ -142,6 +147,7 @@ struct judge_files_options {
   std::optional<std::filesystem::path> config;  ///< a run's config.yaml; nothing: the default rules
   bool as_stored = false;                       ///< even where they are two arms of one comparison
   bool inconclusive_fails = false;
+  std::optional<std::filesystem::path> out;  ///< folder for gate.md, gate.svg, verdict.json
   std::filesystem::path baselines_dir = default_baselines_dir;  ///< has the waivers
   std::optional<baselines::anchor_place> anchor;                ///< of judge_run: as its configuration has it
 };

@@ -39,14 +39,14 @@ core::exit_code analyze(const fs::path& run) {
   runs::run_reader reader(run);
   make_profile(reader);
   make_reports(run, find_installation().templates_dir);
-  print("{}\n", (run / "report.md").string());
+  print_outcome(run);
   return core::exit_code::good;
 }
 
 core::exit_code render(const fs::path& run, const std::optional<fs::path>& templates_dir) {
   const runs::run_reader is_a_run(run);
   make_reports(run, templates_dir ? *templates_dir : find_installation().templates_dir);
-  print("{}\n", (run / "report.md").string());
+  print_outcome(run);
   return core::exit_code::good;
 }
 

@@ -36,22 +36,6 @@ void end_when_gone(pid_t parent) {
   if (is_adopted || getppid() != parent) ::raise(SIGTERM);  // it was gone already
 }
 
-/// What a person wants to know after a run: how fast, bound by what, judged how, and where to read on.
-void print_outcome(const fs::path& run_dir) {
-  const fs::path profile = run_dir / "profile.json";
-  if (artifacts::file_exists(profile)) {
-    for (const std::string& line :
-         render::closing_lines(artifacts::read_file(profile), readable_verdict_of(run_dir)))
-      print("{}\n", line);
-  }
-  const fs::path report = run_dir / "report.html";
-  if (artifacts::file_exists(report)) {
-    print("report: {}\n", report.string());
-  } else {
-    print("run directory: {}\n", run_dir.string());
-  }
-}
-
 }  // namespace
 
 pair_manifest manifest_of(const pair_options& options) {
@@ -69,7 +53,8 @@ core::exit_code step(const step_options& options) {
   const pid_t ctest = getppid();
   end_when_gone(ctest);
   // All steps of one ctest have the same parent: that is what ties them to one run.
-  return run_step(options.step, read_pair_manifest(options.manifest), artifacts::owner_of(ctest), {});
+  return run_step(options.step, read_pair_manifest(manifest_here(options.manifest)),
+                  artifacts::owner_of(ctest), {});
 }
 
 core::exit_code run(const pair_options& options) {
@@ -77,17 +62,18 @@ core::exit_code run(const pair_options& options) {
   std::optional<saved_workload> saved;
   if (!options.save.empty()) saved = plan_saving(options, manifest);
   const artifacts::process_owner owner = artifacts::owner_of(getpid());
-  core::exit_code prepared = run_step("prepare", manifest, owner, options.overrides);
+  constexpr outcome_told told = outcome_told::by_caller;
+  core::exit_code prepared = run_step("prepare", manifest, owner, options.overrides, told);
   core::exit_code result = prepared;
   for (const step_definition& step : all_steps()) {
     if (step.name == "prepare" || step.name == "prune") continue;
     if (prepared != core::exit_code::good || result == core::exit_code::interrupted) break;
-    const core::exit_code code = run_step(step.name, manifest, owner, options.overrides);
+    const core::exit_code code = run_step(step.name, manifest, owner, options.overrides, told);
     // A step that this pair can do without (no kernels to count, no baseline) does not make the run a skip.
     if (code != core::exit_code::not_possible || step.name == "stage1") result = worse(result, code);
     if (result != core::exit_code::good) break;
   }
-  run_step("prune", manifest, owner, options.overrides);
+  run_step("prune", manifest, owner, options.overrides, told);
   if (saved && result == core::exit_code::good) save_workload(*saved);
   const fs::path stage2_dir = stage2_dir_of(manifest, compose_for(manifest, options.overrides));
   const auto current = artifacts::run_store(stage2_dir).current(manifest.pair);

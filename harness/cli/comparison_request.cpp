@@ -41,12 +41,13 @@ ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& conf
                              "look at two runs of it side by side: profgate compare");
   }
   const artifacts::git_facts git = artifacts::gather_git_facts(manifest.project_dir, process::git_output);
-  ab::arm_build arm{config, name, manifest.command, manifest.command_has_placeholders,
-                    manifest.working_directory};
+  ab::arm_build arm{config, name, manifest.command, manifest.command_has_placeholders};
+  arm.is_of_engine = manifest.engine.has_value();
+  arm.working_directory = manifest.working_directory;
   arm.commit = git.commit.value_or("");
   arm.is_dirty = git.dirty.value_or(false);
-  arm.versions = {{"compiler", manifest.build.compiler + " " + manifest.build.compiler_version},
-                  {"build_type", manifest.build.type}};
+  if (manifest.build.compiler) arm.versions["compiler"] = *manifest.build.compiler;
+  if (manifest.build.type) arm.versions["build_type"] = *manifest.build.type;
   for (const auto& [package, version] :
        artifacts::gather_packages(manifest.command, manifest.working_directory)) {
     arm.versions[package] = version ? *version : gate::unknown_prefix + version.reason();
@@ -121,17 +122,8 @@ ab::request request_of_commands(const pair_manifest& baseline, const pair_manife
     if (!setting.starts_with("workload.adapter=") && !setting.starts_with("gate."))
       typed_words += process::quote_for_display({setting}) + " ";
   }
-  // Who types stages wants them judged.
-  const auto judging_stages = [](const config::resolved& settings) {
-    if (!settings.list("gate.stages").empty()) return settings;
-    std::vector<std::string> stages = settings.list("workload.stages");
-    // A decoder's adapter never opens that of other models.
-    if (settings.text("workload.adapter") != workload::no_adapter && stages.size() > 1)
-      std::erase(stages, "forward");
-    return settings.with("gate.stages", stages, "workload.stages");
-  };
-  return {std::move(where), arm_of(baseline, judging_stages(options.baseline_settings), named(baseline)),
-          arm_of(candidate, judging_stages(options.candidate_settings), named(candidate)),
+  return {std::move(where), arm_of(baseline, options.baseline_settings, named(baseline)),
+          arm_of(candidate, options.candidate_settings, named(candidate)),
           fmt::format("profgate run {}-- {}", typed_words, shown(candidate))};
 }
 

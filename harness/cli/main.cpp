@@ -130,7 +130,13 @@ void add_session(CLI::App& app, action& chosen) {
   CLI::App* command = app.add_subcommand("session", "Run ctest -L '^stage2$' and print one line a pair");
   command->add_option("--build-dir", options->build_dir,
                       "Build folder of the project that registers the pairs");
-  command->callback([&chosen, options] { chosen = [options] { return cli::session(*options); }; });
+  command->add_flag("--after-ctest", options->is_after_ctest,
+                    "Run nothing: print it of the pairs that the ctest which calls this has run");
+  command->callback([&chosen, options] {
+    chosen = [options] {
+      return options->is_after_ctest ? cli::tell_after_ctest(*options) : cli::session(*options);
+    };
+  });
 }
 
 void add_analyze_and_render(CLI::App& app, action& chosen) {

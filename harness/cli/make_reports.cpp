@@ -1,5 +1,7 @@
 #include "make_reports.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -7,6 +9,7 @@
 #include "analysis/bare_run.h"
 #include "analysis/profile.h"
 #include "artifacts/files.h"
+#include "artifacts/status.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "render/render.h"
@@ -45,13 +48,27 @@ void require_no_loss(const analysis::run_facts& facts, const fs::path& profile) 
                         "the reports from profile.json as it is");
 }
 
+/// Empty: nobody wanted a verdict.
+std::string why_not_judged(const fs::path& run_dir) {
+  for (const char* step : {"timeline", "counters", "report"}) {
+    const auto status = artifacts::read_status(run_dir, step);
+    if (status && status->state == core::step_state::failed) return fmt::format("step {} failed", step);
+  }
+  const auto gate = artifacts::read_status(run_dir, "gate");
+  return gate ? gate->reason : "";
+}
+
 }  // namespace
 
-std::optional<gate::judgement> readable_verdict_of(const fs::path& run_dir) {
+std::optional<gate::judgement> verdict_of(const fs::path& run_dir) {
   const fs::path file = run_dir / "verdict.json";
   if (!artifacts::file_exists(file)) return std::nullopt;
+  return render::read_verdict(artifacts::read_file(file), file.string());
+}
+
+std::optional<gate::judgement> readable_verdict_of(const fs::path& run_dir) {
   try {
-    return render::read_verdict(artifacts::read_file(file), file.string());
+    return verdict_of(run_dir);
   } catch (const core::bad_input& fault) {
     print_error("profgate: report.html has no verdict: {}\n", fault.what());
     return std::nullopt;
@@ -95,6 +112,24 @@ void list_new_files(const fs::path& run_dir, const fs::path& templates_dir) {
                                    analysis::with_artifacts(artifacts::read_file(profile), profile.string(),
                                                             runs::run_reader(run_dir).artifacts()));
   make_reports(run_dir, templates_dir);
+}
+
+void print_outcome(const fs::path& run_dir) {
+  const fs::path profile = run_dir / "profile.json";
+  // Of a program that never ran to its end there is nothing to tell but why, which was told.
+  const auto stage1 = artifacts::read_status(run_dir, "stage1");
+  const bool is_timed = !stage1 || stage1->state == core::step_state::ok;
+  if (is_timed && artifacts::file_exists(profile)) {
+    for (const std::string& line : render::closing_lines(
+             artifacts::read_file(profile), readable_verdict_of(run_dir), why_not_judged(run_dir)))
+      print("{}\n", line);
+  }
+  const fs::path report = run_dir / "report.html";
+  if (artifacts::file_exists(report)) {
+    print("report: {} (open it in a browser; without one read report.md beside it)\n", report.string());
+  } else {
+    print("run directory: {}\n", run_dir.string());
+  }
 }
 
 }  // namespace profgate::cli

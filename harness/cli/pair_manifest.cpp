@@ -27,7 +27,49 @@ std::optional<std::string> text_or_nothing(const core::json_cursor& object, cons
   return value ? std::optional(value->text()) : std::nullopt;
 }
 
+/// Where the folder lies that this manifest is in: <build>/profgate/pairs/<pair>.json.
+fs::path build_dir_around(const fs::path& file) {
+  return fs::absolute(file).lexically_normal().parent_path().parent_path().parent_path();
+}
+
+/// What `path` is called after the folder `from` became `to`.
+std::string moved(const std::string& path, const fs::path& from, const fs::path& to) {
+  const std::string prefix = from.string();
+  if (path == prefix) return to.string();
+  return path.starts_with(prefix + "/") ? to.string() + path.substr(prefix.size()) : path;
+}
+
+/// The build folder alone, or the whole project where the folder lies in it at the same place as before.
+void follow_to_copy(pair_manifest& manifest, const fs::path& build_dir) {
+  const fs::path now = build_dir_around(manifest.file);
+  std::error_code is_gone;
+  if (build_dir == now || fs::equivalent(build_dir, now, is_gone)) return;
+  fs::path from = build_dir;
+  fs::path to = now;
+  const std::string inside = moved(build_dir.string(), manifest.project_dir, "");  // "/build/dev"
+  if (inside != build_dir.string() && now.string().ends_with(inside)) {
+    from = manifest.project_dir;
+    to = now.string().substr(0, now.string().size() - inside.size());
+  }
+  for (std::string& word : manifest.command) word = moved(word, from, to);
+  manifest.working_directory = moved(manifest.working_directory.string(), from, to);
+  manifest.project_dir = moved(manifest.project_dir.string(), from, to);
+  for (fs::path& dir : manifest.conf_dirs) dir = moved(dir.string(), from, to);
+}
+
 }  // namespace
+
+fs::path manifest_here(const fs::path& file) {
+  const core::json_document given(artifacts::read_file(file, max_manifest_bytes), file.string(), "");
+  for (fs::path dir = fs::current_path(); dir.has_relative_path(); dir = dir.parent_path()) {
+    const fs::path here = pairs_dir(dir) / file.filename();
+    if (!fs::is_regular_file(here)) continue;
+    const core::json_document found(artifacts::read_file(here, max_manifest_bytes), here.string(), "");
+    const auto build_dir = text_or_nothing(given.root(), "build_dir");
+    return build_dir && text_or_nothing(found.root(), "build_dir") == build_dir ? here : file;
+  }
+  return file;
+}
 
 pair_manifest read_pair_manifest(const fs::path& file) {
   const core::json_document document(artifacts::read_file(file, max_manifest_bytes), file.string(),
@@ -50,9 +92,12 @@ pair_manifest read_pair_manifest(const fs::path& file) {
   for (const std::string& dir : root.require("conf_dirs").texts()) manifest.conf_dirs.emplace_back(dir);
   manifest.overrides = root.require("overrides").texts();
   const core::json_cursor build = root.require("build");
-  const auto said = [&](const char* key) { return text_or_nothing(build, key).value_or("unknown"); };
-  manifest.build = {said("type"), said("compiler"), said("compiler_version"), said("flags")};
+  std::optional<std::string> compiler = text_or_nothing(build, "compiler");
+  if (const auto version = text_or_nothing(build, "compiler_version"); compiler && version)
+    *compiler += " " + *version;
+  manifest.build = {text_or_nothing(build, "type"), std::move(compiler), text_or_nothing(build, "flags")};
   manifest.file = fs::absolute(file);
+  if (const auto build_dir = text_or_nothing(root, "build_dir")) follow_to_copy(manifest, *build_dir);
   return manifest;
 }
 
@@ -89,7 +134,7 @@ fs::path find_build_dir(const std::optional<fs::path>& given) {
 }
 
 fs::path build_dir_of(const pair_manifest& manifest) {
-  return manifest.file.parent_path().parent_path().parent_path();  // <build>/profgate/pairs/<pair>.json
+  return build_dir_around(manifest.file);
 }
 
 std::vector<pair_manifest> registered_pairs(const fs::path& build_dir) {

@@ -7,12 +7,11 @@
 
 namespace profgate::cli {
 
-/// How a pair was compiled, for the provenance.
+/// How a pair was compiled, for the provenance; nothing of a program that no project registers.
 struct build_facts {
-  std::string type;
-  std::string compiler;
-  std::string compiler_version;
-  std::string flags;
+  std::optional<std::string> type;
+  std::optional<std::string> compiler;  ///< with its version
+  std::optional<std::string> flags;
 };
 
 /// One registered pair, as profgate_add_workload() wrote it to <build>/profgate/pairs/<pair>.json.
@@ -34,7 +33,12 @@ struct pair_manifest {
   build_facts build;
 };
 
+/// Of a build folder that was copied or moved, alone or with its project, paths lead into the copy.
 pair_manifest read_pair_manifest(const std::filesystem::path& file);
+
+/// `file`, or its copy in the build folder that this process was started in: CTest's tests name files of the
+/// folder that was configured, also in a copy of it.
+std::filesystem::path manifest_here(const std::filesystem::path& file);
 
 /// The build folder a person means: `given`, else the one this program lies in, else the only one below the
 /// current folder that has registered pairs.

@@ -11,7 +11,6 @@
 #include "artifacts/files.h"
 #include "steps/step.h"
 #include "terminal.h"
-#include "workload/adapter.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -45,6 +44,11 @@ std::string other_overrides(const std::vector<std::string>& command_line) {
   return words.empty() ? "" : "\n                      OVERRIDES" + words;
 }
 
+/// A comment, so that it may stay where the line goes.
+void add_hint(saved_workload& saved, const std::string& words) {
+  saved.hints.push_back("# " + words);
+}
+
 void require_config_name(const std::string& name) {
   const bool is_word = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
@@ -73,23 +77,21 @@ saved_workload plan_saving(const pair_options& options, const pair_manifest& man
   }
   const config::resolved settings = compose_for(manifest, options.overrides);
   saved.yaml = settings.section_yaml("workload");
-  std::vector<std::string> overrides = options.overrides;
-  // Who types stages wants them judged. Of an adapter's nobody knows yet which the program has.
-  const std::vector<std::string> stages = settings.list("workload.stages");
-  const bool has_adapter = settings.text("workload.adapter") != workload::no_adapter;
-  const bool names_stages = settings.list("gate.stages").empty() && !has_adapter &&
-                            stages != std::vector<std::string>{core::whole_process_stage};
-  if (names_stages) overrides.push_back(fmt::format("gate.stages=[{}]", fmt::join(stages, ", ")));
-  if (has_adapter && settings.list("gate.stages").empty())
-    saved.hint =
-        "the gate judges the whole process, unless the line names stages: OVERRIDES \"gate.stages=[prefill, "
-        "decode_all]\"";
   std::string command;
-  for (const std::string& word : manifest.command) command += " " + cmake_word(word);
+  std::string arguments;
+  for (std::size_t i = 0; i < manifest.command.size(); ++i) {
+    command += " " + cmake_word(manifest.command[i]);
+    if (i > 0) arguments += " " + cmake_word(manifest.command[i]);
+  }
+  const fs::path program = manifest.command.front();
+  if (program.is_relative() && program.has_parent_path())
+    add_hint(saved,
+             fmt::format("{} is run as it lies there; where CMake builds it, name its target: COMMAND {}{}",
+                         program.string(), cmake_word(program.filename().string()), arguments));
   saved.cmake_line = fmt::format(
       "profgate_add_workload(NAME {} CONFIGS {} WORKING_DIRECTORY \"${{CMAKE_CURRENT_SOURCE_DIR}}\"{}\n"
       "                      COMMAND{})",
-      manifest.model, options.save, other_overrides(overrides), command);
+      manifest.model, options.save, other_overrides(options.overrides), command);
   return saved;
 }
 
@@ -98,7 +100,7 @@ void save_workload(const saved_workload& saved) {
   artifacts::write_file_atomically(saved.file, saved.yaml);
   print("saved as {}; in CMakeLists.txt of this folder it becomes a pair by\n{}\n", saved.file.string(),
         saved.cmake_line);
-  if (!saved.hint.empty()) print("{}\n", saved.hint);
+  for (const std::string& hint : saved.hints) print("{}\n", hint);
 }
 
 }  // namespace profgate::cli

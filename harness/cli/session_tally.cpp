@@ -19,8 +19,18 @@ bool is_judged_bad(const artifacts::step_status& step) {
 
 }  // namespace
 
+std::string words_without_verdict(const std::vector<artifacts::step_status>& steps) {
+  for (const artifacts::step_status& step : steps) {
+    if (step.step != "gate" || !step.state) continue;
+    if (*step.state == core::step_state::ok) return "passed";
+    return step.reason.empty() ? "no verdict" : fmt::format("not judged: {}", step.reason);
+  }
+  return "not run: its test was not among those asked for";
+}
+
 pair_outcome outcome_of(const std::vector<artifacts::step_status>& steps,
                         const std::optional<gate::judgement>& verdict) {
+  std::string why = "gate not run";
   bool has_gate_passed = false;
   for (const artifacts::step_status& step : steps) {
     if (!step.state) continue;
@@ -29,10 +39,11 @@ pair_outcome outcome_of(const std::vector<artifacts::step_status>& steps,
     const bool nothing_measured = step.step == "prepare" || step.step == "stage1";
     if (*step.state == core::step_state::skipped && nothing_measured)
       return {pair_ending::not_judged, kind_of(step.reason)};
-    if (step.step == "gate") has_gate_passed = *step.state == core::step_state::ok;
+    if (step.step != "gate") continue;
+    has_gate_passed = *step.state == core::step_state::ok;
+    why = step.reason.empty() ? "no verdict" : kind_of(step.reason);
   }
-  if (!verdict)
-    return has_gate_passed ? pair_outcome{pair_ending::judged} : pair_outcome{.why = "no verdict"};
+  if (!verdict) return has_gate_passed ? pair_outcome{pair_ending::judged} : pair_outcome{.why = why};
   if (verdict->code == core::exit_code::good) return {pair_ending::judged};
   if (verdict->code == core::exit_code::judged_bad) return {pair_ending::worse};
   return {pair_ending::not_judged, gate::to_text(verdict->overall)};
@@ -59,6 +70,33 @@ std::string closing_line(const std::vector<pair_outcome>& pairs) {
   std::vector<std::string> words;
   for (const auto& [reason, times] : reasons) words.push_back(fmt::format("{} {}", times, reason));
   return fmt::format("{}, {} not judged: {}", line, count(pair_ending::not_judged), fmt::join(words, ", "));
+}
+
+std::vector<std::string> skipped_step_lines(const std::vector<std::vector<artifacts::step_status>>& pairs) {
+  std::vector<std::pair<artifacts::step_status, int>> skipped;  // and of how many pairs
+  for (const std::vector<artifacts::step_status>& steps : pairs) {
+    if (outcome_of(steps, std::nullopt).ending == pair_ending::failed) continue;
+    for (const artifacts::step_status& step : steps) {
+      if (step.state != core::step_state::skipped) continue;
+      // Without these nothing was measured, which the pair's own line tells, as it does the verdict.
+      if (step.step == "prepare" || step.step == "stage1") break;
+      if (step.step == "gate") continue;
+      const auto same = std::find_if(skipped.begin(), skipped.end(), [&](const auto& known) {
+        return known.first.step == step.step && known.first.reason == step.reason;
+      });
+      if (same == skipped.end()) {
+        skipped.emplace_back(step, 1);
+      } else {
+        ++same->second;
+      }
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [step, count] : skipped) {
+    lines.push_back(fmt::format("{} skipped of {} pair{}: {}", step.step, count, count == 1 ? "" : "s",
+                                core::with_remedy(step.reason, step.remedy)));
+  }
+  return lines;
 }
 
 core::exit_code exit_code_of(const std::vector<pair_outcome>& pairs, bool has_ctest_passed) {

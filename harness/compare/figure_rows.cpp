@@ -8,6 +8,7 @@ namespace {
 
 using analysis::better;
 using analysis::figure_description;
+using extent = figure_row::extent;
 
 /// Figures of an object, under its pointer: the named ones in their order, or all that are shown.
 std::vector<figure_row> described(const std::string& pointer, const std::string& path,
@@ -27,6 +28,13 @@ std::vector<figure_row> described(const std::string& pointer, const std::string&
   return rows;
 }
 
+/// Times and energies, which are longer where more is done.
+std::vector<figure_row> growing_with(figure_row::extent of, std::vector<figure_row> rows) {
+  for (figure_row& row : rows)
+    if (row.shown.format == "duration" || row.shown.format == "energy") row.of = of;
+  return rows;
+}
+
 std::vector<figure_row> joined(const std::vector<std::vector<figure_row>>& parts) {
   std::vector<figure_row> rows;
   for (const std::vector<figure_row>& part : parts) rows.insert(rows.end(), part.begin(), part.end());
@@ -37,19 +45,19 @@ std::vector<figure_row> joined(const std::vector<std::vector<figure_row>>& parts
 
 const std::vector<figure_row>& run_figure_rows() {
   static const std::vector<figure_row> rows = joined({
-      {{"/throughput/total_mean_ns", {"all stages", "duration", better::lower}},
-       {"/throughput/tokens_mean_per_s", {"decoded tokens a second", "per_s", better::higher}},
-       {"/throughput/ttft/p50_ns", {"time to the first token, median", "duration", better::lower}},
-       {"/throughput/tpot/p50_ns", {"time of a further token, median", "duration", better::lower}},
-       {"/throughput/tpot/p99_ns", {"time of a further token, p99", "duration", better::lower}}},
+      {{"/throughput/total_median_ns", {"all stages", "duration", better::lower}},
+       {"/throughput/tokens_median_per_s", {"tokens/s", "number", better::higher}},
+       {"/throughput/ttft/p50_ns", {"TTFT, p50", "duration", better::lower}},
+       {"/throughput/tpot/p50_ns", {"TPOT, p50", "duration", better::lower}},
+       {"/throughput/tpot/p99_ns", {"TPOT, p99", "duration", better::lower}}},
       described("/throughput/utilisation", "stages[].utilisation",
                 {"mfu_over_measured_ratio", "mfu_over_vendor_ratio", "mbu_over_measured_ratio",
                  "mbu_over_vendor_ratio"}),
-      {{"/throughput/memory_peak_bytes", {"memory, peak", "bytes", better::lower}},
+      {{"/throughput/memory_peak_bytes", {"peak memory", "bytes", better::lower}},
        {"/throughput/weight_bytes", {"memory, weights", "bytes"}},
        {"/throughput/kv_cache_bytes", {"memory, KV cache", "bytes"}},
        {"/throughput/scratch_bytes", {"memory, scratch", "bytes", better::lower}},
-       {"/throughput/energy_per_decoded_token_j", {"energy of a decoded token", "energy", better::lower}},
+       {"/throughput/energy_per_decoded_token_j", {"energy per token", "energy", better::lower}},
        {"/ceilings/measured_flops_per_s", {"ceiling, arithmetic, measured", "flops_per_s"}},
        {"/ceilings/measured_bytes_per_s", {"ceiling, bandwidth, measured", "bytes_per_s"}}},
   });
@@ -58,25 +66,35 @@ const std::vector<figure_row>& run_figure_rows() {
 
 const std::vector<figure_row>& stage_figure_rows() {
   static const std::vector<figure_row> rows = joined({
-      described("/bare", "stages[].bare", {"median_ns", "mean_ns", "min_ns", "max_ns", "samples_count"}),
+      growing_with(
+          extent::repetition,
+          described("/bare", "stages[].bare", {"median_ns", "mean_ns", "min_ns", "max_ns", "samples_count"})),
       described("", "stages[]", {"share_ratio"}),
-      described("/utilisation", "stages[].utilisation"),
+      growing_with(extent::repetition, described("/utilisation", "stages[].utilisation")),
       described("/step", "stages[].step"),
-      described("/idle", "stages[].idle"),
-      described("/traced", "stages[].traced"),
+      growing_with(extent::repetition, described("/idle", "stages[].idle")),
+      growing_with(extent::trace, described("/traced", "stages[].traced")),
       described("", "stages[]", {"launches_per_token_count", "kernels_per_token_count", "overhead_ratio"}),
-      described("/telemetry", "stages[].telemetry"),
+      growing_with(extent::repetition, described("/telemetry", "stages[].telemetry")),
+      {{"/experts/worst_imbalance_ratio",
+        {"experts: fullest over mean, worst layer", "factor", better::lower},
+        extent::any,
+        true},
+       {"/experts/median_imbalance_ratio",
+        {"experts: fullest over mean, median layer", "factor", better::lower},
+        extent::any,
+        true}},
   });
   return rows;
 }
 
 const std::vector<figure_row>& device_figure_rows() {
   static const std::vector<figure_row> rows{
-      {"/activity/busy_ns", {"busy, traced", "duration", better::lower}},
+      {"/activity/busy_ns", {"busy, traced", "duration", better::lower}, extent::trace},
       {"/idle_ratio", {"idle, traced, share", "percent", better::lower}},
-      {"/kernel_own_ns", {"kernel time, traced", "duration", better::lower}},
-      {"/activity/launches_count", {"launches, traced", "count", better::lower}},
-      {"/activity/copy_ns", {"copies, traced", "duration", better::lower}}};
+      {"/kernel_own_ns", {"kernel time, traced", "duration", better::lower}, extent::trace},
+      {"/activity/launches_count", {"launches, traced", "count", better::lower}, extent::trace},
+      {"/activity/copy_ns", {"copies, traced", "duration", better::lower}, extent::trace}};
   return rows;
 }
 

@@ -188,8 +188,10 @@ side_stage stage_of(const json& profile, const json& from) {
       stage.operators.push_back(
           {text_at(row, "op_name"), optional_at(row, "/calls_count").value_or(0), *time});
   }
+  if (stage.name == decode_stage) stage.tokens = optional_at(profile, "/throughput/decode_tokens_count");
   const auto traced = from.find("traced");
   if (traced == from.end() || !traced->is_object()) return stage;
+  stage.traced_occurrences = std::max(1.0, optional_at(*traced, "/occurrences_count").value_or(1));
   for (const json& device : traced->value("devices", json::array()))
     if (device.is_object()) stage.devices[text_at(device, "device")] = device_of(device);
   return stage;

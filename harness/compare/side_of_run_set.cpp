@@ -12,15 +12,17 @@ namespace {
 
 using analysis::measured;
 
-/// Means over the traced processes. Copies are no kernels, nor are the ranges that stand for them on a CPU.
+/// Means over the occurrences of the stage in the traced processes, as its time is one's. Copies are no
+/// kernels, nor are the ranges that stand for them on a CPU.
 std::vector<side_kernel> kernels_of(const gate::run_set& runs, const std::string& stage) {
   std::map<std::pair<std::string, std::string>, side_kernel> sums;
-  double processes = 0;
+  double occurrences = 0;
   bool has_shares = true;
   for (const auto& traced : runs.traces) {
     const auto found = traced.find(stage);
     if (found == traced.end()) continue;
-    ++processes;
+    // Before their times were kept, a process had one.
+    occurrences += found->second.times ? static_cast<double>(found->second.times->occurrences) : 1;
     for (const analysis::operation_sum& aggregate : found->second.operations) {
       if (aggregate.category == "copy" || aggregate.category == "host") continue;
       side_kernel& sum = sums[{aggregate.name, aggregate.operator_path}];
@@ -37,9 +39,9 @@ std::vector<side_kernel> kernels_of(const gate::run_set& runs, const std::string
   }
   std::vector<side_kernel> kernels;
   for (auto& [key, sum] : sums) {
-    sum.launches /= processes;
-    sum.total_ns /= processes;
-    *sum.exclusive_ns /= processes;
+    sum.launches /= occurrences;
+    sum.total_ns /= occurrences;
+    *sum.exclusive_ns /= occurrences;
     if (!has_shares) sum.exclusive_ns.reset();  // of schema 1.0
     kernels.push_back(std::move(sum));
   }
@@ -77,10 +79,10 @@ side_stage stage_of(const gate::run_set& runs, const std::string& name) {
   side_stage stage;
   stage.name = name;
   for (const figure_row& row : stage_figure_rows())
-    stage.figures[row.key] = measured<double>::absent("a baseline does not keep it");
+    stage.figures[row.key] = measured<double>::absent("a run set does not keep it");
   const std::vector<double> medians = gate::stage_medians_ns(runs, name, gate::reduction_for(runs));
   if (medians.empty()) {
-    stage.figures["/bare/median_ns"] = measured<double>::absent("no process of the baseline is left");
+    stage.figures["/bare/median_ns"] = measured<double>::absent("no process of the run set is left");
   } else {
     stage.figures["/bare/median_ns"] = gate::median_of(medians);
     stage.min_ns = *std::min_element(medians.begin(), medians.end());
@@ -90,15 +92,21 @@ side_stage stage_of(const gate::run_set& runs, const std::string& name) {
     stage.figures["/bare/samples_count"] = static_cast<double>(medians.size());
   }
   const auto structure = runs.structure.find(name);
-  if (structure != runs.structure.end() && structure->second.launches && structure->second.tokens > 0) {
+  const bool is_told = structure != runs.structure.end() && structure->second.launches;
+  if (is_told && name == decode_stage && structure->second.tokens > 1) {
+    stage.tokens = static_cast<double>(structure->second.tokens);
     stage.figures["/launches_per_token_count"] =
         static_cast<double>(*structure->second.launches) / static_cast<double>(structure->second.tokens);
+  }
+  if (const auto use = runs.experts.find(name); use != runs.experts.end()) {
+    stage.figures["/experts/worst_imbalance_ratio"] = use->second.worst_layer().imbalance();
+    stage.figures["/experts/median_imbalance_ratio"] = use->second.median_imbalance();
   }
   stage.kernels = kernels_of(runs, name);
   stage.categories = by_category(stage.kernels);
   if (stage.kernels.empty()) {
-    stage.kernels_absent_reason = runs.traces.empty() ? "the baseline holds no traced process"
-                                                      : "the baseline's traces hold no kernels of it";
+    stage.kernels_absent_reason = runs.traces.empty() ? "the run set holds no traced process"
+                                                      : "the run set's traces hold no kernels of it";
   }
   return stage;
 }
@@ -109,7 +117,7 @@ compared_side side_of_run_set(const gate::run_set& runs, const std::string& name
   const gate::build_identity& identity = runs.identity;
   compared_side side;
   side.name = name;
-  side.source = "baseline";
+  side.source = "run set";
   side.pair = identity.pair;
   side.model = identity.model;
   side.config = identity.pair.substr(identity.pair.rfind('.') + 1);
@@ -136,7 +144,7 @@ compared_side side_of_run_set(const gate::run_set& runs, const std::string& name
   });
   for (const std::string& stage : order) side.stages.push_back(stage_of(runs, stage));
   for (const figure_row& row : run_figure_rows())
-    side.figures[row.key] = measured<double>::absent("a baseline does not keep it");
+    side.figures[row.key] = measured<double>::absent("a run set does not keep it");
   return side;
 }
 

@@ -29,8 +29,6 @@ value typed_value(const schema_row& row, const yaml_node& node, const tree_sourc
 /// Adds every value below `node`, whose place in the schema is `path` ("" is the root).
 void add_tree(layer& into, const std::string& path, const yaml_node& node, const tree_source& source);
 
-inline constexpr const char* default_origin = "default";
-
 /// Every key of the schema with its default.
 const layer& default_layer();
 

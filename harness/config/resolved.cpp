@@ -77,6 +77,16 @@ resolved resolved::with(std::string_view key, value content, std::string origin)
   return resolved(std::move(entries));
 }
 
+resolved resolved::with_origins_of(const resolved& composed) const {
+  std::map<std::string, entry, std::less<>> entries = m_entries;
+  for (auto& [key, held] : entries) {
+    const auto known = composed.m_entries.find(key);
+    if (known != composed.m_entries.end() && known->second.content == held.content)
+      held.origin = known->second.origin;
+  }
+  return resolved(std::move(entries));
+}
+
 const std::string& resolved::origin(std::string_view key) const {
   return at(key).origin;
 }
@@ -188,6 +198,16 @@ std::string resolved::section_yaml(std::string_view section) const {
                                              : std::optional(std::visit(yaml_writer{}, held.content));
       },
       std::string(section) + ".");
+}
+
+std::vector<changed_setting> resolved::changed_settings() const {
+  std::vector<changed_setting> changed;
+  for (const schema_row& row : schema()) {
+    const std::string written = std::visit(yaml_writer{}, at(row.key).content);
+    const std::string usual = std::visit(yaml_writer{}, default_layer().at(row.key).content);
+    if (written != usual) changed.push_back({row.key, written, usual});
+  }
+  return changed;
 }
 
 std::string resolved::to_yaml_with_origins() const {

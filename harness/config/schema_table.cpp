@@ -37,7 +37,8 @@ std::vector<schema_row> runner_rows() {
       of_kind(value_kind::output_path,
               text("artifacts.stage2_dir", "tmp/stage2", "where run directories are made")),
       integer("artifacts.max_run_bytes", "2000000000", 1e6, 1e15, "a run that grows beyond this is stopped"),
-      integer("artifacts.keep_runs", "5", 1, 10000, "the last runs of a pair that stay uncompressed"),
+      integer("artifacts.keep_runs", "5", 1, 10000,
+              "the last runs of a pair that stay uncompressed; of older ones what people read does"),
       flag("artifacts.hash_whole_inputs", "false",
            "hash every byte of model.checkpoint's files; false: of weights the header and the size only"),
       choice("timeline", "auto", timeline_choices(),
@@ -45,6 +46,10 @@ std::vector<schema_row> runner_rows() {
              "embedded collector"),
       integer("stage1.repetitions", "5", 1, 1000, "timed repetitions of the bare run"),
       integer("stage1.warmup", "1", 0, 100, "untimed rounds before them"),
+      integer("stage1.energy_limit_s", "5", 0, 3600,
+              "seconds for which a stage too short for the driver's energy counter may be repeated after "
+              "them, until "
+              "its energy is known to ±5 %; 0: not at all"),
       flag("stage1.ceilings", "true", "measure in the same process what the device reaches at best"),
   };
 }
@@ -56,7 +61,9 @@ std::vector<schema_row> gate_rows() {
       integer("gate.decode_tokens", "16", 1, 1 << 24,
               "tokens that an iteration decodes, where the workload's own number is larger; null: its own",
               nullable),
-      list("gate.stages", "[]", "stages that are judged; none named: all of workload.stages"),
+      list("gate.stages", "[]",
+           "stages that are judged; none named: all of workload.stages, without those that workload.figures "
+           "times"),
       choice("gate.inconclusive", "skip", {"skip", "fail"},
              "what a comparison that is too noisy does to the test"),
       choice("gate.kernels", "report", report_or_fail, "what a kernel that is new or gone does to the test"),
@@ -259,13 +266,14 @@ std::vector<schema_row> profiler_rows() {
 
 std::vector<schema_row> hardware_rows() {
   return {
-      text("hardware.name", "null", "for reports; null: no vendor peaks are known", nullable),
+      text("hardware.name", "null", "for reports; null: nobody named it", nullable),
       choice("hardware.kind", "null", {"cpu", "gpu"}, "what the peaks belong to; null: unknown", nullable),
       list("hardware.device_names", "[]", "names under which the driver reports this device"),
       number("hardware.peak_tflops.float32", 0, 1e9, "dense peak in TFLOP/s; null: unknown"),
       number("hardware.peak_tflops.bfloat16", 0, 1e9, "dense peak in TFLOP/s; null: unknown"),
       number("hardware.memory_bandwidth_gbs", 0, 1e9, "peak in GB/s (powers of 1000); null: unknown"),
-      text("hardware.source", "null", "where the peaks were read; null: there are none", nullable),
+      text("hardware.source", "null",
+           "where the vendor states the peaks; null: there are none, or somebody set them", nullable),
       text("hardware.note", "null", "what a reader of the peaks must know; null: nothing", nullable),
   };
 }

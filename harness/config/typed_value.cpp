@@ -62,6 +62,9 @@ class conversion {
     std::string remedy = fmt::format("give it {}", accepted_values(m_row));
     std::optional<std::string> meant;
     if (node.text.size() <= max_shown_bytes) meant = core::nearest(node.text, m_row.allowed);
+    const bool is_gpu = node.text == "gpu" || node.text == "GPU";
+    if (is_gpu && std::find(m_row.allowed.begin(), m_row.allowed.end(), "cuda") != m_row.allowed.end())
+      meant = "cuda";  // nearer in meaning than "cpu"
     if (meant) remedy = fmt::format("did you mean '{}'? It takes {}", *meant, accepted_values(m_row));
     throw core::bad_input(m_source.text.name, m_source.text.line(node.line),
                           fmt::format("'{}' cannot be {}", m_row.key, shown(node)), remedy);

@@ -17,4 +17,8 @@ error::error(exit_code code, const std::string& what_is_wrong, std::string remed
 bad_input::bad_input(const std::string& file, int line, const std::string& what_is_wrong, std::string remedy)
     : error(exit_code::bad_input, located(file, line, what_is_wrong), std::move(remedy)) {}
 
+std::string with_remedy(const std::string& what_is_wrong, const std::string& remedy) {
+  return remedy.empty() ? what_is_wrong : what_is_wrong + "; to fix it: " + remedy;
+}
+
 }  // namespace profgate::core

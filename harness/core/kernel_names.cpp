@@ -270,14 +270,9 @@ std::string normalise_kernel_name(std::string_view demangled) {
   return general_form(function);
 }
 
-std::string readable_kernel_name(std::string_view demangled) {
-  // attribution joins the kernels of one match: "f(int) and 3 more"
-  const std::size_t joint = demangled.ends_with(" more") ? demangled.rfind(" and ") : std::string_view::npos;
-  const std::string_view rest = joint == std::string_view::npos ? "" : demangled.substr(joint);
-  const std::string_view name = demangled.substr(0, demangled.size() - rest.size());
+std::string_view function_of_kernel(std::string_view name) {
   const bool has_parameters = name.ends_with(')') || has(name, ") [clone");
-  const std::string_view function = has_parameters ? function_of(name) : name;
-  return bare_kernel_name(function) + std::string(rest);
+  return has_parameters ? function_of(name) : name;
 }
 
 }  // namespace profgate::core

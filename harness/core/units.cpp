@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -16,9 +17,11 @@ struct unit {
 /// Picks the largest unit that keeps the number at 1 or more; `units` is sorted from large to small.
 template <std::size_t N>
 std::string format_scaled(double value, const std::array<unit, N>& units) {
+  if (value == 0) return fmt::format("0 {}", units.back().name);
   for (const unit& u : units) {
     const double scaled = value / u.size;
-    if (std::abs(scaled) >= 1.0 || &u == &units.back()) {
+    constexpr double rounds_up_to_1 = 0.9995;  // else 999.6 ns would be "1000 ns"
+    if (std::abs(scaled) >= rounds_up_to_1 || &u == &units.back()) {
       const double magnitude = std::abs(scaled);
       const int decimals = magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : 2;
       return fmt::format("{:.{}f} {}", scaled, decimals, u.name);
@@ -51,6 +54,31 @@ std::string format_bytes(double bytes) {
 std::string format_energy(double joules) {
   static constexpr std::array<unit, 4> units{{{1e3, "kJ"}, {1.0, "J"}, {1e-3, "mJ"}, {1e-6, "µJ"}}};
   return format_scaled(joules, units);
+}
+
+std::string format_energy(double joules, double uncertainty_ratio) {
+  const std::string plain = format_energy(joules);
+  const std::size_t blank = plain.find(' ');
+  const double scaled = std::stod(plain);
+  const double apart = std::abs(scaled * uncertainty_ratio);
+  if (apart <= 0 || !std::isfinite(apart)) return plain;
+  int decimals = -static_cast<int>(std::floor(std::log10(apart)));
+  if (apart * std::pow(10.0, decimals) < 2) decimals += 1;  // "± 1" may be anything from 0.5 to 1.5
+  decimals = std::clamp(decimals, 0, 3);
+  return fmt::format("{:.{}f} ± {:.{}f}{}", scaled, decimals, apart, decimals, plain.substr(blank));
+}
+
+std::string format_number(double value) {
+  const double magnitude = std::abs(value);
+  int decimals = 3;
+  for (double limit = 1; decimals > 0 && magnitude >= limit * (10 - 5e-4); limit *= 10) --decimals;
+  if (magnitude > 0 && magnitude < 1)
+    decimals = std::min(9, 3 - static_cast<int>(std::floor(std::log10(magnitude))));
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string with_minus_sign(std::string number) {
+  return number.starts_with('-') ? "−" + number.substr(1) : number;
 }
 
 std::string format_ms_exact(std::int64_t duration_ns) {

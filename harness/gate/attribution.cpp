@@ -11,6 +11,7 @@
 #include "arm_sums.h"
 #include "gate/exact_gates.h"
 #include "gate/matching.h"
+#include "joined_causes.h"
 
 namespace profgate::gate {
 namespace {
@@ -253,7 +254,6 @@ double weight_of(const cause& story, const attribution& result) {
   const bool are_traces_good =
       std::abs(result.unexplained_ns) <= most_unexplained_ratio * std::abs(difference_ns);
   const double exact_weight = are_traces_good ? 3 : 100;
-  constexpr double trifle_ratio = 0.15;
   if (std::abs(story.delta_ns) < trifle_ratio * std::abs(difference_ns)) return std::abs(story.delta_ns);
   // On a CPU a range counts as often as others inside it interrupt it.
   const bool is_interrupted = story.category == "host" && story.kind == cause_kind::launches;
@@ -308,6 +308,10 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
     if (exact != nullptr) add_evidence(*exact, one.story);
     result.causes.push_back(std::move(one.story));
   }
+  const auto begins =
+      std::min_element(after.groups.begin(), after.groups.end(),
+                       [](const auto& a, const auto& b) { return a.first_offset_ns < b.first_offset_ns; });
+  if (begins != after.groups.end()) join_causes(begins->path, begins->name, result);
   std::stable_sort(result.causes.begin(), result.causes.end(), [&](const cause& a, const cause& b) {
     return weight_of(a, result) > weight_of(b, result);
   });
@@ -317,6 +321,7 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
       first != result.causes.end()) {
     add_waiting(matches, before, after, *first);
   }
+  name_causes(result.causes);
   return result;
 }
 

@@ -7,7 +7,9 @@
 
 #include "core/escape.h"
 #include "core/kernel_names.h"
+#include "core/units.h"
 #include "gate/attribution.h"
+#include "gate/operator_calls.h"
 
 namespace profgate::gate {
 namespace {
@@ -22,17 +24,10 @@ std::string counted_launches(double launches) {
   return launches_text(launches) + (launches == 1 ? " launch" : " launches");
 }
 
-/// A line of a terminal holds no more.
-constexpr std::size_t longest_name_bytes = 100;
-
-std::string shown(const std::string& name) {
-  return core::shorten_middle(core::readable_kernel_name(name), longest_name_bytes);
-}
-
 /// "+12.3 µs", "+3.21 ms".
 std::string size_text(double delta_ns) {
-  return std::abs(delta_ns) < 1e6 ? fmt::format("{:+.1f} µs", delta_ns / 1e3)
-                                  : fmt::format("{:+.2f} ms", delta_ns / 1e6);
+  return core::with_minus_sign(std::abs(delta_ns) < 1e6 ? fmt::format("{:+.1f} µs", delta_ns / 1e3)
+                                                        : fmt::format("{:+.2f} ms", delta_ns / 1e6));
 }
 
 /// "request/model.layers.*.mlp" of "request/model/model.layers.*/model.layers.*.mlp": a module's path holds
@@ -67,16 +62,18 @@ std::string place_text(const cause& cause) {
 
 /// "a, which was b, in attn.qkv".
 std::string subject_of(const cause& cause) {
-  std::string text = shown(cause.name);
+  std::string text = cause.short_name;
   if (!cause.baseline_name.empty()) {
     const bool is_choice = is_of_cublas(cause.name) && is_of_cublas(cause.baseline_name);
-    text += fmt::format(", which was {}{},", shown(cause.baseline_name),
+    text += fmt::format(", which was {}{},", cause.baseline_short_name,
                         is_choice ? " (cuBLASLt chose another kernel)" : "");
   }
   return text + place_text(cause);
 }
 
-std::string total_text(double launches, double each_ns) {
+std::string total_text(const cause& cause, double launches, double each_ns) {
+  if (is_of_host(cause))
+    return core::format_duration(launches * each_ns);  // of stretches, which nobody counts
   return fmt::format("{}, {:.1f} µs", counted_launches(launches), launches * each_ns / 1000);
 }
 
@@ -92,6 +89,10 @@ std::string idle_text(const cause& cause) {
 
 std::string text_of_kind(const cause& cause) {
   const bool more = cause.delta_ns > 0;
+  if (is_of_host(cause) && cause.kind != cause_kind::replaced) {
+    const host_words words = words_of_host(cause);
+    return fmt::format("{} is {}: {}", subject_of(cause), words.what, words.figures);
+  }
   switch (cause.kind) {
     case cause_kind::duration:
       return fmt::format("{} is {}: {:.2f} → {:.2f} µs a launch, {}", subject_of(cause),
@@ -109,9 +110,10 @@ std::string text_of_kind(const cause& cause) {
       return fmt::format("{} is gone: it had {}, {:.2f} µs each", subject_of(cause),
                          counted_launches(cause.baseline_launches), cause.baseline_each_ns / 1000);
     case cause_kind::replaced:
-      return fmt::format("{} replaced {}{}: {} → {}", shown(cause.name), shown(cause.baseline_name),
-                         place_text(cause), total_text(cause.baseline_launches, cause.baseline_each_ns),
-                         total_text(cause.candidate_launches, cause.candidate_each_ns));
+      return fmt::format("{} replaced {}{}: {} → {}", cause.short_name, cause.baseline_short_name,
+                         place_text(cause),
+                         total_text(cause, cause.baseline_launches, cause.baseline_each_ns),
+                         total_text(cause, cause.candidate_launches, cause.candidate_each_ns));
     case cause_kind::idle:
       return fmt::format("{} idle, {}: {:.1f} → {:.1f} µs", more ? "more" : "less", idle_text(cause),
                          cause.baseline_idle_ns / 1000, cause.candidate_idle_ns / 1000);
@@ -120,6 +122,22 @@ std::string text_of_kind(const cause& cause) {
 }
 
 }  // namespace
+
+void name_causes(std::vector<cause>& causes) {
+  std::vector<std::string> whole_names;  // as a file would hold them: what is read from it says the same
+  for (const cause& one : causes) {
+    if (one.kind == cause_kind::idle) continue;
+    for (const std::string& name : {one.name, one.baseline_name})
+      if (!name.empty()) whole_names.push_back(core::to_valid_utf8(name));
+  }
+  const core::short_kernel_names names(std::move(whole_names));
+  for (cause& one : causes) {
+    const bool is_idle = one.kind == cause_kind::idle;
+    one.short_name = is_idle ? one.name : names.of(core::to_valid_utf8(one.name));
+    one.baseline_short_name =
+        one.baseline_name.empty() ? "" : names.of(core::to_valid_utf8(one.baseline_name));
+  }
+}
 
 std::string to_text(const cause& cause) {
   std::string text = size_text(cause.delta_ns) + ": " + text_of_kind(cause);

@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/units.h"
 #include "gate/process_runs.h"
 #include "gate/rank_statistics.h"
 
@@ -85,7 +86,9 @@ void compare_versions(const build_identity& baseline, const build_identity& cand
   for (const auto& [name, version] : candidate.versions) names.insert(name);
   const auto version_of = [](const build_identity& identity, const std::string& name) {
     const auto found = identity.versions.find(name);
-    return found == identity.versions.end() ? std::string("unknown") : found->second;
+    // "unknown unknown": as an earlier profgate wrote it of programs that it did not build.
+    const bool is_known = found != identity.versions.end() && !found->second.starts_with("unknown");
+    return is_known ? found->second : std::string("not recorded");
   };
   for (const std::string_view kind : package_kinds) compare_packages(baseline, candidate, kind, result);
   for (const std::string& name : names) {
@@ -121,8 +124,8 @@ void compare_clocks(const run_set& baseline, const run_set& candidate, comparabi
   const double ratio = *now / *before - 1;
   if (std::abs(ratio) <= most_clock_difference_ratio) return;
   result.warnings.push_back(
-      fmt::format("the median clock was {:.0f} MHz in the baseline and is {:.0f} MHz now ({:+.1f} %)",
-                  *before, *now, 100 * ratio));
+      fmt::format("the median clock was {:.0f} MHz in the baseline and is {:.0f} MHz now ({})", *before, *now,
+                  core::with_minus_sign(fmt::format("{:+.1f} %", 100 * ratio))));
   if (ratio < 0) result.circumstances.push_back(result.warnings.back());
 }
 
@@ -208,7 +211,7 @@ std::vector<std::string> disturbances(const run_set& runs) {
 comparability compare_arms(const run_set& baseline, const run_set& candidate) {
   comparability result = compare_what_both_need(baseline, candidate);
   if (baseline.identity.config_sha256 != candidate.identity.config_sha256)
-    result.warnings.push_back("the two ran with other settings of the workload");
+    result.warnings.push_back("the two ran by other commands or with other settings of the workload");
   if (baseline.identity.is_dirty)
     result.warnings.push_back("the baseline was built from uncommitted changes");
   return result;

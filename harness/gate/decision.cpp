@@ -51,6 +51,11 @@ std::string slowdown_text(double log_ratio) {
   return percent < 0 ? fmt::format("{:.2f} % faster", -percent) : fmt::format("{:.2f} % slower", percent);
 }
 
+/// What is true of a slowdown that is at most this: "0.80 % slower at most", "2.45 % faster at least".
+std::string upper_bound_text(double log_ratio) {
+  return slowdown_text(log_ratio) + (to_ratio(log_ratio) < 0 ? " at least" : " at most");
+}
+
 struct margins {
   double screen_log, confirm_log, improved_log, unchanged_log;
 };
@@ -128,7 +133,9 @@ class stage_decision {
     m_why_more =
         fmt::format("a slowdown of {:.1f} % is neither shown nor ruled out", 100 * unchanged_ratio());
     if (in_phase == phase::screen) return std::nullopt;
-    return inconclusive(std::move(step), m_why_more);
+    return inconclusive(std::move(step),
+                        fmt::format("{} by {} + {} runs, the most that a screen takes", m_why_more,
+                                    block.baseline_ns.size(), block.candidate_ns.size()));
   }
 
   stage_step confirm(std::size_t first) {
@@ -148,16 +155,18 @@ class stage_decision {
       unchanged->reason += "; what the screen showed was not confirmed";
       return *unchanged;
     }
-    return inconclusive(std::move(step),
-                        fmt::format("what the screen showed was not confirmed ({}, {}), nor ruled out",
-                                    slowdown_text(shift), p_text(ratios.p_slower())));
+    return inconclusive(
+        std::move(step),
+        fmt::format("what the screen showed was neither confirmed nor ruled out ({}, {}), and a slowdown is "
+                    "confirmed once only, or chance would have a second try",
+                    slowdown_text(shift), p_text(ratios.p_slower())));
   }
 
   std::optional<stage_step> if_unchanged(stage_step step, const log_ratios& ratios) const {
     const std::optional<double> upper = ratios.upper_bound(m_rules.unchanged_alpha);
     if (!upper || *upper >= m_margins.unchanged_log) return std::nullopt;
     step.final_verdict = verdict::unchanged;
-    step.reason = fmt::format("{} at most", slowdown_text(*upper));
+    step.reason = upper_bound_text(*upper);
     return step;
   }
 
@@ -286,8 +295,8 @@ stage_step decide_stored(const arm_pair& runs, const stored_rules& rules, bool n
     step.reason = fmt::format("{}, at least {}", shift, slowdown_text(*upper));
   } else if (unchanged_upper && *unchanged_upper < margin) {
     step.final_verdict = verdict::unchanged;
-    step.reason = fmt::format("{} at most; stored numbers are judged with a margin of {:.1f} %",
-                              slowdown_text(*unchanged_upper), 100 * to_ratio(margin));
+    step.reason = fmt::format("{}; stored numbers are judged with a margin of {:.1f} %",
+                              upper_bound_text(*unchanged_upper), 100 * to_ratio(margin));
   } else {
     step.final_verdict = verdict::inconclusive;
     step.reason = fmt::format(

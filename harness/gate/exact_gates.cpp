@@ -239,12 +239,18 @@ void compare_routing(const core::experts_by_stage& baseline, const core::experts
   result.changes.push_back(std::move(change));
 }
 
-std::string to_text(const exact_change& change) {
+core::short_kernel_names short_names_of(const exact_comparison& compared) {
+  std::vector<std::string> names;
+  for (const exact_change& change : compared.changes) names.push_back(change.subject);
+  return core::short_kernel_names(std::move(names));
+}
+
+std::string to_text(const exact_change& change, const core::short_kernel_names& names) {
   switch (change.kind) {
     case exact_kind::new_kernel:
-      return "new kernel: " + change.subject;
+      return "new kernel: " + names.of(change.subject);
     case exact_kind::gone_kernel:
-      return "gone kernel: " + change.subject;
+      return "gone kernel: " + names.of(change.subject);
     case exact_kind::launches:
       return fmt::format("launches: {} → {}", change.baseline, change.candidate);
     case exact_kind::launches_per_token:
@@ -257,8 +263,8 @@ std::string to_text(const exact_change& change) {
     case exact_kind::operation_launches:
     case exact_kind::machine_code:
     case exact_kind::copied_bytes:
-      return fmt::format("{}{}: {}", change.subject, change.path.empty() ? "" : " in " + change.path,
-                         difference_text(change));
+      return fmt::format("{}{}: {}", names.of(change.subject),
+                         change.path.empty() ? "" : " in " + change.path, difference_text(change));
   }
   return change.subject;
 }

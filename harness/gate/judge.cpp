@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/timeline_analysis.h"
 #include "core/error.h"
 #include "gate/comparability.h"
+#include "gate/operator_calls.h"
 #include "gate/process_runs.h"
 #include "gate/suspects.h"
 
@@ -50,9 +52,10 @@ exact_comparison compare_structures(const run_set& baseline, const run_set& cand
 /// Exact changes that fail say so in the stage's reason, which otherwise speaks of times alone.
 void explain_exact_failure(stage_judgement& stage) {
   if (!stage.exact.fails()) return;
+  const core::short_kernel_names names = short_names_of(stage.exact);
   std::vector<std::string> changes;
   for (const exact_change& change : stage.exact.changes) {
-    if (change.fails) changes.push_back(to_text(change));
+    if (change.fails) changes.push_back(to_text(change, names));
   }
   stage.reason = fmt::format("{}; {}", fmt::join(changes, "; "), stage.reason);
 }
@@ -97,11 +100,33 @@ void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_j
     judged.attributed =
         attribute(before, now, judged.numbers ? std::optional(judged.numbers->difference_ns) : std::nullopt,
                   &judged.exact);
+    const auto known = baseline.structure.find(judged.stage);
+    const auto known_now = candidate.structure.find(judged.stage);
+    const stage_structure nothing;
+    count_calls(known == baseline.structure.end() ? nothing : known->second,
+                known_now == candidate.structure.end() ? nothing : known_now->second, *judged.attributed);
   } catch (const core::bad_input& unsuitable) {
     judged.attribution_reason = fmt::format("{}: {}", unsuitable.what(), unsuitable.remedy());
   } catch (const std::exception& fault) {
     judged.attribution_reason = fmt::format("the traces could not be compared: {}", fault.what());
   }
+}
+
+/// Of both, or of the one that tells: those that are compared decode as many.
+std::optional<std::int64_t> tokens_of(const run_set& baseline, const run_set& candidate,
+                                      const std::string& stage) {
+  if (stage != analysis::decode_all_stage) return std::nullopt;
+  std::optional<std::int64_t> found;
+  for (const run_set* runs : {&baseline, &candidate}) {
+    std::optional<std::int64_t> tokens = runs->decode_tokens;
+    const auto structure = runs->structure.find(stage);
+    // 1: nobody counted any
+    if (!tokens && structure != runs->structure.end() && structure->second.tokens > 1)
+      tokens = structure->second.tokens;
+    if (found && tokens && *found != *tokens) return std::nullopt;
+    if (tokens) found = tokens;
+  }
+  return found;
 }
 
 stage_judgement judge_stage(const std::string& stage, const run_set& baseline, const run_set& candidate,
@@ -110,6 +135,7 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   judged.stage = stage;
   judged.in_phase = is_interleaved ? phase::screen : phase::stored;
   judged.attribution_reason = nothing_to_explain;
+  judged.tokens = tokens_of(baseline, candidate, stage);
   if (!has_samples(candidate, stage)) {
     judged.which = verdict::missing;
     judged.reason = "the candidate has no runs of this stage";

@@ -36,7 +36,7 @@ void share_out(const std::vector<accepted_median>& accepted, anchor_stage& stage
 
 std::string signed_percent(double ratio) {
   const std::string text = fmt::format("{:+.1f} %", 100 * ratio);
-  return text == "-0.0 %" ? "+0.0 %" : text;
+  return text == "-0.0 %" ? "+0.0 %" : core::with_minus_sign(text);
 }
 
 std::string day_of(const std::string& utc) {
@@ -119,11 +119,11 @@ std::string since_text(const anchor_judgement& since, const anchor_stage& stage)
   const comparison& numbers = *stage.numbers;
   std::string bounds;
   if (numbers.lower_95_ratio && numbers.upper_95_ratio)
-    bounds = fmt::format(" ({:.1f} to {:.1f} %, 95 % each side)", 100 * *numbers.lower_95_ratio,
+    bounds = fmt::format(" (90 % CI {:.1f} to {:.1f} %)", 100 * *numbers.lower_95_ratio,
                          100 * *numbers.upper_95_ratio);
   return fmt::format("{} {}{}, {} → {}", head, signed_percent(numbers.slowdown_ratio), bounds,
                      core::format_duration(numbers.baseline_median_ns),
-                     core::format_duration(numbers.candidate_median_ns));
+                     core::format_duration(numbers.candidate_ns()));
 }
 
 std::string parts_text(const anchor_stage& stage) {

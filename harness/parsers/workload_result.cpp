@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "core/error.h"
 #include "core/experts_json.h"
 #include "core/json.h"
@@ -156,6 +154,7 @@ core::stage_telemetry read_stage(const json_cursor& stage) {
     taken.throttle_reasons = reasons->texts();
   }
   if (const auto energy = stage.find("energy_j")) taken.energy_j = energy->quantity();
+  if (const auto runs = stage.find("energy_runs_count")) taken.energy_runs_count = runs->integer(1);
   if (const auto ratio = stage.find("energy_uncertainty_ratio"))
     taken.energy_uncertainty_ratio = ratio->quantity();
   if (const auto method = stage.find("power_method")) taken.power_method = method->text();
@@ -165,39 +164,11 @@ core::stage_telemetry read_stage(const json_cursor& stage) {
   return taken;
 }
 
-std::array<unsigned, 3> read_extent(const json_cursor& array) {
-  const std::vector<json_cursor> items = array.items();
-  std::array<unsigned, 3> extent{};
-  if (items.size() != extent.size())
-    array.fail(fmt::format("has {} numbers, but must have 3: x, y and z", items.size()));
-  for (std::size_t i = 0; i < extent.size(); ++i) {
-    const std::int64_t value = items[i].count();
-    if (value > std::numeric_limits<unsigned>::max())
-      items[i].fail(fmt::format("is {}, more than any launch can have", value));
-    extent[i] = static_cast<unsigned>(value);
-  }
-  return extent;
-}
-
 /// By stage.
 std::map<std::string, core::stage_telemetry> read_telemetry(const json_cursor& stages) {
   std::map<std::string, core::stage_telemetry> result;
   for (const auto& [name, stage] : stages.members()) result[name] = read_stage(stage);
   return result;
-}
-
-std::vector<core::graph_map> read_graph_maps(const json_cursor& list) {
-  std::vector<core::graph_map> maps;
-  for (const json_cursor& item : list.items()) {
-    core::graph_map map;
-    map.graph = item.require("graph").text();
-    for (const json_cursor& node : item.require("nodes").items()) {
-      map.nodes.push_back({node.require("op").text(), node.require("kernel").text(),
-                           read_extent(node.require("grid")), read_extent(node.require("block"))});
-    }
-    maps.push_back(std::move(map));
-  }
-  return maps;
 }
 
 }  // namespace
@@ -237,7 +208,6 @@ core::workload_result parse_workload_result(const std::string& text, const std::
   read_text(root, "telemetry_reason", result.telemetry_reason);
   read_correctness(root, result);
   if (const auto experts = root.find("experts")) result.experts = core::read_experts(*experts);
-  if (const auto maps = root.find("graph_maps")) result.graph_maps = read_graph_maps(*maps);
   return result;
 }
 

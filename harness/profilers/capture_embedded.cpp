@@ -48,7 +48,7 @@ embedded_run run_under_collector(const capture_request& request, const std::stri
   command.set_environment["PROFGATE_COLLECTOR_OUTPUT"] =
       (fs::absolute(request.output_folder) / (stem + ".%p.timeline")).string();
   command.set_environment["PROFGATE_COLLECTOR_MAX_BYTES"] = std::to_string(request.collector_max_bytes);
-  command.set_environment["PROFGATE_COLLECTOR_FETCH_MS"] = std::to_string(request.fetch_every_ms);
+  command.set_environment["PROFGATE_COLLECTOR_FETCH_MS"] = request.is_server ? "200" : "0";
   const bool synchronises = collect == collected::ranges_only && !request.synchronised.empty();
   if (collect == collected::ranges_only && !synchronises) {
     command.unset_environment.emplace_back("CUDA_INJECTION64_PATH");
@@ -213,7 +213,8 @@ capture_result capture_embedded(const capture_request& request, const command_ru
     }
     if (request.ranges.empty()) {
       throw core::not_possible("the program made no NVTX call, and no CUDA call that the collector sees",
-                               "nothing, where it has none; stages need NVTX ranges (workload.stages)");
+                               "open NVTX ranges where you want stages (workload.stages); a program without "
+                               "any, and without CUDA, has no timeline");
     }
     throw core::step_failure(
         "the workload made no NVTX call: the embedded collector was never loaded",
@@ -251,7 +252,6 @@ capture_result capture_embedded(const capture_request& request, const command_ru
 
 capture_result capture_embedded(const capture_request& request, const tool_use& use) {
   capture_request own = request;
-  own.fetch_every_ms = fetching_interval_ms(use);
   own.collector_max_bytes = static_cast<std::uint64_t>(use.settings.integer("collector.max_bytes"));
   return capture_embedded(own, use.run);
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -79,6 +80,8 @@ class nsys_session {
   tool_run run_profile(const std::optional<range_name>& capture_range) {
     tool_command command;
     command.runs_workload = true;
+    if (!m_request.nsys.session.empty())
+      command.argv_that_ends_recording = nsys_stop_command(m_nsys, m_request.nsys.session);
     command.argv = nsys_profile_command(m_nsys, m_request.nsys, capture_range, m_base, m_request.workload);
     command.set_environment = m_request.set_environment;
     command.set_environment.merge(m_nsys.library_environment());
@@ -88,7 +91,21 @@ class nsys_session {
     }
     command.log_file = m_request.log_file;
     command.deadline_ms = m_request.deadline_ms;
-    const tool_run profiled = run_command(command);
+    tool_run profiled = run_command(command);
+    // nsys 2022.4 looks for a semaphore that another user's nsys removes at that moment, and ends before it
+    // has started the workload.
+    const auto has_lost_semaphore = [&] {
+      return profiled.tail.find("QuadDCommon::SystemException") != std::string::npos &&
+             profiled.tail.find("sem_open") != std::string::npos;
+    };
+    for (int left = most_attempts - 1; left > 0 && has_lost_semaphore(); --left)
+      profiled = run_command(command);
+    if (has_lost_semaphore()) {
+      throw core::step_failure(
+          "nsys itself failed before the workload began (sem_open): another nsys starts or ends on this "
+          "machine",
+          "run again when it is done, or record without nsys: timeline=embedded");
+    }
     if (profiled.tail.find("Agent launcher failed") != std::string::npos) {
       throw core::step_failure(
           "nsys could not start its agent (\"Agent launcher failed\"): another nsys runs, or one that was "
@@ -192,8 +209,9 @@ class nsys_session {
 
   /// One capture a stage would say the same for each.
   void note_once(const std::string& note) {
-    if (std::find(m_result.notes.begin(), m_result.notes.end(), note) == m_result.notes.end()) {
-      m_result.notes.push_back(note);
+    std::vector<std::string>& notes = m_result.quiet_notes;
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+      notes.push_back(note);
     }
   }
 
@@ -261,10 +279,6 @@ capture_result capture_with_nsys(const capture_request& request, const nsys_inst
   fail_on_files(problem);
 }
 
-std::int64_t fetching_interval_ms(const tool_use& use) {
-  return use.settings.list("workload.client").empty() ? 0 : 200;
-}
-
 capture_result capture_with_nsys(const capture_request& request, const tool_use& use) {
   capture_request own = request;
   own.nsys.sample = use.settings.text("nsys.sample");
@@ -275,7 +289,7 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
   own.nsys.between_profiler_calls = use.settings.boolean("workload.calls_profiler_api");
   if (!use.settings.is_null("nsys.delay_s")) own.nsys.delay_s = use.settings.integer("nsys.delay_s");
   if (!use.settings.is_null("nsys.duration_s")) own.nsys.duration_s = use.settings.integer("nsys.duration_s");
-  own.nsys.fetch_every_ms = fetching_interval_ms(use);
+  if (request.is_server) own.nsys.session = fmt::format("profgate-{}", ::getpid());
   own.collector_max_bytes = static_cast<std::uint64_t>(use.settings.integer("collector.max_bytes"));
   const nsys_installation nsys = inspect_nsys(use.executable, use.here.environment, use.here.ask);
   own.nsys.trace = fmt::format("{}", fmt::join(traceable(use.settings.list("nsys.trace"), nsys), ","));

@@ -26,8 +26,8 @@ std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, con
   if (traces_cuda && nsys.knows_cuda_graph_trace) {
     argv.push_back("--cuda-graph-trace=" + options.cuda_graph_trace);
   }
-  if (traces_cuda && options.fetch_every_ms > 0)
-    argv.push_back(fmt::format("--cuda-flush-interval={}", options.fetch_every_ms));
+  // Who ends the recording before the program's own end leaves the program alone.
+  if (!options.session.empty()) argv.insert(argv.end(), {"--session-new=" + options.session, "--kill=none"});
   if (!options.pytorch.empty() && nsys.knows_pytorch) argv.push_back("--pytorch=" + options.pytorch);
   if (options.traces_forks) argv.emplace_back("--trace-fork-before-exec=true");
   if (capture_range) {
@@ -41,7 +41,7 @@ std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, con
   if (options.delay_s) argv.push_back(fmt::format("--delay={}", *options.delay_s));
   if (options.duration_s) {
     argv.push_back(fmt::format("--duration={}", *options.duration_s));
-    argv.emplace_back("--kill=none");  // else nsys ends the program, too
+    if (options.session.empty()) argv.emplace_back("--kill=none");  // else nsys ends the program, too
   }
   argv.insert(argv.end(), {"--force-overwrite=true", "--output=" + output_base.string()});
   if (nsys.library_path) {
@@ -55,6 +55,10 @@ std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, con
   }
   argv.insert(argv.end(), workload.begin(), workload.end());
   return argv;
+}
+
+std::vector<std::string> nsys_stop_command(const nsys_installation& nsys, const std::string& session) {
+  return {nsys.executable.string(), "stop", "--session=" + session};
 }
 
 std::vector<std::string> nsys_import_command(const nsys_installation& nsys,

@@ -56,30 +56,33 @@ void fail_absent_range(const range_name& wanted, const core::timeline& timeline)
   std::set<std::string> names;
   for (const core::range_record& range : seen) {
     if (range.name == wanted.range) {
-      throw core::step_failure(
+      throw absent_range(
           fmt::format("{}; it opened it in {}", what, in_words(range.domain)),
           fmt::format("ask for '{}', or open the range in {}",
                       range_name{std::string(range.name), std::string(range.domain)}.as_capture_range(),
-                      in_words(wanted.domain)));
+                      in_words(wanted.domain)),
+          wanted);
     }
     if (wanted.domain == any_domain || range.domain == wanted.domain) names.emplace(range.name);
   }
   const std::vector<std::string> in_domain(names.begin(), names.end());
   if (const auto meant = core::nearest(wanted.range, in_domain)) {
-    throw core::step_failure(fmt::format("{}; it opened '{}'", what, *meant),
-                             wanted.domain == any_domain
-                                 ? fmt::format("did you mean workload.stages=[{}]?", *meant)
-                                 : fmt::format("ask for '{}', or rename the range in the program",
-                                               range_name{*meant, wanted.domain}.as_capture_range()));
+    throw absent_range(
+        fmt::format("{}; it opened '{}'", what, *meant),
+        fmt::format(
+            "ask for '{}', or rename the range in the program",
+            wanted.domain == any_domain ? *meant : range_name{*meant, wanted.domain}.as_capture_range()),
+        wanted, meant);
   }
   const std::size_t shown = std::min<std::size_t>(in_domain.size(), 8);
-  throw core::step_failure(
+  throw absent_range(
       in_domain.empty() ? fmt::format("{}; its ranges are in {}", what, in_words(seen.front().domain))
                         : fmt::format("{}; there it opened {}{}", what,
                                       fmt::join(in_domain.begin(),
                                                 in_domain.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                                       shown < in_domain.size() ? ", …" : ""),
-      "open the range around the stage to be measured, or name the one to be recorded in the configuration");
+      "open the range around the stage to be measured, or name the one to be recorded in the configuration",
+      wanted);
 }
 
 void require_ranges(const core::timeline& timeline, const std::vector<range_name>& wanted) {

@@ -124,6 +124,11 @@ ordered_json stage_json(const compare::compared_stage& stage) {
   object.put("name", stage.name);
   object.put("in_a", stage.in_a);
   object.put("in_b", stage.in_b);
+  object.put_text("per", stage.per, "it has the same length in both");
+  object.put("a_repetition_units_count", stage.a_unit.repetition);
+  object.put("b_repetition_units_count", stage.b_unit.repetition);
+  object.put("a_trace_units_count", stage.a_unit.trace);
+  object.put("b_trace_units_count", stage.b_unit.trace);
   object.put("spreads_overlap",
              analysis::or_absent(stage.spreads_overlap, "a side has no times of its repetitions"));
   object.put("figures", figures_json(stage.figures));
@@ -162,6 +167,7 @@ std::string compare_json(const compare::profile_comparison& comparison) {
   object.put("b", side_json(comparison.b));
   object.put("is_cross_device", comparison.is_cross_device);
   object.put("is_cross_model", comparison.is_cross_model);
+  object.put("is_other_work", comparison.is_other_work);
   ordered_json labels = ordered_json::array();
   for (const std::string& label : comparison.labels) labels.push_back(core::to_valid_utf8(label));
   object.put("labels", std::move(labels));

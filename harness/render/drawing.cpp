@@ -9,6 +9,7 @@
 #include "core/escape.h"
 #include "core/kernel_names.h"
 #include "core/units.h"
+#include "difference_words.h"
 
 namespace profgate::render {
 namespace {
@@ -41,16 +42,7 @@ class axis {
   /// About four round values over the whole plot.
   std::vector<double> ticks() const {
     const double low = m_low - value_room_px / m_scale;
-    const double span = (plot_right_px - plot_left_px) / m_scale;
-    const double magnitude = std::pow(10, std::floor(std::log10(span / 4)));
-    double step = magnitude;
-    for (const double factor : {2.0, 5.0, 10.0}) {
-      if (span / step > 5) step = magnitude * factor;
-    }
-    std::vector<double> values;
-    for (double value = std::ceil(low / step) * step; value <= low + span; value += step)
-      values.push_back(std::abs(value) < step / 1e6 ? 0 : value);
-    return values;
+    return round_ticks(low, low + (plot_right_px - plot_left_px) / m_scale);
   }
 
  private:
@@ -58,7 +50,8 @@ class axis {
   double m_scale = 1;
 };
 
-const char* tone_of(double delta) {
+const char* tone_of(double delta, bool is_judged) {
+  if (!is_judged) return "plain";
   return delta > 0 ? "worse" : delta < 0 ? "better" : "plain";
 }
 
@@ -102,7 +95,7 @@ double add_intervals(json& panels, const std::vector<interval_row>& intervals, d
     high = std::max({high, row.ratio, row.upper_ratio.value_or(0)});
   }
   const axis scale(low, high);
-  json panel = panel_json("Change of each stage, with its 95 % bounds", top_px);
+  json panel = panel_json("Change of each stage, with its 90 % CI", top_px);
   double y_px = top_px + 34;
   for (const interval_row& row : intervals) {
     json shape = label_at(y_px, row.label, row.detail);
@@ -167,8 +160,8 @@ double add_waterfall(json& panels, const waterfall& fall, double top_px) {
   add(bar_json(scale, y_px, 0, 0, "total"), fall.from_label, "", precise_duration(fall.from_ns));
   double at_ns = 0;
   for (const waterfall_bar& bar : fall.bars) {
-    add(bar_json(scale, y_px, at_ns, at_ns + bar.delta_ns, tone_of(bar.delta_ns)), bar.label, bar.detail,
-        signed_duration(bar.delta_ns));
+    add(bar_json(scale, y_px, at_ns, at_ns + bar.delta_ns, tone_of(bar.delta_ns, fall.is_judged)), bar.label,
+        bar.detail, signed_duration(bar.delta_ns));
     at_ns += bar.delta_ns;
   }
   json last = bar_json(scale, y_px, 0, difference_ns, "total");
@@ -182,99 +175,23 @@ double add_waterfall(json& panels, const waterfall& fall, double top_px) {
   return next_px;
 }
 
-std::string counted_launches(double count) {
-  return fmt::format("{:.{}f} launch{}", count, count == std::floor(count) ? 0 : 1, count == 1 ? "" : "es");
-}
-
 }  // namespace
 
 double rounded_px(double px) {
   return std::round(px * 10) / 10;
 }
 
-std::string precise_duration(double duration_ns) {
-  struct unit {
-    double size_ns;
-    const char* name;
-  };
-  for (const unit& candidate : {unit{1e9, "s"}, unit{1e6, "ms"}, unit{1e3, "µs"}, unit{1, "ns"}}) {
-    const double scaled = std::abs(duration_ns) / candidate.size_ns;
-    if (scaled < 1 && candidate.size_ns > 1) continue;
-    return fmt::format("{:.{}f} {}", duration_ns / candidate.size_ns,
-                       scaled >= 100  ? 1
-                       : scaled >= 10 ? 2
-                                      : 3,
-                       candidate.name);
+std::vector<double> round_ticks(double low, double high) {
+  const double span = high - low;
+  const double magnitude = std::pow(10, std::floor(std::log10(span / 4)));
+  double step = magnitude;
+  for (const double factor : {2.0, 5.0, 10.0}) {
+    if (span / step > 5) step = magnitude * factor;
   }
-  return "0 ns";
-}
-
-std::string signed_duration(double delta_ns) {
-  const std::string size = core::format_duration(std::abs(delta_ns));
-  if (delta_ns == 0) return "0";
-  return (delta_ns > 0 ? "+" : "−") + size;
-}
-
-std::string signed_percent(double ratio) {
-  const std::string size = fmt::format("{:.1f} %", std::abs(ratio) * 100);
-  if (size == "0.0 %") return "0 %";
-  return (ratio > 0 ? "+" : "−") + size;
-}
-
-std::string group_of(const gate::cause& cause) {
-  const bool more = cause.delta_ns > 0;
-  switch (cause.kind) {
-    case gate::cause_kind::duration:
-      return more ? "kernels slower" : "kernels faster";
-    case gate::cause_kind::launches:
-      return more ? "more launches" : "fewer launches";
-    case gate::cause_kind::new_operation:
-      return "new kernels";
-    case gate::cause_kind::gone_operation:
-      return "gone kernels";
-    case gate::cause_kind::replaced:
-      return "replaced kernels";
-    case gate::cause_kind::idle:
-      return fmt::format("{} idle, {}", more ? "more" : "less",
-                         cause.name == "host"              ? "host work"
-                         : cause.name == "synchronisation" ? cause.name
-                                                           : "waiting for a " + cause.name);
-  }
-  return "other";
-}
-
-std::string detail_of(const gate::cause& cause) {
-  std::string text;
-  switch (cause.kind) {
-    case gate::cause_kind::duration:
-      text = fmt::format("{} a launch: {:.2f} → {:.2f} µs, {}", cause.delta_ns > 0 ? "slower" : "faster",
-                         cause.baseline_each_ns / 1e3, cause.candidate_each_ns / 1e3,
-                         counted_launches(cause.candidate_launches));
-      break;
-    case gate::cause_kind::launches:
-      text = fmt::format("{}: {:.6g} → {:.6g}, {:.2f} µs each", group_of(cause), cause.baseline_launches,
-                         cause.candidate_launches, cause.candidate_each_ns / 1e3);
-      break;
-    case gate::cause_kind::new_operation:
-      text = fmt::format("new: {}, {:.2f} µs each", counted_launches(cause.candidate_launches),
-                         cause.candidate_each_ns / 1e3);
-      break;
-    case gate::cause_kind::gone_operation:
-      text = fmt::format("gone: {}, {:.2f} µs each", counted_launches(cause.baseline_launches),
-                         cause.baseline_each_ns / 1e3);
-      break;
-    case gate::cause_kind::replaced:
-      text = fmt::format("{} → {}", counted_launches(cause.baseline_launches),
-                         counted_launches(cause.candidate_launches));
-      break;
-    case gate::cause_kind::idle:
-      text = fmt::format("{} → {}", core::format_duration(cause.baseline_idle_ns),
-                         core::format_duration(cause.candidate_idle_ns));
-      if (!cause.place.empty()) text = cause.place + ": " + text;
-      break;
-  }
-  for (const std::string& evidence : cause.evidence) text += "; " + evidence;
-  return text;
+  std::vector<double> values;
+  for (double value = std::ceil(low / step) * step; value <= high; value += step)
+    values.push_back(std::abs(value) < step / 1e6 ? 0 : value);
+  return values;
 }
 
 std::vector<waterfall_bar> bars_of(const std::vector<gate::cause>& causes, std::size_t count) {
@@ -288,7 +205,7 @@ std::vector<waterfall_bar> bars_of(const std::vector<gate::cause>& causes, std::
   for (const gate::cause& cause : sorted) {
     if (bars.size() < count) {
       const bool is_idle = cause.kind == gate::cause_kind::idle;
-      std::string label = is_idle ? group_of(cause) : core::readable_kernel_name(cause.name);
+      std::string label = is_idle ? group_of(cause) : cause.short_name;
       const std::string path = core::shorten_middle(cause.path, path_chars);
       std::string detail = (is_idle || path.empty() ? "" : path + ": ") + detail_of(cause);
       bars.push_back({std::move(label), std::move(detail), cause.delta_ns});
@@ -310,11 +227,9 @@ json drawing_of(const std::string& title, const std::vector<interval_row>& inter
   double y_px = title.empty() ? 8 : 56;
   if (!intervals.empty()) y_px = add_intervals(panels, intervals, y_px);
   for (const waterfall& fall : waterfalls) y_px = add_waterfall(panels, fall, y_px);
-  return {{"title", core::to_valid_utf8(title)},
-          {"width", picture_width_px},
-          {"height", y_px},
-          {"margin", margin_px},
-          {"panels", panels}};
+  const json name = title.empty() && !panels.empty() ? panels[0]["title"] : json(core::to_valid_utf8(title));
+  return {{"title", core::to_valid_utf8(title)}, {"name", name},  // for those who do not see it
+          {"width", picture_width_px},           {"height", y_px}, {"margin", margin_px}, {"panels", panels}};
 }
 
 }  // namespace profgate::render

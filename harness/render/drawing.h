@@ -15,6 +15,9 @@ constexpr double picture_width_px = 900;  ///< of every picture of a report
 /// To a tenth: more digits only lengthen the file.
 double rounded_px(double px);
 
+/// About four round values from `low` to `high`, which is larger.
+std::vector<double> round_ticks(double low, double high);
+
 /// One part of a difference; above zero is slower.
 struct waterfall_bar {
   std::string label{};
@@ -30,6 +33,7 @@ struct waterfall {
   std::string to_label{};
   double to_ns = 0;
   std::vector<waterfall_bar> bars{};
+  bool is_judged = true;  ///< else more is not worse
 };
 
 /// A measured change with its bounds, where it has any.
@@ -43,19 +47,6 @@ struct interval_row {
 
 /// The largest `count` causes, and one bar for all the others together.
 std::vector<waterfall_bar> bars_of(const std::vector<gate::cause>& causes, std::size_t count);
-
-/// "slower: 5.10 → 6.30 µs a launch, 28 launches": a cause without its size and name.
-std::string detail_of(const gate::cause& cause);
-
-/// "kernels slower", "more idle", …: what a table groups causes by.
-std::string group_of(const gate::cause& cause);
-
-/// "36.95 ms": a digit more than core's, for two times that are nearly the same.
-std::string precise_duration(double duration_ns);
-
-/// "+3.21 ms", "−12.3 µs" with a true minus sign.
-std::string signed_duration(double delta_ns);
-std::string signed_percent(double ratio);
 
 /// What the template draws: panels of shapes and texts with their places.
 nlohmann::json drawing_of(const std::string& title, const std::vector<interval_row>& intervals,

@@ -5,6 +5,7 @@
 
 #include "core/escape.h"
 #include "core/units.h"
+#include "difference_words.h"
 #include "gate/since_anchor.h"
 #include "render/gate_views.h"
 
@@ -14,7 +15,6 @@ namespace {
 constexpr std::size_t causes_shown = 3;
 constexpr std::size_t exact_changes_shown = 3;
 constexpr std::size_t packages_shown = 5;
-constexpr std::size_t longest_subject_bytes = 100;
 
 /// "5.1 %", and never "-0.0 %".
 std::string percent(double ratio) {
@@ -42,34 +42,21 @@ std::string from_to(double from_ns, double to_ns) {
                      decimals, shown.name);
 }
 
-/// "(4.8 to 5.4 %, 95 % each side; 10 + 10 runs)".
+/// "(90 % CI 4.8 to 5.4 %; 10 + 10 runs)": two bounds that each hold with 95 %.
 std::string bounds_of(const gate::comparison& numbers) {
   const std::string runs = fmt::format("{} + {} runs", numbers.baseline_runs, numbers.candidate_runs);
   if (!numbers.lower_95_ratio || !numbers.upper_95_ratio)
     return fmt::format("({}: too few for bounds)", runs);
   std::string lower = percent(*numbers.lower_95_ratio);
   lower.resize(lower.size() - 2);  // one unit for both
-  return fmt::format("({} to {}, 95 % each side; {})", lower, percent(*numbers.upper_95_ratio), runs);
-}
-
-/// The medians may point the other way than the shift that is judged, where both are small.
-bool medians_disagree(const gate::comparison& numbers) {
-  return (numbers.slowdown_ratio > 0) != (numbers.candidate_median_ns > numbers.baseline_median_ns);
+  return fmt::format("(90 % CI {} to {}; {})", lower, percent(*numbers.upper_95_ratio), runs);
 }
 
 std::string speed_of(const gate::comparison& numbers) {
   const double ratio = numbers.slowdown_ratio;
   constexpr double nothing_ratio = 0.0005;
-  constexpr double little_ratio = 0.005;
-  if (std::abs(ratio) < (medians_disagree(numbers) ? little_ratio : nothing_ratio))
-    return "as fast as before";
+  if (std::abs(ratio) < nothing_ratio) return "as fast as before";
   return percent(std::abs(ratio)) + (ratio > 0 ? " slower" : " faster");
-}
-
-/// An arrow that does not contradict its percentage.
-double shown_candidate_ns(const gate::comparison& numbers) {
-  return medians_disagree(numbers) ? numbers.baseline_median_ns * (1 + numbers.slowdown_ratio)
-                                   : numbers.candidate_median_ns;
 }
 
 /// "5.1 % slower (…): 65.0 → 68.3 ms", and what else is to be said of it; the reason where there is no
@@ -77,8 +64,15 @@ double shown_candidate_ns(const gate::comparison& numbers) {
 std::string size_of(const gate::stage_judgement& stage) {
   if (!stage.numbers) return stage.reason;
   const gate::comparison& numbers = *stage.numbers;
-  std::string text = fmt::format("{} {}: {}", speed_of(numbers), bounds_of(numbers),
-                                 from_to(numbers.baseline_median_ns, shown_candidate_ns(numbers)));
+  const double from_ns = numbers.baseline_median_ns;
+  const double to_ns = numbers.candidate_ns();
+  std::string text = fmt::format("{} {}: ", speed_of(numbers), bounds_of(numbers));
+  if (stage.tokens && *stage.tokens > 1) {
+    const auto tokens = static_cast<double>(*stage.tokens);
+    text += from_to(from_ns / tokens, to_ns / tokens) + " a token, " + from_to(from_ns, to_ns) + " in all";
+  } else {
+    text += from_to(from_ns, to_ns);
+  }
   if (stage.detectable_ratio) {
     text += fmt::format("; too noisy to say: the smallest slowdown it could have seen is {}",
                         percent(*stage.detectable_ratio));
@@ -122,9 +116,8 @@ const gate::stage_judgement* passes_by_waiver(const gate::judgement& whole) {
 }
 
 /// With "not allowed: " before what the configuration forbids.
-std::string exact_text(gate::exact_change change) {
-  change.subject = core::shorten_middle(change.subject, longest_subject_bytes);
-  return (change.fails ? "not allowed: " : "") + gate::to_text(change);
+std::string exact_text(const gate::exact_change& change, const gate::exact_comparison& all) {
+  return (change.fails ? "not allowed: " : "") + gate::to_text(change, gate::short_names_of(all));
 }
 
 /// What the runs say; a change that is not allowed comes before the size, which may well be nothing.
@@ -135,7 +128,27 @@ std::string sentence_of_runs(const gate::judgement& whole) {
   const auto& changes = deciding->exact.changes;
   const auto failing = std::find_if(changes.begin(), changes.end(),
                                     [](const gate::exact_change& change) { return change.fails; });
-  return fmt::format("{}: {}; it is {}", deciding->stage, exact_text(*failing), size_of(*deciding));
+  return fmt::format("{}: {}; it is {}", stage_title(*deciding), exact_text(*failing, deciding->exact),
+                     size_of(*deciding));
+}
+
+/// "elsewhere −35.0 ms, most of it −30.10 ms: …": what points the other way, without which the causes would
+/// be more than the difference. Nothing where it is next to nothing.
+std::optional<std::string> opposite_text(const gate::attribution& attributed) {
+  constexpr double least_ratio = 0.05;
+  const double whole_ns = attributed.explained_difference_ns();
+  const gate::cause* largest = nullptr;
+  double opposite_ns = 0;
+  std::size_t count = 0;
+  for (const gate::cause& cause : attributed.causes) {
+    if ((cause.delta_ns > 0) == (whole_ns > 0)) continue;
+    opposite_ns += cause.delta_ns;
+    ++count;
+    if (largest == nullptr || std::abs(cause.delta_ns) > std::abs(largest->delta_ns)) largest = &cause;
+  }
+  if (largest == nullptr || std::abs(opposite_ns) <= least_ratio * std::abs(whole_ns)) return std::nullopt;
+  if (count == 1) return "elsewhere " + gate::to_text(*largest);
+  return fmt::format("elsewhere {}, most of it {}", signed_duration(opposite_ns), gate::to_text(*largest));
 }
 
 void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& lines) {
@@ -153,6 +166,7 @@ void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& li
   std::size_t number = 0;
   for (const gate::cause& cause : gate::leading_causes(attributed, causes_shown))
     lines.push_back(fmt::format("  {}. {}", ++number, gate::to_text(cause)));
+  if (const auto opposite = opposite_text(attributed)) lines.push_back("  " + *opposite);
   if (!stage.uncounted_because.empty()) lines.push_back("  no counters: " + stage.uncounted_because);
   if (std::abs(unexplained_ratio) > 0.05)
     lines.push_back(fmt::format("  not explained: {}, {:.0f} % of the difference",
@@ -160,14 +174,25 @@ void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& li
                                 100 * std::abs(unexplained_ratio)));
 }
 
-std::vector<std::string> detail_lines(const gate::stage_judgement& stage) {
+/// The rule that ended it, and what to do about it.
+void add_way_out(const gate::stage_judgement& stage, bool is_interleaved, std::vector<std::string>& lines) {
+  if (stage.which != gate::verdict::inconclusive) return;
+  lines.push_back("  why it stopped: " + stage.reason);
+  lines.push_back(
+      is_interleaved ? "  to settle it: run it again when the machine is quiet"
+                     : "  to settle it: run it again when the machine is quiet, or run both builds in turns: "
+                       "profgate ab <pair> --baseline <commit>");
+}
+
+std::vector<std::string> detail_lines(const gate::stage_judgement& stage, bool is_interleaved) {
   std::vector<std::string> lines;
+  add_way_out(stage, is_interleaved, lines);
   if (stage.waived_by) lines.push_back("  waived: " + *stage.waived_by);
   add_causes(stage, lines);
   std::size_t shown = 0;
   for (const gate::exact_change& change : stage.exact.changes) {
     if (shown++ == exact_changes_shown) break;
-    lines.push_back("  " + exact_text(change));
+    lines.push_back("  " + exact_text(change, stage.exact));
   }
   if (stage.exact.changes.size() > exact_changes_shown)
     lines.push_back(
@@ -177,7 +202,7 @@ std::vector<std::string> detail_lines(const gate::stage_judgement& stage) {
 
 /// "decode_all: unchanged: …", with the verdict that the whole does not repeat.
 std::string stage_line(const gate::stage_judgement& stage) {
-  return fmt::format("  {}: {}: {}", stage.stage, gate::to_text(stage.which), size_of(stage));
+  return fmt::format("  {}: {}: {}", stage_title(stage), gate::to_text(stage.which), size_of(stage));
 }
 
 /// Who was compared with whom, and how.
@@ -238,7 +263,12 @@ std::vector<std::string> anchor_lines(const gate::judgement& whole) {
 
 std::string size_sentence(const gate::stage_judgement& stage) {
   if (!stage.numbers) return stage.reason;
-  return fmt::format("{} is {}", stage.stage, size_of(stage));
+  return fmt::format("{} is {}", stage_title(stage), size_of(stage));
+}
+
+std::string stage_title(const gate::stage_judgement& stage) {
+  if (!stage.tokens || *stage.tokens <= 1) return stage.stage;
+  return fmt::format("{} ({} tokens)", stage.stage, *stage.tokens);
 }
 
 std::string verdict_word(const gate::judgement& whole) {
@@ -277,29 +307,33 @@ const gate::stage_judgement* deciding_stage(const gate::judgement& whole) {
 }
 
 std::vector<std::string> gate_lines(const gate::judgement& whole) {
-  const gate::stage_judgement* deciding = deciding_stage(whole);
-  const bool is_skip = whole.code == core::exit_code::not_possible;
   const std::string verdict =
-      fmt::format("{}: {}: {}", whole.pair, verdict_word(whole), verdict_sentence(whole));
+      harmless(fmt::format("{}: {}: {}", whole.pair, verdict_word(whole), verdict_sentence(whole)));
+  std::vector<std::string> lines = gate_detail_lines(whole);
+  lines.insert(lines.begin(), verdict);
+  return lines;
+}
+
+std::vector<std::string> gate_detail_lines(const gate::judgement& whole) {
+  const gate::stage_judgement* deciding = deciding_stage(whole);
   std::vector<std::string> lines;
-  if (!is_skip) lines.push_back(verdict);
   const auto append = [&](const std::vector<std::string>& more) {
     lines.insert(lines.end(), more.begin(), more.end());
   };
-  if (deciding != nullptr) append(detail_lines(*deciding));
+  if (deciding != nullptr) append(detail_lines(*deciding, whole.is_interleaved));
   for (const gate::stage_judgement& stage : whole.stages) {
     if (&stage == deciding) continue;
     lines.push_back(stage_line(stage));
-    for (const std::string& line : detail_lines(stage)) lines.push_back("  " + line);
+    for (const std::string& line : detail_lines(stage, whole.is_interleaved)) lines.push_back("  " + line);
   }
   append(anchor_lines(whole));
   if (!whole.stages.empty()) lines.push_back(arms_line(whole));
   for (const std::string& warning : whole.warnings) lines.push_back("  warning: " + warning);
   for (const std::string& notice : whole.notices) lines.push_back("  " + notice);
   append(package_lines(whole));
-  const bool is_said = verdict.find(whole.look_deeper) != std::string::npos;  // also where there is none
+  const bool is_said =
+      verdict_sentence(whole).find(whole.look_deeper) != std::string::npos;  // also where there is none
   if (!is_said) lines.push_back("  look deeper: " + whole.look_deeper);
-  if (is_skip) lines.push_back(verdict);
   for (std::string& line : lines) line = harmless(line);
   return lines;
 }

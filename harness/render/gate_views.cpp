@@ -9,7 +9,9 @@
 #include "core/escape.h"
 #include "core/json.h"
 #include "core/kernel_names.h"
+#include "difference_words.h"
 #include "drawing.h"
+#include "gate/operator_calls.h"
 #include "gate/since_anchor.h"
 #include "render/verdict_json.h"
 #include "template_engine.h"
@@ -44,10 +46,6 @@ json groups_of(const gate::attribution& attributed) {
   return list;
 }
 
-std::string readable(const std::string& name) {
-  return core::readable_kernel_name(core::to_valid_utf8(name));
-}
-
 /// The causes one by one with the running total, the last row being all that is left.
 json steps_of(const gate::attribution& attributed, double from_ns) {
   json list = json::array();
@@ -65,8 +63,8 @@ json steps_of(const gate::attribution& attributed, double from_ns) {
     list.push_back({{"delta_ns", cause.delta_ns},
                     {"at_ns", at_ns},
                     {"what", group_of(cause)},
-                    {"name", is_idle ? "" : readable(cause.name)},
-                    {"was", readable(cause.baseline_name)},
+                    {"name", is_idle ? "" : core::to_valid_utf8(cause.short_name)},
+                    {"was", core::to_valid_utf8(cause.baseline_short_name)},
                     {"path", core::to_valid_utf8(cause.path)},
                     {"detail", detail_of(cause)}});
   }
@@ -93,12 +91,31 @@ json markdown_data(const gate::judgement& whole) {
   document["word"] = verdict_word(whole);
   document["sentence"] = core::to_valid_utf8(verdict_sentence(whole));
   document["has_numbers"] = false;
+  document["has_tokens"] = std::any_of(whole.stages.begin(), whole.stages.end(),
+                                       [](const auto& stage) { return stage.tokens.value_or(1) > 1; });
   for (std::size_t i = 0; i < whole.stages.size(); ++i) {
     const gate::stage_judgement& stage = whole.stages[i];
-    if (stage.numbers) document["has_numbers"] = true;
+    json& shown = document["stages"][i];
+    shown["title"] = core::to_valid_utf8(stage_title(stage));
+    shown["times"] = nullptr;
+    if (stage.numbers) {
+      document["has_numbers"] = true;
+      const double tokens = stage.tokens ? static_cast<double>(std::max<std::int64_t>(1, *stage.tokens)) : 1;
+      shown["times"] = {{"baseline_ns", stage.numbers->baseline_median_ns},
+                        {"candidate_ns", stage.numbers->candidate_ns()},
+                        {"baseline_a_token_ns", stage.numbers->baseline_median_ns / tokens},
+                        {"candidate_a_token_ns", stage.numbers->candidate_ns() / tokens},
+                        {"is_of_tokens", tokens > 1}};
+    }
+    const core::short_kernel_names names = gate::short_names_of(stage.exact);
+    for (std::size_t c = 0; c < stage.exact.changes.size(); ++c)
+      document["stages"][i]["exact"]["changes"][c]["text"] =
+          core::to_valid_utf8(gate::to_text(stage.exact.changes[c], names));
     if (!stage.attributed) continue;
     json& part = document["stages"][i]["attribution"];
     const double from_ns = baseline_ns_of(stage);
+    const auto& causes = stage.attributed->causes;
+    part["is_of_host"] = std::any_of(causes.begin(), causes.end(), gate::is_of_host);
     part["groups"] = groups_of(*stage.attributed);
     part["steps"] = steps_of(*stage.attributed, from_ns);
     part["from_ns"] = from_ns;
@@ -124,7 +141,7 @@ json gate_drawing(const gate::judgement& whole) {
   std::vector<waterfall> falls;
   for (const gate::stage_judgement& stage : whole.stages) {
     if (stage.numbers) {
-      intervals.push_back({stage.stage,
+      intervals.push_back({stage_title(stage),
                            fmt::format("{}; {} + {} runs", gate::to_text(stage.which),
                                        stage.numbers->baseline_runs, stage.numbers->candidate_runs),
                            stage.numbers->slowdown_ratio, stage.numbers->lower_95_ratio,
@@ -135,8 +152,9 @@ json gate_drawing(const gate::judgement& whole) {
       std::vector<waterfall_bar> bars = bars_of(stage.attributed->causes, drawn_causes);
       if (stage.attributed->unexplained_ns != 0)
         bars.push_back({"not explained", "", stage.attributed->unexplained_ns});
-      falls.push_back({fmt::format("Where the difference of {} comes from", stage.stage), "baseline", from_ns,
-                       "candidate", from_ns + stage.attributed->explained_difference_ns(), std::move(bars)});
+      falls.push_back({fmt::format("Where the difference of {} comes from", stage_title(stage)), "baseline",
+                       from_ns, "candidate", from_ns + stage.attributed->explained_difference_ns(),
+                       std::move(bars)});
     }
   }
   return drawing_of(fmt::format("{}: {}", whole.pair, verdict_word(whole)), intervals, falls);

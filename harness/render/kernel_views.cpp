@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 
 #include "core/escape.h"
-#include "core/kernel_names.h"
 #include "core/units.h"
 #include "drawing.h"
+#include "label_places.h"
 #include "values.h"
 
 namespace profgate::render {
@@ -20,32 +21,44 @@ using nlohmann::json;
 
 /// A page of more rows is no longer read, and kernels.md has all of them.
 constexpr std::size_t most_rows = 1000;
-constexpr std::size_t longest_title_bytes = 200;
+constexpr std::size_t longest_title_bytes = 160;
 constexpr double icicle_width = 1000;
 constexpr double layer_height = 30;
-constexpr double narrowest = 2;  ///< what is narrower is drawn together with its neighbours
+constexpr double label_character_px = 7.6;
+constexpr std::size_t named_tints = 6;
+constexpr std::size_t rest_tint = 6;  ///< grey
+constexpr double narrowest = 3;       ///< what is narrower is drawn together with its neighbours
 
 std::string text_or_empty(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-double number_or(const json& object, const char* key, double otherwise) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
-}
-
-/// What was counted of a kernel under an operator, of the launches with the largest share.
+/// What was counted of a kernel under an operator: of its roof all counted grids together, the time of all at
+/// the roof over that which they take; bound by what bounds the grid with the largest share.
 void put_counters(const json& stage, std::vector<kernel_row>& rows) {
   if (!stage.contains("counters") || !stage["counters"].is_object()) return;
-  std::map<std::pair<std::string, std::string>, const json*> counted;
-  for (const json& kernel : stage["counters"]["kernels"])
-    counted.emplace(std::pair{text_or_empty(kernel, "kernel_name"), text_or_empty(kernel, "op")}, &kernel);
+  struct counted_grids {
+    std::string bound{};
+    double share = 0;
+    double share_at_roof = 0;
+  };
+  std::map<std::pair<std::string, std::string>, counted_grids> counted;
+  for (const json& kernel : stage["counters"]["kernels"]) {
+    const auto [found, is_largest] =
+        counted.try_emplace({text_or_empty(kernel, "kernel_name"), text_or_empty(kernel, "op")});
+    if (is_largest) found->second.bound = text_or_empty(kernel, "bound");
+    const auto share = number(kernel, "share_ratio");
+    const auto reached = number(kernel, "reached_ratio");
+    if (!share || !reached) continue;
+    found->second.share += *share;
+    found->second.share_at_roof += *share * *reached;
+  }
   for (kernel_row& row : rows) {
     const auto found = counted.find({row.kernel_name, row.op});
     if (found == counted.end()) continue;
-    row.reached_ratio = number_or(*found->second, "reached_ratio", -1);
-    row.bound = text_or_empty(*found->second, "bound");
+    row.bound = found->second.bound;
+    if (found->second.share > 0) row.reached_ratio = found->second.share_at_roof / found->second.share;
   }
 }
 
@@ -58,8 +71,8 @@ std::vector<kernel_row> kernels_of(const json& stage) {
     row.kernel_name = name;
     row.op = op;
     row.category = text_or_empty(group, "category");
-    row.own_ns += number_or(group, "own_ns", number_or(group, "total_ns", 0));
-    row.calls_count += number_or(group, "calls_count", 0);
+    row.own_ns += number(group, "own_ns").value_or(number(group, "total_ns").value_or(0));
+    row.calls_count += number(group, "calls_count").value_or(0);
   }
   std::vector<kernel_row> rows;
   for (auto& [key, row] : by_name) rows.push_back(std::move(row));
@@ -72,15 +85,25 @@ std::vector<kernel_row> operators_of(const json& stage) {
   for (const json& op : stage.value("operators", json::array())) {
     kernel_row row;
     row.op = text_or_empty(op, "op_name");
-    row.own_ns = number_or(op, "exclusive_ns", 0);
-    row.calls_count = number_or(op, "calls_count", 0);
+    row.own_ns = number(op, "exclusive_ns").value_or(0);
+    row.calls_count = number(op, "calls_count").value_or(0);
+    row.share_ratio = number(op, "share_ratio").value_or(-1);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-std::string label_of(const kernel_row& row) {
-  return core::to_valid_utf8(row.kernel_name.empty() ? row.op : core::readable_kernel_name(row.kernel_name));
+/// What a stage spends in none of its operators, so that the picture shows all of it.
+std::optional<kernel_row> uncovered_of(const json& stage) {
+  if (!stage.contains("traced") || !stage["traced"].is_object()) return std::nullopt;
+  const auto uncovered_ns = number(stage["traced"], "uncovered_ns");
+  const auto duration_ns = number(stage["traced"], "duration_ns");
+  if (!uncovered_ns || !duration_ns || *uncovered_ns <= 0 || *duration_ns <= 0) return std::nullopt;
+  kernel_row row;
+  row.op = "(no operator)";
+  row.own_ns = *uncovered_ns;
+  row.share_ratio = *uncovered_ns / *duration_ns;
+  return row;
 }
 
 /// One rectangle of the icicle over rows [first, last).
@@ -120,6 +143,7 @@ class icicle_builder {
       block rest = blocks.back();
       rest.label = fmt::format("{} smaller", others);
       rest.kernel.clear();
+      rest.tint = rest_tint;
       if (layer == 1) rest.op.clear();
       rest.own_ns = others_ns;
       rest.share_ratio =
@@ -137,14 +161,16 @@ class icicle_builder {
   void put(const block& one, double left, std::size_t layer) {
     m_rectangles.push_back(
         {{"x", rounded_px(left)},
+         {"text_x", rounded_px(left + 5)},
          {"y", layer_height * static_cast<double>(layer)},
          {"width", rounded_px(width_of(one.own_ns))},
          {"layer", layer},
-         {"tint", one.tint % 6},
+         {"tint", one.tint},
          {"label", one.label},
+         {"shown", fitting_label(one.label, width_of(one.own_ns), label_character_px)},
          {"stage", one.stage_name},
          {"op", one.op},
-         {"kernel", one.kernel},
+         {"is_kernel", !one.kernel.empty()},
          {"title", fmt::format("{}: {}, {} of {}", one.label, core::format_duration(one.own_ns),
                                formatted(one.share_ratio, "percent"), one.stage_name)}});
   }
@@ -169,6 +195,19 @@ std::vector<std::vector<const kernel_row*>> by_operator(const std::vector<const 
   return sorted;
 }
 
+/// One tint for one name in all stages, the largest names first.
+template <typename name_of_row>
+std::map<std::string, std::size_t> tints_of(const std::vector<kernel_row>& rows, const name_of_row& name_of) {
+  std::map<std::string, double> own_ns;
+  for (const kernel_row& row : rows) own_ns[name_of(row)] += row.own_ns;
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [name, ns] : own_ns) sorted.emplace_back(-ns, name);
+  std::sort(sorted.begin(), sorted.end());
+  std::map<std::string, std::size_t> tints;
+  for (const auto& [ns, name] : sorted) tints.emplace(name, tints.size() % named_tints);
+  return tints;
+}
+
 block sum_of_rows(const std::vector<const kernel_row*>& rows, std::string label) {
   block sum;
   sum.label = std::move(label);
@@ -182,12 +221,17 @@ block sum_of_rows(const std::vector<const kernel_row*>& rows, std::string label)
 
 }  // namespace
 
-std::vector<kernel_row> kernel_rows_of(const json& profile) {
+std::vector<kernel_row> kernel_rows_of(const json& profile, const core::short_kernel_names& names) {
   std::vector<kernel_row> all;
   std::size_t index = 0;
   for (const json& stage : profile["stages"]) {
     std::vector<kernel_row> rows = kernels_of(stage);
-    if (rows.empty()) rows = operators_of(stage);
+    const bool are_operators = rows.empty();
+    if (are_operators) {
+      rows = operators_of(stage);
+      if (auto uncovered = uncovered_of(stage); uncovered && !rows.empty())
+        rows.push_back(std::move(*uncovered));
+    }
     std::erase_if(rows, [](const kernel_row& row) { return row.own_ns <= 0; });
     double stage_ns = 0;
     for (const kernel_row& row : rows) stage_ns += row.own_ns;
@@ -196,8 +240,9 @@ std::vector<kernel_row> kernel_rows_of(const json& profile) {
     for (kernel_row& row : rows) {
       row.stage = index;
       row.stage_name = core::to_valid_utf8(stage["name"].get<std::string>());
-      row.share_ratio = row.own_ns / stage_ns;
+      if (!are_operators) row.share_ratio = row.own_ns / stage_ns;
       row.op = core::to_valid_utf8(row.op);
+      row.label = row.kernel_name.empty() ? row.op : core::to_valid_utf8(names.of(row.kernel_name));
       all.push_back(std::move(row));
     }
     ++index;
@@ -214,23 +259,22 @@ json kernel_table_of(const std::vector<kernel_row>& rows) {
   shown.resize(shown.size() - left_out);
   json list = json::array();
   for (const kernel_row* row : shown) {
+    const bool is_called = row->calls_count > 0;  // the rest of a stage is not, and its cells are left out
     const double launch_ns = row->own_ns / std::max(row->calls_count, 1.0);
     list.push_back(
         {{"stage", row->stage_name},
          {"tint", row->stage % 4},
          {"op", row->op},
-         {"label", core::shorten_middle(label_of(*row), 90)},
+         {"label", row->label},
          {"title", core::shorten_middle(core::to_valid_utf8(row->kernel_name), longest_title_bytes)},
-         {"share", formatted(row->share_ratio, "percent")},
-         {"share_ratio", fmt::format("{:.4f}", row->share_ratio)},
-         {"width", fmt::format("{:.1f}%", 100 * row->share_ratio)},
+         {"share", row->share_ratio < 0 ? std::string(empty_cell) : formatted(row->share_ratio, "percent")},
+         {"share_ratio", fmt::format("{:.4f}", std::max(0.0, row->share_ratio))},
          {"own", core::format_duration(row->own_ns)},
          {"own_ns", fmt::format("{:.0f}", row->own_ns)},
-         {"calls", formatted(row->calls_count, "count")},
+         {"calls", is_called ? formatted(row->calls_count, "count") : ""},
          {"calls_count", row->calls_count},
-         {"launch", core::format_duration(launch_ns)},
-         {"launch_ns", fmt::format("{:.0f}", launch_ns)},
-         {"roof", row->reached_ratio < 0 ? "" : formatted(row->reached_ratio, "percent")},
+         {"launch", is_called ? core::format_duration(launch_ns) : ""},
+         {"roof", row->reached_ratio < 0 ? "" : formatted(row->reached_ratio, "ceiling")},
          {"roof_ratio", fmt::format("{:.3f}", row->reached_ratio)},
          {"bound", row->bound}});
   }
@@ -245,15 +289,25 @@ json kernel_table_of(const std::vector<kernel_row>& rows) {
 
 json icicle_of(const std::vector<kernel_row>& rows) {
   double total_ns = 0;
-  for (const kernel_row& row : rows) total_ns += row.own_ns;
-  if (total_ns <= 0) return nullptr;
   std::map<std::size_t, std::vector<const kernel_row*>> stages;
-  for (const kernel_row& row : rows) stages[row.stage].push_back(&row);
+  for (const kernel_row& row : rows) {
+    if (row.share_ratio < 0) continue;  // beside the stage
+    total_ns += row.own_ns;
+    stages[row.stage].push_back(&row);
+  }
+  if (total_ns <= 0) return nullptr;
+  const bool has_kernels = !rows.front().kernel_name.empty();
+  // Without operators their layer would repeat the stages'.
+  const bool has_operators = !has_kernels || std::any_of(rows.begin(), rows.end(), [](const kernel_row& row) {
+    return !row.op.empty();
+  });
+  const auto tints = tints_of(
+      rows, [&](const kernel_row& row) -> const std::string& { return has_operators ? row.op : row.label; });
   icicle_builder builder(total_ns);
   std::vector<block> stage_blocks;
   for (const auto& [index, stage_rows] : stages) {
     stage_blocks.push_back(sum_of_rows(stage_rows, stage_rows.front()->stage_name));
-    stage_blocks.back().tint = index;
+    stage_blocks.back().tint = index % named_tints;
   }
   const std::vector<double> stage_lefts = builder.draw(stage_blocks, 0, 0);
   std::size_t place = 0;
@@ -264,24 +318,30 @@ json icicle_of(const std::vector<kernel_row>& rows) {
       const std::string& op = group.front()->op;
       op_blocks.push_back(sum_of_rows(group, op.empty() ? "(no operator)" : op));
       op_blocks.back().op = op;
-      op_blocks.back().tint = op_blocks.size() - 1;
+      if (has_operators) op_blocks.back().tint = tints.at(op);
     }
-    const std::vector<double> op_lefts = builder.draw(op_blocks, stage_lefts[place++], 1);
+    const double stage_left = stage_lefts[place++];
+    const std::vector<double> op_lefts =
+        has_operators ? builder.draw(op_blocks, stage_left, 1) : std::vector<double>{stage_left};
     for (std::size_t i = 0; i < operators.size(); ++i) {
       if (operators[i].front()->kernel_name.empty()) continue;
       std::vector<block> kernel_blocks;
       for (const kernel_row* row : operators[i]) {
-        block one = sum_of_rows({row}, label_of(*row));
+        block one = sum_of_rows({row}, row->label);
         one.op = row->op;
-        one.kernel = core::shorten_middle(label_of(*row), 90);
-        one.tint = i;
+        one.kernel = row->label;
+        one.tint = tints.at(has_operators ? row->op : row->label);
         kernel_blocks.push_back(std::move(one));
       }
-      builder.draw(kernel_blocks, op_lefts[i], 2);
+      builder.draw(kernel_blocks, op_lefts[i], has_operators ? 2 : 1);
     }
   }
-  const bool has_kernels = !rows.front().kernel_name.empty();
-  return {{"rectangles", builder.take()}, {"height", layer_height * (has_kernels ? 3 : 2)}};
+  return {{"rectangles", builder.take()},
+          {"height", layer_height * (has_kernels && has_operators ? 3 : 2)},
+          {"title", !has_kernels     ? "Time by stage and operator"
+                    : !has_operators ? "Time by stage and kernel"
+                                     : "Time by stage, operator and kernel"},
+          {"has_operators", has_operators}};
 }
 
 }  // namespace profgate::render

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel_names.h"
+
 /// The kernels of a profile, as report.html shows them: one table, and the icicle that filters it.
 namespace profgate::render {
 
@@ -15,16 +17,18 @@ struct kernel_row {
   std::string stage_name{};
   std::string op{};
   std::string kernel_name{};  ///< whole; empty: the row is an operator
+  std::string label{};        ///< what people call it
   std::string category{};
   double own_ns = 0;
-  double share_ratio = 0;  ///< of the stage
+  double share_ratio =
+      0;  ///< of its stage's kernel time, an operator's of its traced time; below 0: none of it
   double calls_count = 0;
-  double reached_ratio = -1;  ///< of its roof; below 0: not counted
+  double reached_ratio = -1;  ///< of its roof in the run; below 0: not counted
   std::string bound{};
 };
 
 /// The largest of each stage first.
-std::vector<kernel_row> kernel_rows_of(const nlohmann::json& profile);
+std::vector<kernel_row> kernel_rows_of(const nlohmann::json& profile, const core::short_kernel_names& names);
 
 /// Rows of the table with their texts; `left_out` says what is not listed.
 nlohmann::json kernel_table_of(const std::vector<kernel_row>& rows);

@@ -8,6 +8,8 @@ namespace {
 constexpr double line_px = 13;  ///< height of a line of text
 constexpr double distance_px = 3;
 constexpr int most_lines_away = 5;
+constexpr double label_margins_px = 8;
+constexpr std::size_t fewest_characters = 5;  ///< of a label that is cut
 
 bool meet(const box& a, const box& b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
@@ -65,6 +67,15 @@ std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, con
     taken.push_back(box_of(chosen.back(), dot.label_width));
   }
   return chosen;
+}
+
+std::string fitting_label(const std::string& label, double width_px, double character_px) {
+  const auto fits = static_cast<std::size_t>(std::max(0.0, (width_px - label_margins_px) / character_px));
+  if (label.size() <= fits) return label;
+  if (fits < fewest_characters) return "";
+  std::size_t end = fits - 1;
+  while (end > 0 && (static_cast<unsigned char>(label[end]) & 0xC0) == 0x80) --end;  // not inside a character
+  return label.substr(0, end) + "…";
 }
 
 }  // namespace profgate::render

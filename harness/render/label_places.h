@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 /// Places for the names of dots in a picture. All lengths are pixels, y grows downwards.
@@ -28,5 +29,8 @@ struct label_place {
 /// For each dot the nearest place beside it, right or left, where its label covers no dot and no label before
 /// it and stays inside the plot; where there is none, the place to its right.
 std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, const box& plot);
+
+/// As much of a label as fits into a bar; nothing where that is too little to recognise it.
+std::string fitting_label(const std::string& label, double width_px, double character_px);
 
 }  // namespace profgate::render

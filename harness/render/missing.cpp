@@ -29,18 +29,18 @@ constexpr shown_figure of_run[] = {
     {"/model", "parameters_count", "what the model is"},
     {"/correctness", "reference_distance_ratio", "the distance of the logits from a reference"},
     {"/correctness", "logits_hash", "the hash of the logits"},
-    {"/throughput", "tokens_mean_per_s", "tokens a second"},
-    {"/throughput/ttft", "mean_ns", "time to the first token"},
-    {"/throughput/tpot", "mean_ns", "time of a further token"},
+    {"/throughput", "tokens_mean_per_s", "tokens/s"},
+    {"/throughput/ttft", "mean_ns", "TTFT"},
+    {"/throughput/tpot", "mean_ns", "TPOT"},
     {"/throughput", "memory_peak_bytes", "peak memory"},
     {"/throughput", "weight_bytes", "memory of weights"},
     {"/throughput", "kv_cache_bytes", "memory of the KV cache"},
     {"/throughput", "scratch_bytes", "memory of scratch"},
-    {"/throughput", "energy_per_decoded_token_j", "energy of a decoded token"},
+    {"/throughput", "energy_per_decoded_token_j", "energy per decoded token"},
 };
 
 constexpr shown_figure of_stage[] = {
-    {"/bare", "mean_ns", "times without a tracer"},
+    {"/bare", "mean_ns", "times of unprofiled runs"},
     {"", "telemetry", "clocks and power"},
     {"/utilisation", "work_flops", "FLOPs and bytes of the work"},
     {"/utilisation", "mfu_over_measured_ratio", "MFU and MBU over measured ceilings"},
@@ -52,6 +52,7 @@ constexpr shown_figure of_stage[] = {
 
 constexpr shown_figure of_machine[] = {
     {"/environment/git", "commit", "the commit"},
+    {"/environment/build", "compiler", "how it was built"},
     {"/environment/gpu_at_start", "devices", "the GPU"},
     {"/environment/gpu_at_start", "driver_version", "its driver"},
 };

@@ -1,8 +1,10 @@
 #include "render/models_views.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -56,15 +58,15 @@ void put_device_time(const json& profile, model_row& row) {
   std::string idle_reason = "no stage has a trace of a device";
   for (const json& stage : profile["stages"]) {
     if (stage["idle"].is_object()) {
-      const double busy_ns = stage["idle"].value("busy_ns", 0.0);
-      const double none_ns = stage["idle"].value("idle_ns", 0.0);
+      const double busy_ns = number(stage["idle"], "busy_ns").value_or(0);
+      const double none_ns = number(stage["idle"], "idle_ns").value_or(0);
       idle_ns += none_ns;
       all_ns += none_ns + busy_ns;
     } else {
       idle_reason = reason_of(stage, "idle");
     }
     for (const json& kind : stage.value("categories", json::array()))
-      own_ns[kind["category"].get<std::string>()] += kind.value("own_ns", 0.0);
+      own_ns[kind["category"].get<std::string>()] += number(kind, "own_ns").value_or(0);
   }
   if (all_ns > 0) {
     row.put("idle_ratio", idle_ns / all_ns);
@@ -78,6 +80,17 @@ void put_device_time(const json& profile, model_row& row) {
   } else {
     row.put_absent("largest_category", "the trace holds no kernels");
   }
+}
+
+/// [{name, median_ns}] of what was timed without a profiler.
+json stage_times_of(const json& profile) {
+  json stages = json::array();
+  for (const json& stage : profile["stages"]) {
+    const json& timed = stage["step"].is_object() ? stage["step"] : stage["bare"];
+    if (const auto median_ns = number(timed, "median_ns"))
+      stages.push_back({{"name", stage["name"]}, {"median_ns", *median_ns}});
+  }
+  return stages;
 }
 
 json row_of(const profiled_run& run) {
@@ -96,41 +109,106 @@ json row_of(const profiled_run& run) {
   row.take("mfu_over_measured_ratio", throughput["utilisation"], "mfu_over_measured_ratio");
   row.take("mbu_over_measured_ratio", throughput["utilisation"], "mbu_over_measured_ratio");
   row.take("energy_per_decoded_token_j", throughput, "energy_per_decoded_token_j");
+  row.take("energy_uncertainty_ratio", throughput, "energy_uncertainty_ratio");
   put_device_time(profile, row);
+  row.put("stages", stage_times_of(profile));
   double session_ns = 0;
-  for (const json& step : profile["steps"])
-    if (step["duration_ns"].is_number()) session_ns += step["duration_ns"].get<double>();
-  row.put("session_ns", session_ns);
+  for (const json& step : profile["steps"]) session_ns += number(step, "duration_ns").value_or(0);
+  if (session_ns > 0) {
+    row.put("session_ns", session_ns);
+  } else {
+    row.put_absent("session_ns", "no step says how long it took");
+  }
   return row.done();
 }
 
-/// Bars of tokens a second, on a logarithmic scale: models differ by powers of ten.
-json bars_of_rows(const json& rows) {
+/// Tokens a second; below 0: not known.
+double rate_of(const json& row) {
+  return number(row, "tokens_median_per_s").value_or(-1);
+}
+
+/// Why cells are empty, each reason once, with the columns by their headings.
+json empty_columns(const json& rows) {
+  static constexpr std::array<std::pair<const char*, const char*>, 10> headings{
+      {{"device_name", "device"},
+       {"ttft_p50_ns", "TTFT"},
+       {"tpot_p50_ns", "TPOT"},
+       {"tokens_median_per_s", "tokens/s"},
+       {"mfu_over_measured_ratio", "MFU"},
+       {"mbu_over_measured_ratio", "MBU"},
+       {"idle_ratio", "idle"},
+       {"largest_category", "most kernel time"},
+       {"energy_per_decoded_token_j", "energy per token"},
+       {"session_ns", "session"}}};
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const json& row : rows) {
+    for (const auto& [key, heading] : headings) {
+      if (!row[key].is_null()) continue;
+      const std::string reason = reason_of(row, key);
+      auto known = std::find_if(reasons.begin(), reasons.end(),
+                                [&reason](const auto& one) { return one.first == reason; });
+      if (known == reasons.end()) known = reasons.insert(reasons.end(), {reason, {}});
+      if (std::find(known->second.begin(), known->second.end(), heading) == known->second.end())
+        known->second.emplace_back(heading);
+    }
+  }
+  json list = json::array();
+  for (const auto& [reason, columns] : reasons)
+    list.push_back({{"columns", fmt::format("{}", fmt::join(columns, ", "))}, {"reason", reason}});
+  return list;
+}
+
+/// Of a program that tells no tokens, the times of its stages are all there is: "load 1.20 ms, compute 40.1
+/// ms".
+void add_stage_times(json& document) {
+  constexpr std::size_t most = 4;
+  bool has_any_times = false;
+  for (json& row : document["rows"]) {
+    std::vector<std::string> times;
+    const bool has_tokens = number(row, "ttft_p50_ns") || number(row, "tpot_p50_ns");
+    for (const json& stage : has_tokens ? json::array() : row.value("stages", json::array())) {
+      if (times.size() == most) {
+        times.emplace_back("…");
+        break;
+      }
+      times.push_back(fmt::format("{} {}", stage["name"].get<std::string>(),
+                                  core::format_duration(stage["median_ns"].get<double>())));
+    }
+    has_any_times = has_any_times || !times.empty();
+    row["stage_times_text"] = times.empty() ? empty_cell : fmt::format("{}", fmt::join(times, ", "));
+  }
+  document["has_stage_times"] = has_any_times;
+}
+
+/// Tokens a second as bars on a logarithmic scale over whole decades, with a mark at each decade; null where
+/// no run has a rate.
+json rate_bars_of(const json& rows) {
   double largest = 0;
   double smallest = 0;
   for (const json& row : rows) {
-    if (!row["tokens_median_per_s"].is_number() || row["tokens_median_per_s"].get<double>() <= 0) continue;
-    const double rate = row["tokens_median_per_s"].get<double>();
+    const double rate = rate_of(row);
+    if (rate <= 0) continue;
     largest = std::max(largest, rate);
     smallest = smallest == 0 ? rate : std::min(smallest, rate);
   }
+  if (largest <= 0) return nullptr;
+  const double low = std::floor(std::log10(smallest) - 0.1);  // the shortest bar can be seen
+  const double high = std::ceil(std::log10(largest));
+  const auto percent_of = [&](double decade) {
+    return fmt::format("{:.1f}%", 100 * (decade - low) / (high - low));
+  };
   json bars = json::array();
-  if (largest <= 0) return bars;
-  constexpr double label_px = 250;
-  constexpr double widest_px = 520;
-  constexpr double line_px = 26;
-  const double low = std::log10(smallest) - 0.5;
-  const double decades = std::max(std::log10(largest) - low, 0.5);
   for (const json& row : rows) {
-    if (!row["tokens_median_per_s"].is_number() || row["tokens_median_per_s"].get<double>() <= 0) continue;
-    const double rate = row["tokens_median_per_s"].get<double>();
-    bars.push_back({{"label", row["pair"]},
-                    {"x", label_px},
-                    {"y", line_px * static_cast<double>(bars.size())},
-                    {"width", rounded_px(widest_px * (std::log10(rate) - low) / decades)},
-                    {"text", fmt::format("{:.4g} tokens/s", rate)}});
+    const double rate = rate_of(row);
+    if (rate > 0)
+      bars.push_back({{"label", row["pair"]},
+                      {"width", percent_of(std::log10(rate))},
+                      {"text", core::format_number(rate) + " tokens/s"}});
   }
-  return bars;
+  json marks = json::array();
+  for (double decade = low; decade <= high; ++decade)
+    marks.push_back({{"left", percent_of(decade)}, {"text", fmt::format("{:g}", std::pow(10, decade))}});
+  return {{"bars", std::move(bars)}, {"marks", std::move(marks)}};
 }
 
 }  // namespace
@@ -138,24 +216,23 @@ json bars_of_rows(const json& rows) {
 std::string models_json(const std::vector<profiled_run>& runs) {
   json rows = json::array();
   for (const profiled_run& run : runs) rows.push_back(row_of(run));
-  std::stable_sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
-    const auto rate = [](const json& row) {
-      return row["tokens_median_per_s"].is_number() ? row["tokens_median_per_s"].get<double>() : -1.0;
-    };
-    return rate(a) > rate(b);
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const json& a, const json& b) { return rate_of(a) > rate_of(b); });
   return core::json_text(json{{"schema_version", models_schema_version}, {"rows", rows}});
 }
 
 std::string models_markdown(std::string_view models_json_text, const std::filesystem::path& templates_dir) {
-  return tidy_markdown(
-      fill_template_file(core::parse_json(models_json_text), templates_dir / "models.md.inja"));
+  json document = core::parse_json(models_json_text);
+  document["empty_columns"] = empty_columns(document["rows"]);
+  add_stage_times(document);
+  return tidy_markdown(fill_template_file(document, templates_dir / "models.md.inja"));
 }
 
 std::string models_html(std::string_view models_json_text, const std::filesystem::path& templates_dir) {
   json document = core::parse_json(models_json_text);
-  document["bars"] = bars_of_rows(document["rows"]);
-  document["bars_height"] = 26 * document["bars"].size();
+  document["empty_columns"] = empty_columns(document["rows"]);
+  add_stage_times(document);
+  document["rates"] = rate_bars_of(document["rows"]);
   return fill_template_file(document, templates_dir / "models.html.inja");
 }
 

@@ -5,12 +5,16 @@
 
 #include "analysis/figures.h"
 #include "analysis/profile.h"
+#include "analysis/statistics.h"
 #include "core/json.h"
 #include "missing.h"
+#include "picture_files.h"
 #include "report_page.h"
+#include "savings_view.h"
 #include "short_names.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
+#include "values.h"
 
 namespace profgate::render {
 namespace {
@@ -31,6 +35,26 @@ void put_counter_columns(json& document) {
   document["counter_keys"] = std::move(keys);
 }
 
+/// An earlier profgate wrote percentiles of any number of samples.
+void leave_out_percentiles_of_few(json& times) {
+  const auto samples = number(times, "samples_count");
+  if (!samples) return;
+  const auto count = static_cast<std::size_t>(*samples);
+  for (const auto& [name, fewest] :
+       {std::pair{"p90", analysis::fewest_for_p90}, std::pair{"p99", analysis::fewest_for_p99}}) {
+    const std::string key = std::string(name) + "_ns";
+    if (count >= fewest || !number(times, key.c_str())) continue;
+    times[key] = nullptr;
+    times["not_measured"][key] = analysis::too_few_for(name, fewest, count);
+  }
+}
+
+/// Splits that earlier ones took from the trace were means.
+bool is_mean_of_trace(const json& stage) {
+  return stage["idle"]["is_traced"] == true && stage["traced"].is_object() &&
+         stage["traced"].value("occurrences_count", 0) > 1;
+}
+
 /// What a profile.json of the same version lacks that an earlier profgate wrote: reports are made again of
 /// any.
 void put_later_fields(json& document) {
@@ -39,8 +63,10 @@ void put_later_fields(json& document) {
     object[key] = nullptr;
     object["not_measured"][key] = "an earlier profgate wrote this profile.json, which did not tell it";
   };
+  if (!document.contains("changed_settings")) document["changed_settings"] = json::array();
   put_null(document["model"], "variant");
   put_null(document["throughput"]["tpot"], "by_token_ns");
+  for (const char* key : {"ttft", "tpot"}) leave_out_percentiles_of_few(document["throughput"][key]);
   put_null(document["kernels"], "source");
   put_null(document["kernels"], "top_share_ratio");
   for (json& stage : document["stages"]) {
@@ -49,6 +75,7 @@ void put_later_fields(json& document) {
     if (stage["idle"].is_object()) {
       put_null(stage["idle"], "pause_ns");
       if (!stage["idle"].contains("is_traced")) stage["idle"]["is_traced"] = false;
+      if (!stage["idle"].contains("is_mean")) stage["idle"]["is_mean"] = is_mean_of_trace(stage);
     }
     if (stage["counters"].is_object())
       for (json& kernel : stage["counters"]["kernels"])
@@ -62,6 +89,135 @@ void put_later_fields(json& document) {
     if (!item.contains("saves_at_most_ratio_of")) item["saves_at_most_ratio_of"] = "the whole";
     put_null(item, "kernel_name");
     put_null(item, "op_name");
+    put_null(item, "adds_up");
+    if (!item.contains("is_about_measuring"))
+      item["is_about_measuring"] = item.value("saves_at_most_ns", json()).is_null();
+  }
+}
+
+json largest_by(const json& rows, const char* key) {
+  std::vector<json> sorted(rows.begin(), rows.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const json& a, const json& b) {
+    return number(a, key).value_or(-1) > number(b, key).value_or(-1);
+  });
+  return sorted;
+}
+
+/// By their own time, on the device where that is known of any.
+json largest_operators(const json& operators) {
+  return largest_by(operators,
+                    has_any(operators, json::array({"cuda_own_ns"})) ? "cuda_own_ns" : "exclusive_ns");
+}
+
+/// What tables show of kernels beside their fields: the own time a launch, which adds up where the traced one
+/// does not, and the largest by own time.
+void put_own_times(json& document) {
+  const auto put = [](json& kernels) {
+    for (json& kernel : kernels) {
+      const auto own_ns = number(kernel, "own_ns");
+      const double calls = std::max(1.0, number(kernel, "calls_count").value_or(0));
+      kernel["own_a_launch_ns"] = own_ns ? json(*own_ns / calls) : json(nullptr);
+    }
+  };
+  json& kernels = document["kernels"];
+  put(kernels["overall"]);
+  for (json& stage : document["stages"]) put(stage["kernels"]);
+  const bool has_own_times = has_any(kernels["overall"], json::array({"own_ns"}));
+  kernels["has_own_times"] = has_own_times;
+  double own_ns = 0;
+  for (const json& kernel : kernels["overall"]) own_ns += number(kernel, "own_ns").value_or(0);
+  kernels["own_ns"] = own_ns;
+  kernels["largest"] = first(largest_by(kernels["overall"], has_own_times ? "own_ns" : "total_ns"), 5);
+}
+
+/// How long the device worked for a stage, for its operators and for each of its steps: where a graph replays
+/// operators, and where the host only submits work, the host's times tell nothing of that. Null without
+/// kernels.
+json device_times_of(const json& stage) {
+  const auto own_ns = stage["traced"].is_object() ? number(stage["traced"], "kernel_own_ns") : std::nullopt;
+  if (!own_ns || *own_ns <= 0) return nullptr;
+  double covered_ns = 0;
+  bool is_host_in_any = false;
+  for (const json& op : stage["operators"]) {
+    covered_ns += number(op, "cuda_own_ns").value_or(0);
+    is_host_in_any = is_host_in_any || number(op, "total_ns");
+  }
+  const json& steps = stage["traced"]["decode_steps"];
+  const double steps_count = steps.is_object() ? number(steps, "calls_count").value_or(1) : 1;
+  return {{"own_ns", *own_ns},
+          {"uncovered_ns", std::max(0.0, *own_ns - covered_ns)},
+          {"are_replayed", !is_host_in_any},
+          {"own_a_step_ns", *own_ns / std::max(1.0, steps_count)}};
+}
+
+/// What tables show of a stage beside its fields: its time by the token, and its takeaways together.
+void put_stage_words(json& document) {
+  bool is_above_ceiling = false;
+  const auto look_at = [&](const json& object, const char* key) {
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    if (object.is_object() && found != object.end() && found->is_number())
+      is_above_ceiling = is_above_ceiling || found->get<double>() > 1 + ceiling_rounding_ratio;
+  };
+  constexpr const char* shares[] = {"mfu_over_measured_ratio", "mfu_over_vendor_ratio",
+                                    "mbu_over_measured_ratio", "mbu_over_vendor_ratio"};
+  for (const char* key : shares) look_at(document["throughput"]["utilisation"], key);
+  for (json& stage : document["stages"]) {
+    for (const char* key : shares) look_at(stage["utilisation"], key);
+    const double tokens = decoded_tokens(document, stage);
+    const json& median_ns =
+        stage["step"].is_object() ? stage["step"]["median_ns"] : stage["bare"]["median_ns"];
+    stage["a_token_ns"] =
+        tokens > 1 && median_ns.is_number() ? json(median_ns.get<double>() / tokens) : json(nullptr);
+    stage["device_times"] = device_times_of(stage);
+    stage["largest_operators"] = largest_operators(stage["operators"]);
+    stage["takeaways"] = json::array();
+    for (const json& takeaway : document["findings"]["takeaways"])
+      if (takeaway.is_object() && takeaway.value("stage", json()) == stage["name"])
+        stage["takeaways"].push_back(takeaway.value("text", ""));
+  }
+  json of_run = json::array();
+  for (const json& takeaway : document["findings"]["takeaways"])
+    if (takeaway.is_object() && takeaway.value("stage", json()).is_null()) of_run.push_back(takeaway);
+  document["run_takeaways"] = distinct(of_run, "text");  // report.md has the evidence of each
+  document["is_above_ceiling"] = is_above_ceiling;
+  // Columns that hold nothing are left out.
+  const json& stages = document["stages"];
+  document["has_idle"] = !having(stages, "idle").empty();
+  document["has_vendor_peaks"] =
+      has_any(column(stages, "utilisation"), json::array({"mfu_over_vendor_ratio", "mbu_over_vendor_ratio"}));
+  document["peaks_word"] = has_configured_peaks(document["ceilings"]) ? "configured" : "vendor";
+  document["has_device_times"] = std::any_of(stages.begin(), stages.end(), [](const json& stage) {
+    return has_any(stage["operators"], json::array({"cuda_ns"}));
+  });
+}
+
+/// Whether a kernel was faster than what set its ceiling, which is explained where it is so.
+bool is_any_above_roof(const json& stages) {
+  for (const json& stage : stages) {
+    if (!stage["counters"].is_object()) continue;
+    for (const json& kernel : stage["counters"]["kernels"])
+      for (const char* key : {"reached_ratio", "reached_alone_ratio"})
+        if (number(kernel, key).value_or(0) > 1 + ceiling_rounding_ratio) return true;
+  }
+  return false;
+}
+
+/// Templates go through lists again and again, and list the largest kernels only: of more they know the
+/// count.
+void leave_out_unlisted(json& document) {
+  const std::size_t listed =
+      std::max<std::size_t>(10, document["run"]["top_n_kernels_count"].get<std::size_t>());
+  const auto cut = [&](json& object, const char* key) {
+    if (!object.is_object() || !object.contains(key) || !object[key].is_array()) return std::size_t{0};
+    const std::size_t count = object[key].size();
+    if (count > listed) object[key] = first(object[key], listed);
+    return count;
+  };
+  document["kernels"]["overall_count"] = cut(document["kernels"], "overall");
+  for (json& stage : document["stages"]) {
+    stage["kernels_count"] = cut(stage, "kernels");
+    cut(stage, "kernel_groups");
+    cut(stage["counters"], "kernels");
   }
 }
 
@@ -88,7 +244,7 @@ const std::vector<report>& reports() {
 std::string render_text(std::string_view document_text, std::string_view template_text,
                         const std::string& template_file) {
   json document = core::parse_json(document_text);
-  tell_short_names_apart(document);
+  shorten_kernel_names(document, kernel_names_of(document));
   return tidy_markdown(fill_template(document, template_text, template_file));
 }
 
@@ -100,18 +256,29 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   analysis::validate_profile(profile_json_text, (output_dir / "profile.json").string());
   json document = core::parse_json(profile_json_text);
   put_later_fields(document);
-  document["pictures"] = report_pictures(document, judged);
+  const core::short_kernel_names names = kernel_names_of(document);
+  document["pictures"] = report_pictures(document, names, judged);
+  const std::vector<picture_file> pictures = draw_pictures(document, templates_dir);
+  put_stage_words(document);
+  put_savings(document);
   document["missing"] = missing_figures(document);
   document["reports"] = report_list();
   document["has_experts"] = std::any_of(document["stages"].begin(), document["stages"].end(),
                                         [](const json& stage) { return stage.contains("experts"); });
   put_counter_columns(document);
-  tell_short_names_apart(document);
+  document["is_any_above_roof"] = is_any_above_roof(document["stages"]);
+  put_own_times(document);
+  leave_out_unlisted(document);
+  shorten_kernel_names(document, names);
   std::vector<std::filesystem::path> written;
   for (const report& entry : reports()) {
     const std::string text = fill_template_file(document, templates_dir / entry.template_file);
     written.push_back(output_dir / entry.output_file);
     writer(written.back(), written.back().extension() == ".md" ? tidy_markdown(text) : text);
+  }
+  for (const picture_file& picture : pictures) {
+    written.push_back(output_dir / picture.path);
+    writer(written.back(), picture.text);
   }
   // The regions once more for programs: they may be long, and not everyone wants the rest.
   const auto profile = core::parse_ordered_json(profile_json_text);

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <vector>
 
-#include "core/kernel_names.h"
 #include "drawing.h"
 #include "label_places.h"
 #include "values.h"
@@ -72,7 +72,7 @@ bool is_positive(const json& object, const char* key) {
   return object.contains(key) && object[key].is_number() && object[key].get<double>() > 0;
 }
 
-std::vector<point> points_of(const json& profile) {
+std::vector<point> points_of(const json& profile, const core::short_kernel_names& names) {
   std::vector<point> points;
   std::size_t index = 0;
   for (const json& stage : profile["stages"]) {
@@ -82,7 +82,7 @@ std::vector<point> points_of(const json& profile) {
       if (!is_positive(kernel, "intensity_flops_per_byte") || !is_positive(kernel, "achieved_flops_per_s"))
         continue;
       const std::string op = kernel["op"].is_string() ? kernel["op"].get<std::string>() : "";
-      const std::string name = core::readable_kernel_name(kernel["kernel_name"].get<std::string>());
+      const std::string name = names.of(kernel["kernel_name"].get<std::string>());
       points.push_back(
           {kernel["intensity_flops_per_byte"].get<double>(), kernel["achieved_flops_per_s"].get<double>(),
            is_positive(kernel, "share_ratio") ? kernel["share_ratio"].get<double>() : 0, at,
@@ -93,6 +93,16 @@ std::vector<point> points_of(const json& profile) {
     }
   }
   return points;
+}
+
+/// Where a label could not stand beside its dot, a line leads to it.
+json leader_of(const labelled_dot& dot, const label_place& place) {
+  if (std::abs(place.y - dot.y) < 1) return nullptr;
+  const double towards = place.y > dot.y ? 1 : -1;
+  return {{"x1", dot.x},
+          {"y1", rounded_px(dot.y + towards * dot.radius)},
+          {"x2", rounded_px(place.x + (place.is_left_of ? 2 : -2))},
+          {"y2", rounded_px(place.y)}};
 }
 
 /// The dots with their labels' places, all below the roof, whose own text is above; the largest choose first.
@@ -111,20 +121,30 @@ json dots_of(std::vector<point> points, const log_axis& x, const log_axis& y, do
     drawn.push_back({{"x", dots[i].x},
                      {"y", dots[i].y},
                      {"r", dots[i].radius},
-                     {"stage", points[i].stage},
+                     {"stage", points[i].stage % 4},
                      {"label", points[i].label},
                      {"label_x", rounded_px(places[i].x)},
-                     {"label_y", rounded_px(places[i].y)},
+                     {"label_y", rounded_px(places[i].y + 4)},
+                     {"leader", leader_of(dots[i], places[i])},
                      {"label_anchor", places[i].is_left_of ? "end" : "start"},
                      {"title", points[i].title}});
   }
   return drawn;
 }
 
+/// Above the slope's upper half, as steep as it.
+json slope_text_place(double from_x, double from_y, double to_x, double to_y) {
+  constexpr double along_ratio = 0.66;
+  const double degrees = std::atan2(to_y - from_y, to_x - from_x) * 180 / std::numbers::pi;
+  return {{"x", rounded_px(from_x + along_ratio * (to_x - from_x))},
+          {"y", rounded_px(from_y + along_ratio * (to_y - from_y))},
+          {"degrees", rounded_px(degrees)}};
+}
+
 }  // namespace
 
-json roofline_of(const json& profile) {
-  const std::vector<point> points = points_of(profile);
+json roofline_of(const json& profile, const core::short_kernel_names& names) {
+  const std::vector<point> points = points_of(profile, names);
   const json& ceilings = profile["ceilings"];
   if (points.empty() || !is_positive(ceilings, "measured_flops_per_s") ||
       !is_positive(ceilings, "measured_bytes_per_s")) {
@@ -156,9 +176,10 @@ json roofline_of(const json& profile) {
       {"y_ticks", y.ticks("flops_per_s")},
       {"roof", fmt::format("{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}", x.px(entry), y.px(entry * bandwidth),
                            x.px(ridge), y.px(peak), x.px(x.largest()), y.px(peak))},
-      {"peak_y", y.px(peak)},
+      {"peak_y", rounded_px(y.px(peak) - 7)},
       {"peak_text", formatted(peak, "flops_per_s") + " measured"},
       {"bandwidth_text", formatted(bandwidth, "bytes_per_s") + " measured"},
+      {"bandwidth", slope_text_place(x.px(entry), y.px(entry * bandwidth), x.px(ridge), y.px(peak))},
       {"points", dots_of(points, x, y, peak)}};
 }
 

@@ -3,15 +3,19 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-/// Kernels' names as people read them: some are longer than anyone reads.
+#include "core/kernel_names.h"
+
+/// Kernels' names as people read them, and those of everything else, which are only cut.
 namespace profgate::render {
 
-/// Cut in the middle to 160 bytes; not escaped.
-std::string short_name(const std::string& name);
+/// Of an operator, a range, a file: cut in the middle to 160 bytes; not escaped.
+std::string cut_name(const std::string& name);
 
-/// Cuts each `kernel_name` in the document that, cut, would look like another's, so that a count tells them
-/// apart: "f<…>(T) (2 of 3 alike)". They are counted in the order in which the document holds them: that of
-/// kernels.overall, the largest first.
-void tell_short_names_apart(nlohmann::json& document);
+/// Those of the run's kernels: the findings call them the same.
+core::short_kernel_names kernel_names_of(const nlohmann::json& profile);
+
+/// Puts its short name in the place of each `kernel_name` of the document, and lists as `whole_names` those
+/// of the kernels that tables show: [{name, whole}].
+void shorten_kernel_names(nlohmann::json& document, const core::short_kernel_names& names);
 
 }  // namespace profgate::render

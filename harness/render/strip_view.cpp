@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
+#include "analysis/gap_causes.h"
+#include "analysis/stage_operations.h"
 #include "core/escape.h"
 #include "core/units.h"
 #include "drawing.h"
+#include "label_places.h"
 #include "values.h"
 
 namespace profgate::render {
@@ -20,16 +25,27 @@ constexpr double row_label_px = 150;
 constexpr double span_px = 16;
 constexpr double between_rows_px = 5;
 constexpr double axis_px = 22;
+constexpr double half_tick_label_px = 25;
+constexpr double bar_character_px = 5.6;   ///< of a name inside of its bar
 constexpr double narrowest_titled_px = 2;  ///< nobody points at what is narrower
+constexpr double narrowest_bar_px = 0.8;
 constexpr std::size_t deepest_range = 3;
+
+bool is_copy(const std::string& name) {
+  using core::copy_kind;
+  constexpr std::array kinds{copy_kind::host_to_device, copy_kind::device_to_host,
+                             copy_kind::device_to_device, copy_kind::memset, copy_kind::other};
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](copy_kind kind) { return name == analysis::name_of(kind); });
+}
 
 /// The colour of a span: of idle time by its cause, of the others by what they are.
 std::string class_of(const std::string& kind, const std::string& name) {
+  if (kind == "stream" && is_copy(name)) return "copy";
   if (kind != "idle") return kind;
-  if (name == "waits for a launch") return "launch";
-  if (name == "nothing submitted") return "pause";
-  if (name == "the host synchronises") return "synchronisation";
-  return name == "waits for a copy" ? "copy" : "other";
+  for (const analysis::gap_cause& cause : analysis::all_gap_causes)
+    if (name == cause.name) return cause.key;
+  return "other";
 }
 
 /// How many ranges of the row each span lies in.
@@ -45,14 +61,25 @@ std::vector<std::size_t> depths_of(const std::vector<double>& starts_ns,
   return depths;
 }
 
+/// "17 of 40, the median one"; empty where there is one only, or where the profile does not tell.
+std::string which_of(const json& strip) {
+  const json earlier = strip.value("earlier_count", json());
+  const json count = strip.value("occurrences_count", json());
+  if (!earlier.is_number_integer() || !count.is_number_integer() || count.get<std::int64_t>() < 2) return "";
+  return fmt::format("{} of {}, the median one", earlier.get<std::int64_t>() + 1, count.get<std::int64_t>());
+}
+
 json strip_drawing(const json& strip) {
   const double duration_ns = strip["duration_ns"].get<double>();
   const double scale = (picture_width_px - row_label_px) / std::max(duration_ns, 1.0);
   json rows = json::array();
+  bool has_idle_row = false;
   double y = 4;
   for (const json& row : strip["rows"]) {
     if (!row.is_object()) continue;
     const std::string kind = row.value("kind", "");
+    has_idle_row = has_idle_row || kind == "idle";
+    const bool is_named = kind == "ranges" || kind == "calls" || kind == "operators";
     const std::vector<double> starts_ns = numbers_of(row.value("starts_ns", json()));
     const std::vector<double> durations_ns = numbers_of(row.value("durations_ns", json()));
     const json names = row.value("names", json::array());
@@ -65,11 +92,16 @@ json strip_drawing(const json& strip) {
       deepest = std::max(deepest, depths[i]);
       const std::string name = core::to_valid_utf8(names[i].is_string() ? names[i].get<std::string>() : "");
       const double width = durations_ns[i] * scale;
+      const double x = row_label_px + starts_ns[i] * scale;
+      const double bar_y = y + span_px * static_cast<double>(depths[i]);
       bars.push_back(
-          {{"x", rounded_px(row_label_px + starts_ns[i] * scale)},
-           {"y", rounded_px(y + span_px * static_cast<double>(depths[i]))},
-           {"width", rounded_px(std::max(0.6, width))},
+          {{"x", rounded_px(x)},
+           {"y", rounded_px(bar_y)},
+           {"text_x", rounded_px(x + 4)},
+           {"text_y", rounded_px(bar_y + 10.5)},
+           {"width", rounded_px(std::max(narrowest_bar_px, width))},
            {"kind", class_of(kind, name)},
+           {"shown", is_named ? fitting_label(name, width, bar_character_px) : ""},
            {"title", width < narrowest_titled_px ? ""
                                                  : fmt::format("{}: {}", core::shorten_middle(name, 80),
                                                                core::format_duration(durations_ns[i]))}});
@@ -80,20 +112,42 @@ json strip_drawing(const json& strip) {
     y += span_px * static_cast<double>(deepest + 1) + between_rows_px;
   }
   json ticks = json::array();
-  for (int quarter = 0; quarter <= 4; ++quarter)
-    ticks.push_back({{"x", rounded_px(row_label_px + (picture_width_px - row_label_px) * quarter / 4.0)},
-                     {"anchor", quarter == 4   ? "end"
-                                : quarter == 0 ? "start"
-                                               : "middle"},
-                     {"text", quarter == 0 ? "0" : core::format_duration(duration_ns * quarter / 4.0)}});
-  return {{"what", strip["what"]},     {"capture", strip["capture"]},
-          {"width", picture_width_px}, {"height", y + axis_px},
-          {"axis_y", y + 14},          {"bottom", y},
-          {"rows", std::move(rows)},   {"ticks", std::move(ticks)},
-          {"bar", span_px - 2},        {"time", core::format_duration(duration_ns)}};
+  for (const double at_ns : round_ticks(0, std::max(duration_ns, 1.0))) {
+    const double x = row_label_px + at_ns * scale;
+    ticks.push_back({{"x", rounded_px(x)},
+                     {"anchor", at_ns == 0                                  ? "start"
+                                : x > picture_width_px - half_tick_label_px ? "end"
+                                                                            : "middle"},
+                     {"text", at_ns == 0 ? "0" : core::format_duration(at_ns)}});
+  }
+  const std::string which = which_of(strip);
+  const std::string what = strip["what"].get<std::string>();
+  return {{"what", which.empty() ? what : fmt::format("{} {}", what, which)},
+          {"capture", strip["capture"]},
+          {"width", picture_width_px},
+          {"height", y + axis_px},
+          {"axis_y", y + 14},
+          {"bottom", y},
+          {"rows", std::move(rows)},
+          {"ticks", std::move(ticks)},
+          {"has_idle_row", has_idle_row},
+          {"bar_height", span_px - 2},
+          {"time", core::format_duration(duration_ns)}};
 }
 
 }  // namespace
+
+json idle_legend() {
+  json entries = json::array();
+  for (const analysis::gap_cause& cause : analysis::all_gap_causes) {
+    const bool is_of_copies = cause.key == std::string_view("copy");
+    entries.push_back({{"kind", cause.key},
+                       {"label", entries.empty() ? analysis::idle_label(cause.key)
+                                 : is_of_copies  ? std::string("copy, or waits for one")
+                                                 : std::string(cause.name)}});
+  }
+  return entries;
+}
 
 json strips_of(const json& profile) {
   json pictures = json::array();

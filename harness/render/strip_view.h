@@ -8,4 +8,7 @@ namespace profgate::render {
 /// rows.
 nlohmann::json strips_of(const nlohmann::json& profile);
 
+/// What the colours of idle time mean: [{kind, label}].
+nlohmann::json idle_legend();
+
 }  // namespace profgate::render

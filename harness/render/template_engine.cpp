@@ -37,6 +37,9 @@ void add_callbacks(inja::Environment& environment) {
   environment.add_callback("or_reason", 3, [](inja::Arguments& a) {
     return json(or_reason(*a.at(0), text_argument(a, 1), text_argument(a, 2)));
   });
+  environment.add_callback("plus_minus", 3, [](inja::Arguments& a) {
+    return json(plus_minus(*a.at(0), text_argument(a, 1), text_argument(a, 2)));
+  });
   environment.add_callback("column", 2,
                            [](inja::Arguments& a) { return column(*a.at(0), text_argument(a, 1)); });
   environment.add_callback("distinct", 2,
@@ -80,6 +83,18 @@ inja::Environment make_environment() {
   return environment;
 }
 
+/// Files that the text names in `{% include "…" %}`, which lie beside it. (The engine would look for them
+/// from the current folder.)
+void include_files(inja::Environment& environment, std::string_view text,
+                   const std::filesystem::path& folder) {
+  constexpr std::string_view statement = "{% include \"";
+  for (std::size_t at = text.find(statement); at != std::string_view::npos; at = text.find(statement, at)) {
+    at += statement.size();
+    const std::string name(text.substr(at, text.find('"', at) - at));
+    environment.include_template(name, environment.parse(read_template(folder / name)));
+  }
+}
+
 [[noreturn]] void reject_template(const std::string& file, const std::string& what) {
   throw core::bad_input(file + ": " + what,
                         "correct the template; harness/analysis/PROFILE.md lists the fields");
@@ -100,6 +115,7 @@ std::string fill_template(const json& document, std::string_view template_text,
                           const std::string& template_file) {
   inja::Environment environment = make_environment();
   try {
+    include_files(environment, template_text, std::filesystem::path(template_file).parent_path());
     const inja::Template parsed = environment.parse(std::string(template_text));
     return environment.render(parsed, document);
   } catch (const inja::InjaError& error) {

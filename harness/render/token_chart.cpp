@@ -15,9 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Where the plot lies in its picture.
+/// Where the plot lies in its picture: percentiles stand left of it, where a phone shows them without
+/// scrolling.
 struct token_frame {
-  double height = 220, left = 80, right = 800, top = 16, bottom = 180;
+  double height = 220, left = 110, right = 820, top = 16, bottom = 180;
 };
 constexpr token_frame frame{};
 constexpr double label_height_px = 14;
@@ -46,7 +47,7 @@ json token_chart_of(const json& profile) {
     high_ns = std::max(high_ns, at_ns);
   }
   const double margin_ns = std::max((high_ns - low_ns) * 0.08, high_ns * 0.001);
-  low_ns -= margin_ns;
+  low_ns = std::max(0.0, low_ns - margin_ns);
   high_ns += margin_ns;
   const auto y_of = [&](double at_ns) {
     return rounded_px(frame.bottom - (at_ns - low_ns) / (high_ns - low_ns) * (frame.bottom - frame.top));

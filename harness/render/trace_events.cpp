@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "analysis/trace_spans.h"
@@ -32,17 +33,18 @@ std::string json_string(std::string_view text) {
 /// Writes one capture's rows as threads of processes, and their spans as complete events.
 class event_writer : public analysis::span_visitor {
  public:
-  event_writer(std::size_t capture, std::string_view capture_name,
+  event_writer(std::size_t capture, std::string_view capture_name, const core::short_kernel_names& names,
                const std::function<void(std::string_view)>& write, bool& is_first)
       : m_base(static_cast<std::int64_t>(capture) * capture_stride),
         m_capture_name(capture_name),
         m_write(write),
-        m_is_first(is_first) {}
+        m_is_first(is_first),
+        m_names(names) {}
 
   void on_track(std::size_t row_index, const track& row) override {
     const std::size_t index = row_index + 1;  // a viewer takes thread 0 for the idle one
     const std::int64_t process = process_of(row);
-    if (m_processes.emplace(process, true).second) {
+    if (m_processes.insert(process).second) {
       name_it("process_name", process, 0, process_name(row));
       // The host above its devices.
       event(fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}}}})",
@@ -53,6 +55,7 @@ class event_writer : public analysis::span_visitor {
         fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
                     process, index, sort_index(row)));
     m_process_of_row[index] = process;
+    m_is_kernels_row[index] = row.kind == track_kind::stream;
   }
 
   void on_span(std::size_t row_index, const trace_span& one) override {
@@ -60,9 +63,10 @@ class event_writer : public analysis::span_visitor {
     // Microseconds with three digits are nanoseconds: nothing is rounded.
     const auto microseconds = [](std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); };
     const std::int64_t start_ns = one.start_ns - m_origin_ns;
-    std::string text = fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{})",
-                                   m_process_of_row[index], index, microseconds(start_ns),
-                                   microseconds(one.end_ns - one.start_ns), short_name(one.name));
+    std::string text =
+        fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{})", m_process_of_row[index],
+                    index, microseconds(start_ns), microseconds(one.end_ns - one.start_ns),
+                    m_is_kernels_row[index] ? short_name(one.name) : json_string(one.name));
     if (!one.op.empty() || !one.stage.empty())
       text +=
           fmt::format(R"(,"args":{{"operator":{},"stage":{}}})", json_string(one.op), json_string(one.stage));
@@ -97,7 +101,7 @@ class event_writer : public analysis::span_visitor {
     const std::string lane = row.lane > 0 ? fmt::format(", lane {}", row.lane + 1) : "";
     switch (row.kind) {
       case track_kind::ranges:
-        return fmt::format("thread {}: NVTX {}{}{}", row.thread_id, row.domain.empty() ? "" : row.domain,
+        return fmt::format("thread {}: NVTX {}{}{}", row.thread_id, row.domain,
                            row.stream > 0 ? " start/end" : "", lane);
       case track_kind::calls:
         return fmt::format("thread {}: CUDA calls{}", row.thread_id, lane);
@@ -119,7 +123,7 @@ class event_writer : public analysis::span_visitor {
   /// Names are shortened once: a trace has hundreds of thousands of launches of a few hundred kernels.
   const std::string& short_name(std::string_view name) {
     const auto [found, is_new] = m_short_names.try_emplace(name);
-    if (is_new) found->second = json_string(core::readable_kernel_name(name));
+    if (is_new) found->second = json_string(m_names.of(name));
     return found->second;
   }
 
@@ -141,8 +145,10 @@ class event_writer : public analysis::span_visitor {
   bool& m_is_first;
   std::int64_t m_origin_ns = 0;
   std::string m_piece;
-  std::map<std::int64_t, bool> m_processes;
+  std::set<std::int64_t> m_processes;
   std::map<std::size_t, std::int64_t> m_process_of_row;
+  std::map<std::size_t, bool> m_is_kernels_row;  ///< names of ranges and calls stay as they are
+  const core::short_kernel_names& m_names;       ///< of all captures: the same name is the same kernel
   std::map<std::string_view, std::string> m_short_names;
 };
 
@@ -158,15 +164,23 @@ std::int64_t first_instant_ns(const core::timeline& timeline) {
   return first_ns == std::numeric_limits<std::int64_t>::max() ? 0 : first_ns;
 }
 
+core::short_kernel_names kernel_names_in(const std::vector<analysis::capture>& captures) {
+  std::set<std::string_view> names;
+  for (const analysis::capture& source : captures)
+    for (const core::kernel_execution& kernel : source.timeline.kernels) names.insert(kernel.shape->name);
+  return core::short_kernel_names({names.begin(), names.end()});
+}
+
 }  // namespace
 
 void write_trace_events(const analysis::run_facts& facts,
                         const std::function<void(std::string_view)>& write) {
   write(R"({"displayTimeUnit":"ns","traceEvents":[)");
+  const core::short_kernel_names names = kernel_names_in(facts.captures);
   bool is_first = true;
   for (std::size_t i = 0; i < facts.captures.size(); ++i) {
     const analysis::capture& source = facts.captures[i];
-    event_writer writer(i, source.name, write, is_first);
+    event_writer writer(i, source.name, names, write, is_first);
     writer.set_origin(first_instant_ns(source.timeline));
     analysis::visit_spans(source.timeline, analysis::spans_asked_for(facts), writer);
     writer.flush();

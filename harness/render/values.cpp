@@ -13,6 +13,7 @@
 
 #include "core/escape.h"
 #include "core/units.h"
+#include "difference_words.h"
 #include "drawing.h"
 #include "short_names.h"
 
@@ -46,6 +47,24 @@ std::string count(const json& value) {
   return value.is_number_integer() ? value.dump() : fmt::format("{:.6g}", value.get<double>());
 }
 
+bool is_whole_number(const json& value) {
+  return value.is_number_integer() || value.get<double>() == std::floor(value.get<double>());
+}
+
+/// Of parameters: "8.03 B", "596 M".
+std::string amount_text(const json& value) {
+  const double number = value.get<double>();
+  for (const auto& [size, name] : {std::pair{1e12, "T"}, std::pair{1e9, "B"}, std::pair{1e6, "M"}}) {
+    if (number >= size) return fmt::format("{:.3g} {}", number / size, name);
+  }
+  return count(value);
+}
+
+std::string share_of_ceiling(const json& value) {
+  const double ratio = value.get<double>();
+  return ratio > 1 + ceiling_rounding_ratio ? "≥ 100 %" : fmt::format("{:.1f} %", 100 * std::min(1.0, ratio));
+}
+
 std::string text(const json& value) {
   return core::escape_markdown(value.is_string() ? value.get<std::string>() : value.dump());
 }
@@ -77,8 +96,13 @@ const std::map<std::string, formatter>& formatters() {
       {"flops_per_s", [](const json& v) { return scaled(v.get<double>(), "FLOP/s"); }},
       {"bytes_per_s", [](const json& v) { return scaled(v.get<double>(), "B/s"); }},
       {"per_s", [](const json& v) { return fmt::format("{:.2f}", v.get<double>()); }},
+      {"factor", [](const json& v) { return fmt::format("×{:.3g}", v.get<double>()); }},
       {"scientific", [](const json& v) { return fmt::format("{:.2e}", v.get<double>()); }},
       {"energy", [](const json& v) { return core::format_energy(v.get<double>()); }},
+      {"number",
+       [](const json& v) { return is_whole_number(v) ? count(v) : core::format_number(v.get<double>()); }},
+      {"amount", amount_text},
+      {"ceiling", share_of_ceiling},
       {"whole", [](const json& v) { return fmt::format("{:.0f}", v.get<double>()); }},
       {"mhz", [](const json& v) { return fmt::format("{:.0f} MHz", v.get<double>()); }},
       {"watts", [](const json& v) { return fmt::format("{:.0f} W", v.get<double>()); }},
@@ -97,8 +121,10 @@ const std::map<std::string, formatter>& formatters() {
 std::string format_value(const json& value, const std::string& format) {
   const auto found = formatters().find(format);
   if (found == formatters().end()) throw std::invalid_argument("there is no format '" + format + "'");
-  return found->second(value);
+  return value.is_number() ? core::with_minus_sign(found->second(value)) : found->second(value);
 }
+
+}  // namespace
 
 const json& member(const json& object, const std::string& key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
@@ -106,12 +132,16 @@ const json& member(const json& object, const std::string& key) {
   return *found;
 }
 
-}  // namespace
-
 std::string reason_of(const json& object, const std::string& key) {
   const auto reasons_found = object.find("not_measured");
   if (reasons_found == object.end()) return "no reason was recorded";
   return reasons_found->value(key, "no reason was recorded");
+}
+
+std::optional<double> number(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
 }
 
 std::vector<double> numbers_of(const json& list) {
@@ -132,13 +162,27 @@ std::string html_cell(const json& object, const std::string& key, const std::str
   const json& value = member(object, key);
   if (value.is_null()) return empty_cell;
   if (value.is_string()) {
-    return core::escape_html(short_name(value.get<std::string>()));
+    return core::escape_html(cut_name(value.get<std::string>()));
   }
   return core::escape_html(format_value(value, format));
 }
 
 std::string markdown_name(const std::string& name) {
-  return core::escape_markdown(short_name(name));
+  return core::escape_markdown(cut_name(name));
+}
+
+bool has_configured_peaks(const json& ceilings) {
+  return member(ceilings, "vendor_source").is_null() &&
+         (number(ceilings, "vendor_flops_per_s") || number(ceilings, "vendor_bytes_per_s"));
+}
+
+std::string plus_minus(const json& object, const std::string& energy_key,
+                       const std::string& uncertainty_key) {
+  const json& joules = member(object, energy_key);
+  const json& uncertainty = member(object, uncertainty_key);
+  if (joules.is_null()) return empty_cell;
+  return uncertainty.is_number() ? core::format_energy(joules.get<double>(), uncertainty.get<double>())
+                                 : core::format_energy(joules.get<double>());
 }
 
 std::string one_plain_line(const std::string& text) {
@@ -172,52 +216,6 @@ std::string link_target(const std::string& path) {
   return out;
 }
 
-json column(const json& rows, const std::string& key) {
-  json values = json::array();
-  for (const json& row : rows) values.push_back(member(row, key));
-  return values;
-}
-
-json distinct(const json& rows, const std::string& key) {
-  json values = json::array();
-  for (const json& row : rows) {
-    const json& value = member(row, key);
-    if (!value.is_null() && std::find(values.begin(), values.end(), value) == values.end())
-      values.push_back(value);
-  }
-  return values;
-}
-
-json having(const json& rows, const std::string& key) {
-  json measured = json::array();
-  for (const json& row : rows) {
-    if (!member(row, key).is_null()) measured.push_back(row);
-  }
-  return measured;
-}
-
-json reasons(const json& rows, const json& keys) {
-  std::vector<std::pair<std::string, std::string>> fields_by_reason;
-  for (const json& row : rows.is_object() ? json::array({rows}) : rows) {
-    for (const json& key : keys) {
-      const auto& field = key.get_ref<const std::string&>();
-      if (!row.is_object() || !row.contains(field) || !row[field].is_null()) continue;
-      const std::string reason = reason_of(row, field);
-      const auto known = std::find_if(fields_by_reason.begin(), fields_by_reason.end(),
-                                      [&](const auto& entry) { return entry.first == reason; });
-      if (known == fields_by_reason.end()) {
-        fields_by_reason.emplace_back(reason, field);
-      } else if ((", " + known->second + ",").find(", " + field + ",") == std::string::npos) {
-        known->second += ", " + field;
-      }
-    }
-  }
-  json list = json::array();
-  for (const auto& [reason, fields] : fields_by_reason)
-    list.push_back({{"fields", fields}, {"reason", reason}});
-  return list;
-}
-
 std::string fact(const json& document, const std::string& pointer, const std::string& format) {
   const json* value = &document;
   std::size_t start = 1;
@@ -242,30 +240,10 @@ std::string fact(const json& document, const std::string& pointer, const std::st
 
 bool is_known(const json& document, const std::string& pointer) {
   const json::json_pointer place(pointer);
-  return document.contains(place) && !document[place].is_null();
-}
-
-bool has_any(const json& rows, const json& keys) {
-  for (const json& row : rows.is_object() ? json::array({rows}) : rows) {
-    for (const json& key : keys) {
-      const auto found = row.is_object() ? row.find(key.get_ref<const std::string&>()) : row.end();
-      if (row.is_object() && found != row.end() && !found->is_null()) return true;
-    }
-  }
-  return false;
-}
-
-bool has_lists(const json& rows, const std::string& key) {
-  return std::any_of(rows.begin(), rows.end(), [&](const json& row) { return !member(row, key).empty(); });
-}
-
-json first(const json& list, std::size_t count) {
-  json head = json::array();
-  for (const json& element : list) {
-    if (head.size() == count) break;
-    head.push_back(element);
-  }
-  return head;
+  if (!document.contains(place) || document[place].is_null()) return false;
+  // As an earlier profgate wrote it of programs that it did not build.
+  const json& value = document[place];
+  return !value.is_string() || !value.get_ref<const std::string&>().starts_with("unknown");
 }
 
 }  // namespace profgate::render

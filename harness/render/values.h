@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,9 @@ namespace profgate::render {
 inline constexpr const char* empty_cell = "–";
 
 /// `object[key]` in the given format, escaped for Markdown, or empty_cell where it is null.
-/// Formats: ms, duration, bytes, percent, count, flops, flops_per_s, bytes_per_s, per_s, scientific, energy,
-/// whole, mhz, watts, cosine, precise_duration (one digit more), signed_duration, signed_percent, texts (a
-/// list), text, name.
+/// Formats: ms, duration, bytes, percent, count, flops, flops_per_s, bytes_per_s, per_s, factor, scientific,
+/// energy, number (four significant digits), amount ("8.03 B"), ceiling (a share of one), whole, mhz, watts,
+/// cosine, precise_duration (one digit more), signed_duration, signed_percent, texts (a list), text, name.
 std::string cell(const nlohmann::json& object, const std::string& key, const std::string& format);
 
 /// The same in prose: "not measured: <reason>" where it is null.
@@ -23,16 +24,33 @@ std::string or_reason(const nlohmann::json& object, const std::string& key, cons
 /// The same as cell(), escaped for HTML.
 std::string html_cell(const nlohmann::json& object, const std::string& key, const std::string& format);
 
+/// `object[key]`, where it is a number.
+std::optional<double> number(const nlohmann::json& object, const char* key);
+
+/// A share of a ceiling above 1 by more, where it would be shown as 100.1 %, is none: caches answered a part,
+/// or the ceiling is too low.
+inline constexpr double ceiling_rounding_ratio = 0.0005;
+
+/// Whether the peaks of profile.json's ceilings are no vendor's, but somebody's who set them.
+bool has_configured_peaks(const nlohmann::json& ceilings);
+
+/// "2.8 ± 0.1 J": a measured energy with its uncertainty, where that is known.
+std::string plus_minus(const nlohmann::json& object, const std::string& energy_key,
+                       const std::string& uncertainty_key);
+
 /// A list of numbers; empty where it is anything else: strangers' documents are rendered, too.
 std::vector<double> numbers_of(const nlohmann::json& list);
 
 /// A number in one of these formats.
 std::string formatted(double value, const std::string& format);
 
+/// The field, which must be there.
+const nlohmann::json& member(const nlohmann::json& object, const std::string& key);
+
 /// Why `object[key]` is null, not escaped.
 std::string reason_of(const nlohmann::json& object, const std::string& key);
 
-/// A kernel's or operator's short_name(), escaped for Markdown.
+/// cut_name(), escaped for Markdown. A kernel's name is a short one before (short_names.h).
 std::string markdown_name(const std::string& name);
 
 /// One line that holds no control character and no fence of a code block.

@@ -26,6 +26,7 @@ void visit_fields(Fields& fields, gate::comparison& numbers) {
   fields.value("candidate_median_ns", numbers.candidate_median_ns);
   fields.value("slowdown_ratio", numbers.slowdown_ratio);
   fields.value("difference_ns", numbers.difference_ns);
+  fields.derived("candidate_ns", numbers.candidate_ns());
   fields.value("lower_95_ratio", numbers.lower_95_ratio, too_few_runs);
   fields.value("upper_95_ratio", numbers.upper_95_ratio, too_few_runs);
   fields.value("lower_99_ratio", numbers.lower_99_ratio, too_few_runs);
@@ -68,6 +69,9 @@ void visit_fields(Fields& fields, gate::cause& cause) {
   fields.word("matched_by", cause.match, matched_by_words);
   fields.value_if(!is_idle, "baseline_launches_count", cause.baseline_launches, no_launches);
   fields.value_if(!is_idle, "candidate_launches_count", cause.candidate_launches, no_launches);
+  const char* no_calls = "calls are those of ranges on a CPU, and not known of all traces";
+  fields.value("baseline_calls_count", cause.baseline_calls, no_calls);
+  fields.value("candidate_calls_count", cause.candidate_calls, no_calls);
   fields.value_if(!is_idle, "baseline_each_ns", cause.baseline_each_ns, no_launches);
   fields.value_if(!is_idle, "candidate_each_ns", cause.candidate_each_ns, no_launches);
   fields.value_if(is_idle, "baseline_idle_ns", cause.baseline_idle_ns, "the device was busy");
@@ -91,7 +95,9 @@ void visit_fields(Fields& fields, gate::attribution& attributed) {
   fields.value("unexplained_ns", attributed.unexplained_ns);
   fields.value("residual_ns", attributed.residual_ns);
   fields.value("operations_count", attributed.operations);
+  gate::name_causes(attributed.causes);  // in their texts, when they are written
   fields.objects("causes", attributed.causes);
+  gate::name_causes(attributed.causes);  // of those that were read
 }
 
 template <class Fields>
@@ -101,6 +107,7 @@ void visit_fields(Fields& fields, gate::stage_judgement& stage) {
   fields.enumerator("phase", stage.in_phase, gate::phase::stored);
   fields.value("reason", stage.reason);
   fields.object("numbers", stage.numbers, stage.reason);
+  fields.value("tokens_count", stage.tokens, "it decodes none, or nobody told how many");
   fields.value("detectable_ratio", stage.detectable_ratio, "only an inconclusive comparison has it");
   fields.value("waived_by", stage.waived_by, "no waiver applies");
   fields.object("exact", stage.exact);
@@ -341,6 +348,7 @@ class field_reader {
  private:
   static void set(const core::json_cursor& field, std::string& text) { text = field.text(); }
   static void set(const core::json_cursor& field, double& number) { number = field.number(); }
+  static void set(const core::json_cursor& field, std::int64_t& count) { count = field.integer(); }
 
   core::json_cursor m_from;
 };

@@ -29,7 +29,7 @@ const std::vector<bundle_row>& bundle() {
   static const std::vector<bundle_row> rows = [] {
     std::vector<bundle_row> all = {
         {"profile.json", "The canonical profile", "report"},
-        {"trace.json", "The timeline, for ui.perfetto.dev", ""},
+        {"trace.json.gz", "The timeline, for ui.perfetto.dev", ""},
         {"gate.md", "The gate's verdict", ""},
         {"gate.svg", "The gate's verdict, drawn", ""},
         {"verdict.json", "The gate's verdict, for programs", ""},
@@ -68,17 +68,18 @@ bool matches(std::string_view name, std::string_view pattern) {
   return name.size() >= head.size() + tail.size() && name.starts_with(head) && name.ends_with(tail);
 }
 
-/// Files in the folder of `pattern` that match its last part, sorted; a compressed file counts by its name
-/// without .gz.
+/// Files in the folder of `pattern` that match its last part, sorted; one that was compressed later counts by
+/// its name without .gz.
 std::vector<fs::path> find_all(const fs::path& run_dir, std::string_view pattern) {
   const fs::path wanted = run_dir / pattern;
   std::vector<fs::path> found;
   std::error_code absent;
   for (const fs::directory_entry& entry : fs::directory_iterator(wanted.parent_path(), absent)) {
+    if (!entry.is_regular_file()) continue;
     fs::path path = entry.path();
-    if (path.extension() == ".gz") path.replace_extension();
-    if (entry.is_regular_file() && matches(path.filename().string(), wanted.filename().string()))
-      found.push_back(path);
+    const auto is_wanted = [&] { return matches(path.filename().string(), wanted.filename().string()); };
+    if (!is_wanted() && path.extension() == ".gz") path.replace_extension();
+    if (is_wanted()) found.push_back(path);
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -144,6 +144,11 @@ void server_run::start_client() {
     };
     try {
       m_client = process::run(m_rules.client, options);
+      if (!m_rules.before_stop.argv.empty() && !m_is_server_gone) {
+        options.log_file = m_rules.server_log;
+        options.capture_stdout = false;
+        m_before_stop = process::run(m_rules.before_stop, options);
+      }
     } catch (...) {
       m_client_fault = std::current_exception();
     }
@@ -209,8 +214,13 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
   const int died_by = server.signal != 0       ? server.signal
                       : server.exit_code > 128 ? server.exit_code - 128
                                                : 0;
-  if (m_last_signal != 0 && died_by == m_last_signal) {
-    m_note = fmt::format(
+  const bool is_all_fetched = !m_rules.before_stop.argv.empty() && ended_well(m_before_stop);
+  if (!m_rules.before_stop.argv.empty() && !is_all_fetched &&
+      m_before_stop.how != process::ending::interrupted)
+    m_note = fmt::format("{} {} before the server was stopped: it {}; ", m_rules.before_stop.argv.at(0),
+                         m_rules.before_stop.argv.at(1), describe_with_last_line(m_before_stop));
+  if (m_last_signal != 0 && died_by == m_last_signal && !is_all_fetched) {
+    m_note += fmt::format(
         "the server ended by {}, without its exit handlers: what a tool had not yet fetched from it is "
         "missing; "
         "let it end by itself on SIGINT or SIGTERM, or raise workload.server.stop_within_s",

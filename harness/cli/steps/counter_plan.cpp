@@ -13,7 +13,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "parsers/adapter_report.h"
-#include "runs/run_reader.h"
+#include "runs/run_settings.h"
 #include "steps/step.h"
 
 namespace profgate::cli {
@@ -53,10 +53,17 @@ void require_filters_of_stages(const config::resolved& config) {
 
 /// Leaves in the selection what has none of these names.
 void leave_out(const std::set<std::string>& names, analysis::kernel_selection& selection) {
-  std::erase_if(selection.groups,
-                [&](const core::kernel_group& group) { return names.contains(group.kernel_name); });
-  selection.selected_ns = 0;
-  for (const core::kernel_group& group : selection.groups) selection.selected_ns += group.cost_ns();
+  analysis::kernel_selection left = selection;
+  left.groups.clear();
+  left.stage_of_group.clear();
+  left.selected_ns = 0;
+  for (std::size_t i = 0; i < selection.groups.size(); ++i) {
+    if (names.contains(selection.groups[i].kernel_name)) continue;
+    left.groups.push_back(selection.groups[i]);
+    if (!selection.stage_of_group.empty()) left.stage_of_group.push_back(selection.stage_of_group[i]);
+    left.selected_ns += selection.groups[i].cost_ns();
+  }
+  selection = std::move(left);
 }
 
 /// The selected kernels by the names that ncu is to look for. Kernels whose names find no room leave the
@@ -181,6 +188,7 @@ void plan_whole_program(const config::resolved& config, const analysis::run_fact
       for (core::kernel_group group : planned.selection.groups) {
         group.exclusive_ns = per_billion(group.cost_ns(), planned.selection.stage_ns);
         all.groups.push_back(std::move(group));
+        all.stage_of_group.push_back(plan.stages.size());
       }
     } else {
       unseeded = fmt::format("{}: {}", stage, planned.seeding_reason);

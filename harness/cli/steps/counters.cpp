@@ -12,6 +12,7 @@
 #include "profilers/backends.h"
 #include "requirements.h"
 #include "runs/run_reader.h"
+#include "runs/stage_traces.h"
 #include "steps/counter_plan.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -62,9 +63,11 @@ void note_agreement(const analysis::run_figures& figures, std::vector<std::strin
     if (!stage.counters) continue;
     const analysis::stage_counters& counters = *stage.counters;
     if (counters.coverage_ratio) {
-      notes.push_back(fmt::format(
-          "{}: {} launches of {} kernels were counted; they make up {:.0f} % of its GPU time",
-          stage.bare.name, counters.launches, counters.kernels.size(), *counters.coverage_ratio * 100));
+      notes.push_back(
+          fmt::format("{}: {}; they make up {:.0f} % of its GPU time", stage.bare.name,
+                      counted_in_words(counters, stage.traced ? stage.traced->kernels
+                                                              : std::vector<core::kernel_record>{}),
+                      *counters.coverage_ratio * 100));
     }
     if (counters.unmatched_launches == 0 || !stage.traced || stage.traced->kernel_groups.empty()) continue;
     for (const analysis::counted_kernel& kernel : counters.kernels) {

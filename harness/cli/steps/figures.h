@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 #include "process/runner.h"
-#include "runs/run_reader.h"
+#include "runs/process_samples.h"
 
 namespace profgate::cli {
 

@@ -70,7 +70,12 @@ void run_gate(step_context& context) {
   // Only CTest takes them out of the output again.
   if (std::getenv("DASHBOARD_TEST_FROM_CTEST") != nullptr)
     context.closing_lines.push_back(render::ctest_measurements(judged));
-  for (std::string& line : render::gate_lines(judged)) context.closing_lines.push_back(std::move(line));
+  // The verdict of a skip stands on the step's last line.
+  const bool is_verdict_told =
+      context.told == outcome_told::by_caller || judged.code == core::exit_code::not_possible;
+  for (std::string& line : is_verdict_told ? render::gate_detail_lines(judged) : render::gate_lines(judged))
+    context.closing_lines.push_back(std::move(line));
+  context.short_reason = render::verdict_word(judged);
   if (judged.code == core::exit_code::good) return;
   const std::string sentence = render::verdict_word(judged) + ": " + render::verdict_sentence(judged);
   if (lacks_baseline(judged)) skip_unless_required(require_baseline_word, sentence, "");

@@ -96,7 +96,11 @@ artifacts::provenance provenance_of(const step_context& context, const artifacts
   }
   facts.git = artifacts::gather_git_facts(context.manifest.project_dir, process::git_output);
   const build_facts& build = context.manifest.build;
-  facts.build = {PROFGATE_VERSION, build.compiler + " " + build.compiler_version, build.type, build.flags};
+  const auto known = [](const std::optional<std::string>& text) {
+    using fact = core::measured<std::string>;
+    return text ? fact(*text) : fact::absent("the program was not built by a project that registers it");
+  };
+  facts.build = {PROFGATE_VERSION, known(build.compiler), known(build.type), known(build.flags)};
   facts.tool_versions = tool_versions();
   facts.packages = artifacts::gather_packages(context.manifest.command, context.manifest.working_directory);
   facts.config_sha256 = artifacts::sha256_hex(config_text);

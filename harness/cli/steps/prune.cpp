@@ -57,7 +57,8 @@ void run_prune(step_context& context) {
                                                core::format_bytes(static_cast<double>(result.bytes_before)),
                                                core::format_bytes(static_cast<double>(result.bytes_after))));
   }
-  print("run directory: {}\n", context.run_dir.string());
+  if (context.told == outcome_told::by_step)
+    context.closing_lines.push_back(fmt::format("run directory: {}", context.run_dir.string()));
 }
 
 }  // namespace profgate::cli

@@ -51,7 +51,11 @@ workload::server_rules server_rules_of(const step_context& context, const step_c
   if (!config.is_null(text_key)) rules.ready_text = config.text(text_key);
   rules.origin = fmt::format("{} ({})", text_key, config.origin(text_key));
   rules.ready_within = std::chrono::seconds(config.integer("workload.server.ready_within_s"));
-  rules.rest = wanted.is_profiled ? std::chrono::milliseconds(1000) : std::chrono::milliseconds(0);
+  const bool is_fetched_meanwhile = wanted.is_profiled && wanted.argv_that_ends_recording.empty();
+  rules.rest = std::chrono::milliseconds(is_fetched_meanwhile ? 1000 : 0);
+  rules.before_stop = {wanted.argv_that_ends_recording, wanted.command.set_environment,
+                       wanted.command.unset_environment, rules.client.working_directory};
+  rules.server_log = wanted.log_file;
   rules.stop_within = std::chrono::seconds(config.integer("workload.server.stop_within_s"));
   rules.client.argv = config.list("workload.client");
   rules.client.working_directory = context.manifest.working_directory;
@@ -222,6 +226,7 @@ profilers::command_runner step_tool_runner(step_context& context) {
       const std::chrono::seconds time_at_least(tool.runs_workload ? 0 : 60);
       step_command wanted{command, short_name(tool.argv), tool.log_file, tool.capture_stdout};
       wanted.is_profiled = tool.runs_workload;
+      wanted.argv_that_ends_recording = tool.argv_that_ends_recording;
       wanted.time_at_least = time_at_least;
       wanted.runs_workload = tool.runs_workload;
       return run_command(context, wanted);

@@ -23,7 +23,8 @@ struct step_command {
   std::chrono::milliseconds time_at_least{0};  ///< that it has, even if the step's own is over
   /// Its words hold those of workload_argv(): where they are a server's, the client runs beside it.
   bool runs_workload = false;
-  bool is_profiled = false;            ///< a tool fetches what the workload did until its end
+  bool is_profiled = false;  ///< a tool fetches what the workload did until its end, or until this:
+  std::vector<std::string> argv_that_ends_recording{};
   bool captures_client = false;        ///< the client's standard output
   process::outcome* client = nullptr;  ///< where its end is wanted
 };

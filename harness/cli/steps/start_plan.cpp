@@ -19,11 +19,15 @@ start_plan plan_starts(const config::resolved& config, bool keeps_contract) {
 
 std::string describe(const start_plan& plan) {
   const std::int64_t starts = plan.timed + plan.traced + plan.counted;
-  return fmt::format(
-      "the program starts {} time{}: {} for its times (stage1.repetitions), {} for the timeline "
-      "(workload.profile_range, nsys.gating_nvtx), {}{} for counters (ncu.windows, ncu.gating_nvtx)",
-      starts, starts == 1 ? "" : "s", plan.timed, plan.traced, plan.counted > 1 ? "at most " : "",
-      plan.counted);
+  // The settings are those that change the number.
+  std::string text = fmt::format("the program starts {} time{}: {} for its times (stage1.repetitions)",
+                                 starts, starts == 1 ? "" : "s", plan.timed);
+  if (plan.traced > 0)
+    text += fmt::format(", {} for the timeline (workload.profile_range, nsys.gating_nvtx)", plan.traced);
+  if (plan.counted > 0)
+    text += fmt::format(", {}{} for counters (ncu.windows, ncu.gating_nvtx)",
+                        plan.counted > 1 ? "at most " : "", plan.counted);
+  return text;
 }
 
 }  // namespace profgate::cli

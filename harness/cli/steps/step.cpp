@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "artifacts/gpu_choice.h"
+#include "artifacts/refusal.h"
 #include "artifacts/run_store.h"
 #include "artifacts/utc_time.h"
 #include "core/units.h"
@@ -69,13 +70,15 @@ core::exit_code work(const step_definition& step, step_context& context) {
 }
 
 /// CTest shows the last line of a test that was skipped or failed: the reason, and what to do.
-void print_last_line(const std::string& pair, const artifacts::step_status& status) {
+void print_last_line(const std::string& pair, const artifacts::step_status& status,
+                     const std::string& short_reason) {
   std::string line = fmt::format("{} {} {}", pair, status.step, artifacts::state_name(status.state));
-  if (status.reason.empty()) {
+  if (!short_reason.empty()) {
+    line += ": " + short_reason;
+  } else if (status.reason.empty()) {
     line += fmt::format(" after {}", core::format_duration(status.seconds.value_or(0) * core::ns_per_s));
   } else {
-    line += ": " + status.reason;
-    if (!status.remedy.empty()) line += "; to fix it: " + status.remedy;
+    line += ": " + core::with_remedy(status.reason, status.remedy);
   }
   std::replace(line.begin(), line.end(), '\n', ' ');
   print("{}\n", line);
@@ -87,6 +90,17 @@ std::optional<std::string> hardware_of_gpu(const pair_manifest& manifest) {
   if (!gpu) return std::nullopt;
   const core::measured<std::string>& name = gpu->name;
   return name ? config::hardware_for_device(manifest.conf_dirs, *name) : std::nullopt;
+}
+
+/// For what ctest says in the end, where there is no run whose steps could be read.
+void keep_refusal(const pair_manifest& manifest, const artifacts::process_owner& owner,
+                  const core::error& refused) {
+  try {
+    artifacts::write_refusal(build_dir_of(manifest), manifest.pair,
+                             {owner, refused.what(), refused.remedy()});
+  } catch (const core::error& full_disk) {
+    print_error("profgate: {}\n", full_disk.what());
+  }
 }
 
 }  // namespace
@@ -128,44 +142,51 @@ fs::path stage2_dir_of(const pair_manifest& manifest, const config::resolved& co
 
 core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
                          const artifacts::process_owner& owner,
-                         const std::vector<std::string>& command_line_overrides) {
+                         const std::vector<std::string>& command_line_overrides, outcome_told told) {
   const step_definition& step = find_step(name);
   const installation parts = find_installation();
+  const bool is_first = step.name == "prepare";
   std::optional<config::resolved> composed;
+  fs::path stage2_dir;
+  fs::path run_dir;
   try {
     required_here();  // a slip in it is told before anything runs
     composed = compose_for(manifest, command_line_overrides);
-  } catch (const core::bad_input&) {
+    stage2_dir = stage2_dir_of(manifest, *composed);
+    const artifacts::run_store store(stage2_dir);
+    run_dir = is_first ? store.claim(manifest.pair, owner) : store.open_current(manifest.pair, owner);
+  } catch (const core::error& refused) {
+    if (is_first && told == outcome_told::by_step) keep_refusal(manifest, owner, refused);
     // The pair's step prepare failed by it and left no run; one fault is one failed test.
-    if (step.name != "prune") throw;
+    if (step.name != "prune" || composed) throw;
     print("{} prune skipped: there is no run, since the configuration was refused\n", manifest.pair);
     return core::exit_code::not_possible;
   }
   const config::resolved& now = *composed;
-  const fs::path stage2_dir = stage2_dir_of(manifest, now);
-  const artifacts::run_store store(stage2_dir);
-
-  const bool is_first = step.name == "prepare";
-  const fs::path run_dir =
-      is_first ? store.claim(manifest.pair, owner) : store.open_current(manifest.pair, owner);
   // Later steps use what prepare wrote: an override that changes half-way must not split a run. What prepare
   // could not write (a full disk) leaves today's configuration, good enough to clean up with.
   const fs::path written = run_dir / "config.yaml";
-  const config::resolved config = !is_first && fs::exists(written) ? config::read_resolved(written) : now;
+  const config::resolved config =
+      !is_first && fs::exists(written) ? config::read_resolved(written).with_origins_of(now) : now;
 
   if (config.text("workload.device") == "cuda")
     artifacts::hand_gpu_to_children(artifacts::gather_gpu_facts());
   artifacts::step_status status = artifacts::start_step(run_dir, step.name);
   core::exit_code code = core::exit_code::good;
   std::vector<std::string> closing_lines;
+  std::vector<std::string> quiet_notes;
+  std::string short_reason;
   {
     progress display(fmt::format("{} {}", manifest.pair, step.name));
-    step_context context{manifest, config, parts, stage2_dir, run_dir, status, display};
+    step_context context{manifest, config, parts, stage2_dir, run_dir, status, display, told};
     code = work(step, context);
     closing_lines = std::move(context.closing_lines);
+    quiet_notes = std::move(context.quiet_notes);
+    short_reason = std::move(context.short_reason);
   }
   for (const std::string& note : status.notes) print("note: {}\n", note);
   for (const std::string& line : closing_lines) print("{}\n", line);
+  status.notes.insert(status.notes.end(), quiet_notes.begin(), quiet_notes.end());
   try {
     artifacts::write_status(run_dir, status);
   } catch (const core::error& full_disk) {
@@ -173,8 +194,10 @@ core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
     if (status.reason.empty()) throw;
     print_error("profgate: {}\n", full_disk.what());
   }
-  if (step.name == "prune") store.release(manifest.pair, owner);
-  print_last_line(manifest.pair, status);
+  if (step.name == "prune") artifacts::run_store(stage2_dir).release(manifest.pair, owner);
+  const bool is_news = step.name != "prune" || code != core::exit_code::good;
+  if (told == outcome_told::by_step || is_news)
+    print_last_line(manifest.pair, status, told == outcome_told::by_caller ? short_reason : "");
   return code;
 }
 

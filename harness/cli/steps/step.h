@@ -17,6 +17,10 @@
 /// in a row; both go through run_step(), so they leave the same files and say the same words.
 namespace profgate::cli {
 
+/// Who says how the run ended and where it lies: each step by itself, for CTest shows them apart, or
+/// `profgate run` once for all.
+enum class outcome_told { by_step, by_caller };
+
 /// What a step gets. It returns where it did its work, throws not_possible to be skipped and any other
 /// core::error to fail; what it adds to `status` lands in its status.json.
 struct step_context {
@@ -27,7 +31,10 @@ struct step_context {
   const std::filesystem::path& run_dir;
   artifacts::step_status& status;
   progress& display;
+  outcome_told told = outcome_told::by_step;
   std::vector<std::string> closing_lines{};  ///< printed when the step has ended, before its last line
+  std::vector<std::string> quiet_notes{};    ///< join the status's notes without being printed
+  std::string short_reason{};                ///< of its end, for a caller that tells the whole of it
 };
 
 struct step_definition {
@@ -50,7 +57,8 @@ void run_prune(step_context& context);
 /// Runs one step with everything around it: the claim on the run, predecessors, status.json, the last line.
 core::exit_code run_step(std::string_view name, const pair_manifest& manifest,
                          const artifacts::process_owner& owner,
-                         const std::vector<std::string>& command_line_overrides);
+                         const std::vector<std::string>& command_line_overrides,
+                         outcome_told told = outcome_told::by_step);
 
 /// The pair's configuration as of now, with PROFGATE_OVERRIDES and `command_line_overrides`.
 config::resolved compose_for(const pair_manifest& manifest,

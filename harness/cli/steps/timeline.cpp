@@ -9,7 +9,7 @@
 #include "parsers/adapter_report.h"
 #include "profilers/backends.h"
 #include "requirements.h"
-#include "runs/run_reader.h"
+#include "runs/run_settings.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 
@@ -53,6 +53,7 @@ profilers::capture_request request_of(step_context& context) {
     request.around_all = {config.text("workload.profile_range"),
                           domain == "any" ? profilers::any_domain : domain};
   }
+  request.is_server = is_server(config);
   request.collector_library = context.parts.collector_library;
   request.say = [&context](const std::string& line) { context.display.note(line); };
   return request;
@@ -75,8 +76,8 @@ chosen_backend choose_backend(step_context& context, const profilers::tool_envir
         tool.find == nullptr ? profilers::tool_location{fs::path(), "", ""} : tool.find(environment);
     if (found.executable) {
       if (!reasons.empty()) {
-        context.status.notes.push_back(
-            fmt::format("{} recorded the timeline: {}", tool.title, fmt::join(reasons, "; ")));
+        context.status.notes.push_back(fmt::format("{} records the timeline in place of nsys: {}", tool.title,
+                                                   fmt::join(reasons, "; ")));
       }
       return {backend, *found.executable};
     }
@@ -93,6 +94,25 @@ chosen_backend choose_backend(step_context& context, const profilers::tool_envir
                            "`profgate doctor` tells what is missing");
 }
 
+/// Says where the name of a range that never opened was given, and the whole setting as it was meant.
+[[noreturn]] void refuse_range(const config::resolved& config, const profilers::absent_range& absent) {
+  const std::string& name = absent.wanted().range;
+  std::string remedy = absent.remedy();
+  std::vector<config::record> stages = config.records("workload.stages");
+  for (config::record& stage : stages) {
+    std::string& range = stage.contains("range") ? stage["range"] : stage["name"];
+    if (range != name) continue;
+    const std::string& origin = config.origin("workload.stages");
+    if (absent.meant()) {
+      range = *absent.meant();
+      const auto all = config.with("workload.stages", stages, origin).record_lines("workload.stages");
+      remedy = fmt::format("did you mean workload.stages=[{}]?", fmt::join(all, ", "));
+    }
+    throw core::bad_input(origin, 0, absent.what(), remedy);
+  }
+  throw core::bad_input(config.origin("workload.profile_range"), 0, absent.what(), remedy);
+}
+
 }  // namespace
 
 void run_timeline(step_context& context) {
@@ -104,12 +124,17 @@ void run_timeline(step_context& context) {
   const chosen_backend chosen = choose_backend(context, here.environment);
   const measuring_turn turn(context.display);
   const profilers::capture_request request = request_of(context);
-  const profilers::capture_result result =
-      chosen.backend.capture(request, {here, chosen.executable, context.config, run});
+  profilers::capture_result result;
+  try {
+    result = chosen.backend.capture(request, {here, chosen.executable, context.config, run});
+  } catch (const profilers::absent_range& absent) {
+    refuse_range(context.config, absent);
+  }
   note_adapter(context, request.output_folder);
   context.status.tool = result.tool;
   context.status.tool_version = result.version;
   context.status.notes.insert(context.status.notes.end(), result.notes.begin(), result.notes.end());
+  context.quiet_notes = result.quiet_notes;
 }
 
 }  // namespace profgate::cli

@@ -3,27 +3,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ab/request.h"
-#include "core/error.h"
 #include "gate/run_set.h"
 
 /// Runs fresh processes of two builds in turns until the gate can say something.
 namespace profgate::ab {
-
-/// A program that lacks a stage that is to be judged.
-class stage_not_closed : public core::bad_input {
- public:
-  stage_not_closed(const std::string& what, const std::string& remedy, std::vector<std::string> closed)
-      : core::bad_input(what, remedy), m_closed(std::move(closed)) {}
-  /// The stages that it has.
-  const std::vector<std::string>& closed() const { return m_closed; }
-
- private:
-  std::vector<std::string> m_closed;
-};
 
 /// Two run sets to be judged (gate/judge.h), and what they do not hold.
 struct comparison_result {

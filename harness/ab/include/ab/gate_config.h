@@ -17,11 +17,13 @@ namespace profgate::ab {
 /// measuring of ceilings.
 config::resolved gate_config(const config::resolved& own);
 
-/// SHA-256 over the settings that decide what is computed and measured: of a gate_config(), those of the
-/// workload, the model and the bare run. Of a path its last part counts. A planted delay does not: it stands
-/// for a slower build.
-std::string config_sha256(const config::resolved& of_gate);
+/// SHA-256 over what decides what is computed and measured: of the build's gate_config() the settings of the
+/// workload, the model and the bare run, and of a program that is not profgate's engine its command. Of a
+/// path its last part counts, in the command of an absolute one. A planted delay does not: it stands for a
+/// slower build.
+std::string config_sha256(const arm_build& build);
 
+/// `times_itself`: the program keeps the contract, and with it the stages that are the default.
 std::vector<std::string> gated_stages(const config::resolved& config, bool times_itself);
 gate::decision_rules decision_rules_of(const config::resolved& config);
 gate::stored_rules stored_rules_of(const config::resolved& config);

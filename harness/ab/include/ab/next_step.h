@@ -36,8 +36,9 @@ struct comparison_settings {
   gate::decision_rules rules{};
   gate::reduction_rules reduction{};
   std::uint64_t seed = 1;
-  std::size_t traced_processes = 3;  ///< of each arm, after a regression; 0: none can be traced
-  bool compares_structure = false;   ///< one traced process of each arm even where nothing regressed
+  std::size_t traced_processes = 3;             ///< of each arm, after a regression; 0: none can be traced
+  std::optional<std::int64_t> decode_tokens{};  ///< of one decode_all, where the program takes the setting
+  bool compares_structure = false;  ///< one traced process of each arm even where nothing regressed
 };
 
 struct comparison_state {

@@ -20,6 +20,7 @@ struct arm_build {
   std::string name{};                ///< for people: "main (1a2b3c4)", "build/dev"
   std::vector<std::string> command;  ///< may hold {config} {mode} {result}
   bool command_has_placeholders = false;
+  bool is_of_engine = false;  ///< profgate's own, of which the settings say all that it computes
   std::filesystem::path working_directory{};
   std::string commit{};  ///< whole; empty outside git
   bool is_dirty = false;

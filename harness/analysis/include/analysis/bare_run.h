@@ -23,13 +23,14 @@ struct utilisation {
   measured<double> flops_per_s;
   measured<double> bytes_per_s;
   measured<double> mfu_over_measured_ratio;  ///< FLOP/s over the ceiling that the workload measured itself
-  measured<double> mfu_over_vendor_ratio;    ///< FLOP/s over the vendor's dense peak of the dtype
+  measured<double> mfu_over_vendor_ratio;    ///< FLOP/s over the dense peak of the dtype, the vendor's
   measured<double> mbu_over_measured_ratio;
   measured<double> mbu_over_vendor_ratio;
   /// The least time the work can take here: max(flops / ceiling, bytes / ceiling), measured ceilings.
   measured<double> roof_ns;
-  measured<std::string> roof;  ///< "compute" or "memory": which of the two it is
-  std::string source{};        ///< who says what the work is; empty: nobody
+  measured<std::string> roof;         ///< "compute" or "memory": which of the two it is
+  std::string source{};               ///< who says what the work is; empty: nobody
+  bool are_peaks_configured = false;  ///< the peaks are no vendor's: somebody set them
 };
 
 struct bare_stage {
@@ -56,7 +57,7 @@ struct bare_figures {
   std::vector<bare_stage> stages;
   measured<sample_statistics> vision_ns;  ///< a part of prefill, so never one of `stages`
   std::vector<input_figures> inputs{};    ///< empty: one prompt of text, or nobody tells
-  measured<double> total_mean_ns;         ///< all stages
+  measured<double> total_median_ns;       ///< all stages
   measured<sample_statistics> ttft_ns;    ///< time to the first token
   measured<distribution> ttft_percentiles_ns;
   measured<distribution> tpot_ns;  ///< time of each further token
@@ -91,8 +92,15 @@ const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts)
 /// How often a repetition goes through each stage: once for each input.
 std::int64_t inputs_count(const bare_facts& facts);
 
+/// Why there is no word of the vendor's on the peaks, where there is none.
+std::string peaks_source_absent_reason(const bare_facts& facts);
+
 /// Why there is no ceiling that the workload measured, where there is none.
 std::string ceilings_absent_reason(const bare_facts& facts);
+
+/// Of a stage that only a trace can know: `reason` says why it was not timed.
+bare_stage untimed_stage(const bare_facts& facts, const bare_figures& figures, const std::string& name,
+                         const std::string& reason);
 
 /// stage1/metrics.json (R17), pretty printed.
 std::string stage1_metrics_json(const bare_facts& facts);

@@ -40,12 +40,13 @@ struct counted_kernel {
   measured<double> flops_over_ceiling_ratio;
   measured<double> bytes_over_ceiling_ratio;
   measured<double> roof_ratio;               ///< reached of what the roofline allows at this intensity
-  measured<double> reached_ratio;            ///< of what the device allows, in the run
+  measured<double> reached_ratio;            ///< of its roof, in the run; absent where no timeline has it
+  measured<double> reached_alone_ratio;      ///< of its roof, alone under ncu
   measured<double> sm_throughput_ratio;      ///< of the multiprocessors' busiest part, over its peak
   measured<double> memory_throughput_ratio;  ///< the same of caches and DRAM
   std::map<std::string, measured<double>> metrics{};  ///< those of kernel_metrics(), by their keys
-  measured<std::string> bound;                        ///< "memory", "compute", "launch" or "latency"
-  std::string evidence;                               ///< the figures that say so
+  measured<std::string> bound;  ///< "memory", "compute", "instructions", "launch" or "latency"
+  std::string evidence;         ///< the figures that say so
 };
 
 struct stage_counters {
@@ -60,6 +61,11 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
                                           const std::vector<std::string>& stages,
                                           const std::vector<core::kernel_group>& groups,
                                           const std::string& groups_absent_reason, const ceilings& roofs);
+
+/// "25 launches of 9 of its 10 kernels were counted". A kernel is one name here, as in the tables: `kernels`
+/// has one of several operators or grids several times.
+std::string counted_in_words(const stage_counters& counters,
+                             const std::vector<core::kernel_record>& traced_kernels);
 
 /// The stage and the innermost operator around a launch, as in the timeline, by the names of its ranges,
 /// outermost first; empty: none.

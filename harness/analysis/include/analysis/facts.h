@@ -12,12 +12,14 @@
 /// What the analysis is given: everything that one run left, as plain data. Nothing here is derived.
 namespace profgate::analysis {
 
-/// The vendor's dense peaks, from conf/hardware/.
+/// Dense peaks: the vendor's, from conf/hardware/, or what somebody set.
 struct hardware_peaks {
-  std::string name;
+  std::string name;                           ///< empty: nobody named the hardware
   std::map<std::string, double> peak_tflops;  ///< by dtype
   std::optional<double> memory_bandwidth_bytes_per_s;
-  std::string source;  ///< where the vendor says so
+  std::string source;  ///< where the vendor says so; empty: somebody set them
+
+  bool is_of_vendor() const { return !source.empty(); }
 };
 
 /// What a program told of its run by itself.
@@ -32,6 +34,9 @@ struct program_figure {
 inline constexpr const char* synchronised_ranges_source =
     "its NVTX ranges, the device synchronised at both ends";
 
+/// A stage's source where an adapter opened its ranges.
+inline constexpr const char* adapter_ranges_source = "ranges of the PyTorch adapter";
+
 /// What the bare (untraced) run left. All times in reports come from here.
 struct bare_facts {
   std::vector<std::string> stages;  ///< in the order that people read
@@ -39,6 +44,9 @@ struct bare_facts {
   std::string bench_absent_reason;  ///< required where `bench` is empty
   /// Of a program that writes no result: its model, and the work that one of that shape has to do.
   std::optional<core::workload_result> counted{};
+  /// Where nobody tells its FLOPs and bytes: what would.
+  std::string how_to_tell_work = "a result JSON of its own can tell them (workloads/README.md)";
+  bool is_python = false;                     ///< the program is a Python's script
   std::vector<std::int64_t> process_wall_ns;  ///< for a program that writes no result: stage "process"
   /// The same, by stage: how long each of its occurrences took.
   std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};
@@ -50,7 +58,7 @@ struct bare_facts {
   std::vector<std::int64_t> first_token_ns{};
   std::vector<std::int64_t> further_token_ns{};
   std::vector<program_figure> figures{};
-  std::optional<hardware_peaks> peaks;         ///< nothing: no hardware YAML fits this machine
+  std::optional<hardware_peaks> peaks;         ///< nothing: none are known
   std::optional<std::int64_t> peak_rss_bytes;  ///< the operating system's own figure for the process
 };
 
@@ -103,6 +111,13 @@ struct named_value {
   std::string value;
 };
 
+/// A setting that is not its default.
+struct changed_setting {
+  std::string key;
+  std::string value;
+  std::string default_value;
+};
+
 struct run_facts {
   std::string run_id;
   std::string created_utc;  ///< ISO 8601
@@ -127,6 +142,7 @@ struct run_facts {
   std::vector<step_facts> steps;
   std::vector<artifact_facts> artifacts;
   std::vector<named_value> inputs;
+  std::vector<changed_setting> changed_settings{};
   std::string env_json = "{}";  ///< the provenance document, embedded as it is
 };
 

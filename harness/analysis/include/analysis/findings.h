@@ -9,6 +9,7 @@
 #include "analysis/stage_idle.h"
 #include "analysis/stage_step.h"
 #include "analysis/timeline_analysis.h"
+#include "core/kernel_names.h"
 
 /// What the figures say, in sentences. Each rests on a figure of this run; where the data lacks, it says so.
 namespace profgate::analysis {
@@ -32,6 +33,7 @@ struct run_figures {
   std::vector<stage_figures> stages;
   bool is_timed_by_itself = false;     ///< the program wrote the contract's result file
   measured<bool> traced_logits_agree;  ///< the traced runs computed what the bare run did
+  core::short_kernel_names kernel_names{};
 };
 
 run_figures analyze_run(const run_facts& facts);
@@ -45,21 +47,34 @@ struct takeaway {
   std::string evidence;
 };
 
+/// Whose time a recommendation saves. One kernel's, one cause's of idle time: rows of the same kind add up.
+enum class saved_time {
+  none,              ///< it concerns the measurement
+  all_kernels,       ///< what the stage is busy above its roof
+  one_kernel,        ///< the same of a kernel
+  some_kernels,      ///< of kernels that other rows may be about
+  kernels_and_gaps,  ///< of neighbours, and of the idle time between them
+  idle,
+};
+
 struct recommendation {
   std::string stage;  ///< empty: the whole run
   std::string text;
   std::string evidence;
+  saved_time from = saved_time::none;
   measured<double> saves_at_most_ns;
   measured<double> saves_at_most_ratio;
   std::string ratio_of{};     ///< "the whole": the bare time of all stages; or "a step" of its stage
   std::string kernel_name{};  ///< whole; empty: it is not about one kernel
-  std::string op_name{};      ///< that the kernel runs under
+  std::string op_name{};      ///< that the kernel runs under, or that it is about
+  bool adds_up = true;        ///< false: other rows of its stage hold (a part of) what it saves, too
+  bool comes_first = false;   ///< what others rest on cannot be told before
 };
 
 struct findings {
   std::vector<std::string> summary;  ///< the answer first: what dominates, how fast, how sure
   std::vector<takeaway> takeaways;
-  std::vector<recommendation> recommendations;  ///< the largest possible saving first
+  std::vector<recommendation> recommendations;  ///< the largest possible saving first, then without a bound
 };
 
 findings find(const run_facts& facts, const run_figures& figures);

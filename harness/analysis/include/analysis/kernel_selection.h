@@ -27,6 +27,8 @@ struct kernel_selection {
   std::int64_t stage_ns = 0;               ///< own time of all groups of the stage
   std::int64_t selected_ns = 0;
   std::size_t groups_in_stage = 0;
+  /// Where it is made of several stages: which one each of `groups` belongs to, from 0. Empty: all to one.
+  std::vector<std::size_t> stage_of_group{};
 
   double share_ratio() const {
     return stage_ns > 0 ? static_cast<double>(selected_ns) / static_cast<double>(stage_ns) : 0;
@@ -96,7 +98,7 @@ struct launch_window {
 /// its middle, so that a kernel whose cost grows with the context is seen at its mean. Each is as short as it
 /// can be with every group in it often enough, the first launch of a kernel not counted: that one pays for
 /// loading. Where the limit is too small for all, launches of the rarest kernels, then the smallest groups,
-/// give way.
+/// give way; some of each stage rather than all of one.
 ///
 /// ncu counts skipped and profiled launches inside of the NVTX filter and among the kernels that match by
 /// name, seen on an H200. Its other means do not do: --filter-mode per-launch-config forgets the kernel's

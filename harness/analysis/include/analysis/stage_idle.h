@@ -17,16 +17,24 @@ namespace profgate::analysis {
 struct idle_figures {
   double busy_ns = 0;
   double idle_ns = 0;
-  double idle_ratio = 0;  ///< of both together: the bare median, or a traced occurrence
+  double idle_ratio = 0;  ///< of both together, which are the stage's step where `is_mean` is false
   double launch_ns = 0;
   double pause_ns = 0;  ///< nothing was submitted for a millisecond or longer
   double synchronisation_ns = 0;
   double copy_ns = 0;
   double other_ns = 0;
   bool is_traced = false;  ///< of the trace alone
+  bool is_mean = false;    ///< of all occurrences; else of one as long as their median
 
   double total_ns() const { return busy_ns + idle_ns; }
 };
+
+/// Of its kernels' time, what lies after the end of the range that launched them; absent where nobody knows.
+measured<double> late_ratio(const traced_stage& traced);
+
+/// A device that does this much of a range's work after it is told nothing by the range: while the host is in
+/// the next one, the device works on this one.
+inline constexpr double most_late_ratio = 0.25;
 
 measured<idle_figures> stage_idle(const bare_stage& bare, const measured<traced_stage>& traced);
 

@@ -32,6 +32,9 @@ struct operation {
   std::int64_t bytes = 0;                     ///< of a copy
 };
 
+/// "copy host to device", "memset", …: what an operation that is a copy is called.
+std::string_view name_of(core::copy_kind kind);
+
 /// A host call that waits for the device.
 struct host_wait {
   std::int64_t start_ns = 0;
@@ -48,11 +51,9 @@ struct stage_trace {
   std::vector<host_wait> waits{};
 };
 
-/// Who launched what: the workload's graph maps name the operators of replayed kernels, since under a
-/// replayed graph the host runs through no operator ranges.
+/// What names operations, beside the timeline.
 struct operation_labels {
   std::string domain{};
-  const std::vector<core::graph_map>* graph_maps = nullptr;
   const category_rules* categories = nullptr;
   std::vector<std::string> device_timed_stages{};  ///< see find_windows()
 };
@@ -63,9 +64,8 @@ struct labelled_traces {
   /// What the last occurrence asked for, whenever the device got round to it. The first may warm up; which
   /// operations run while a stage is open is chance where the device lags behind.
   std::vector<operation> asked_for{};
-  core::text_pool texts{};    ///< joined paths; all other texts are the timeline's
-  std::size_t unmatched = 0;  ///< kernels of graph replays that fit no map
-  std::string mismatch{};     ///< the first of them, in words
+  core::text_pool texts{};  ///< joined paths; all other texts are the timeline's
+  std::size_t unseen = 0;   ///< kernels of graphs whose capture was not recorded: they have no operator
 };
 
 /// What the stage's process ran while the stage was open. Where there is no device work at all, the stretches

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "analysis/measured.h"
@@ -22,9 +23,16 @@ struct distribution {
   std::size_t count = 0;
   double mean = 0;
   double p50 = 0;
-  double p90 = 0;
-  double p99 = 0;
+  measured<double> p90;  ///< absent below fewest_for_p90 samples
+  measured<double> p99;  ///< absent below fewest_for_p99 samples
 };
+
+/// With fewer, the largest sample alone decides what the percentile is.
+inline constexpr std::size_t fewest_for_p90 = 10;
+inline constexpr std::size_t fewest_for_p99 = 100;
+
+/// Why there is no such percentile of so few samples: "p99 needs 100 samples, and there are 5".
+std::string too_few_for(const std::string& percentile, std::size_t fewest, std::size_t count);
 
 /// Absent, with `reason_if_empty`, where there are no samples.
 measured<sample_statistics> describe(std::vector<double> samples, const std::string& reason_if_empty);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/facts.h"
+#include "analysis/gap_causes.h"
 #include "analysis/kernel_patterns.h"
 #include "analysis/measured.h"
 #include "analysis/regions.h"
@@ -51,16 +52,14 @@ struct category_figures {
 /// kernels, so gaps are longer than in the bare run: they tell causes apart, not how long anything takes.
 struct traced_activity {
   std::int64_t busy_ns = 0;  ///< a kernel ran; overlapping kernels of one device count once
-  /// The same of one occurrence on one device: programs warm up, and their texts are not all as long.
+  /// The same of one occurrence on one device, and what it waits for in those of middling length: programs
+  /// warm up, and their texts are not all as long. Nothing where occurrences cannot be told apart.
   std::optional<double> busy_median_ns{};
+  std::optional<gap_causes> typical_gaps{};
   std::int64_t devices = 0;  ///< that ran kernels
   std::int64_t kernels = 0;
   std::int64_t launches = 0;  ///< calls that launched kernels; a graph's is one
-  std::int64_t gap_launch_ns = 0;
-  std::int64_t gap_pause_ns = 0;  ///< nothing was submitted for a millisecond or longer
-  std::int64_t gap_synchronisation_ns = 0;
-  std::int64_t gap_copy_ns = 0;
-  std::int64_t gap_other_ns = 0;
+  gap_causes gaps;
   std::int64_t copies = 0;  ///< copies and memsets asked for inside the stage
   std::int64_t copy_ns = 0;
   std::int64_t copy_bytes = 0;
@@ -68,10 +67,6 @@ struct traced_activity {
   std::int64_t pageable_ns = 0;
   std::int64_t synchronisations = 0;  ///< calls inside the stage in which the host waits for the device
   std::int64_t late_ns = 0;           ///< of its kernels' time, what ran after the range that launched them
-
-  std::int64_t gap_ns() const {
-    return gap_launch_ns + gap_pause_ns + gap_synchronisation_ns + gap_copy_ns + gap_other_ns;
-  }
 };
 
 /// A process that ran the stage, where several did: a rank of a program on many GPUs, a worker of a server.
@@ -109,6 +104,14 @@ struct device_figures {
   std::vector<device_operator> operators{};    ///< largest own time first
 };
 
+/// Two or three short kernels that follow each other in a stream again and again: candidates for one kernel.
+struct kernel_neighbours {
+  std::vector<std::string> kernel_names{};  ///< whole, in their order
+  std::int64_t times = 0;                   ///< in all occurrences of the stage
+  std::int64_t together_ns = 0;             ///< with what lies between them
+  std::int64_t saves_at_most_ns = 0;        ///< of that, all but the longest of them
+};
+
 struct traced_stage {
   std::string capture;
   std::string tool;
@@ -129,6 +132,7 @@ struct traced_stage {
   std::vector<core::kernel_record> kernels;       ///< largest total first
   std::vector<core::kernel_group> kernel_groups;  ///< also by operator, grid, block; largest own time first
   std::vector<category_figures> categories;       ///< largest own time first
+  std::vector<kernel_neighbours> neighbours{};    ///< with the most to win first
   measured<std::int64_t> kernel_ns;               ///< sum over kernels; may exceed the wall on many streams
   measured<std::int64_t> kernel_exclusive_ns;     ///< the same without waits for the kernel before
   measured<double> device_idle_ratio;  ///< share of the traced stage in which a device ran no kernel
@@ -159,7 +163,6 @@ struct timeline_figures {
 
 /// What the analysis of a trace is told besides the trace.
 struct attribution_facts {
-  std::vector<core::graph_map> graph_maps{};  ///< what the workload's graphs launch
   category_rules categories{};
   kernel_filter region_kernels{};
   bool stages_may_repeat = false;                  ///< nobody promised that each is traced once

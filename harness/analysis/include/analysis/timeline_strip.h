@@ -5,6 +5,7 @@
 
 #include "analysis/facts.h"
 #include "analysis/measured.h"
+#include "core/kernel_names.h"
 
 /// One prefill and one decode step, bounded, for a picture: what the host and the devices did side by side.
 namespace profgate::analysis {
@@ -25,11 +26,14 @@ struct timeline_strip {
   std::string what{};  ///< "prefill", "decode_step"
   std::string capture{};
   std::int64_t duration_ns = 0;
+  std::int64_t earlier = 0;  ///< occurrences before the one that is shown
+  std::int64_t occurrences = 1;
   std::vector<strip_row> rows{};
 };
 
 /// Of each stage one occurrence, of a stage of decode steps one step; nothing where there is no trace of it.
-/// The first may warm up: it is the one in the middle.
-std::vector<timeline_strip> find_strips(const run_facts& facts);
+/// It is the one whose length is nearest to their median; where several processes run it, of the slowest,
+/// whose time is that of a step. Kernels are called as the run's reports do.
+std::vector<timeline_strip> find_strips(const run_facts& facts, const core::short_kernel_names& kernel_names);
 
 }  // namespace profgate::analysis

@@ -53,7 +53,6 @@ struct span_request {
   std::vector<std::string> stages{};
   std::string domain{};
   std::vector<std::string> device_timed_stages{};  ///< see find_windows()
-  std::vector<core::graph_map> graph_maps{};
 };
 
 /// That of a run's captures.

@@ -33,9 +33,9 @@ git_facts gather_git_facts(const std::filesystem::path& project_dir, const git_r
 /// How the harness and the workloads were built; CMake knows.
 struct build_facts {
   std::string profgate_version;
-  std::string compiler;
-  std::string build_type;
-  std::string flags;
+  core::measured<std::string> compiler;
+  core::measured<std::string> build_type;
+  core::measured<std::string> flags;
 };
 
 /// Everything that could explain why two runs differ (R7).

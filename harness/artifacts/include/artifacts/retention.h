@@ -30,7 +30,8 @@ struct retention_result {
 };
 
 /// Compresses every file of the planned runs to <name>.gz. A crash at any moment leaves the file, its .gz or
-/// both; doing it again completes it. Files of one disk block or less, and the marker, stay as they are.
+/// both; doing it again completes it. What people read (reports, pictures, profile.json, verdict.json, …),
+/// files of one disk block or less, and the marker stay as they are.
 retention_result apply_retention(const std::filesystem::path& stage2_dir,
                                  const std::vector<compression>& plan);
 

@@ -15,6 +15,10 @@
 /// change from noise.
 namespace profgate::compare {
 
+/// The stage whose length depends on how many tokens it decodes.
+inline constexpr std::string_view decode_stage = "decode_all";
+inline constexpr std::string_view prefill_stage = "prefill";  ///< its time is the TTFT
+
 /// A kernel under an operator in one stage, or all kernels of a category.
 struct side_kernel {
   std::string name{};
@@ -51,12 +55,14 @@ struct side_stage {
   std::vector<side_operator> operators{};
   std::string operator_time{};                   ///< "on the device", "on the host"
   std::map<std::string, side_device> devices{};  ///< by name; empty: the stage used one, or it is not told
+  std::optional<double> tokens{};  ///< that one repetition decodes; nothing: its length depends on none
+  double traced_occurrences = 1;   ///< that the kernels and operators are of
 };
 
 /// One of the two.
 struct compared_side {
   std::string name{};    ///< as the caller called it
-  std::string source{};  ///< "run", "baseline"
+  std::string source{};  ///< "run", "run set"
   std::string pair{};
   std::string model{};
   std::string config{};
@@ -78,6 +84,9 @@ compared_side side_of_run_set(const gate::run_set& runs, const std::string& name
 struct figure_row {
   std::string key{};  ///< JSON pointer into profile.json, of a stage's figure into stages[]
   analysis::shown_as shown{};
+  enum class extent { any, repetition, trace };
+  extent of = extent::any;  ///< what its value grows with: nothing, a repetition's tokens, all of a trace
+  bool is_left_out_if_absent = false;  ///< of models that have it, and no loss of the others
 };
 const std::vector<figure_row>& run_figure_rows();
 const std::vector<figure_row>& stage_figure_rows();
@@ -110,8 +119,17 @@ struct compared_operator {
   std::optional<side_operator> b{};
 };
 
+/// What a stage's figures are divided by before they are set side by side.
+struct stage_unit {
+  double repetition = 1;
+  double trace = 1;
+};
+
 struct compared_stage {
   std::string name{};
+  std::string per{};  ///< "token", "occurrence"; empty: all of it, which is the same length in both
+  stage_unit a_unit{};
+  stage_unit b_unit{};
   bool in_a = true;
   bool in_b = true;
   std::vector<compared_figure> figures{};
@@ -137,12 +155,18 @@ struct profile_comparison {
   compared_side b{};
   bool is_cross_device = false;
   bool is_cross_model = false;
+  bool is_other_work = false;         ///< another model, configuration or input: no difference is good or bad
   std::vector<std::string> labels{};  ///< what to know before reading, one sentence each
   std::vector<differing_fact> differs{};
   std::vector<std::pair<std::string, std::string>> same{};
   std::vector<compared_figure> figures{};
   std::vector<compared_stage> stages{};
 };
+
+/// A stage's figure and kernel of the one side as they are set beside the other's.
+double in_unit(double value, figure_row::extent of, const stage_unit& unit);
+/// With every figure, kernel and operator in the stage's units.
+compared_stage in_units(compared_stage stage);
 
 profile_comparison compare_sides(const compared_side& a, const compared_side& b);
 

@@ -16,6 +16,9 @@
 /// core::bad_input that names file:line (or the override's source), the fault and the fix.
 namespace profgate::config {
 
+/// The origin of a value that nobody set.
+inline constexpr const char* default_origin = "default";
+
 /// One entry of a list whose entries may have several fields: texts by the field's name.
 using record = std::map<std::string, std::string>;
 
@@ -26,6 +29,13 @@ using value = std::variant<std::monostate, std::string, std::int64_t, double, bo
 struct entry {
   value content;
   std::string origin;
+};
+
+/// A setting that is no default, both as they would stand in a YAML file.
+struct changed_setting {
+  std::string key;
+  std::string value;
+  std::string default_value;
 };
 
 /// A complete, validated configuration: every key of the schema has a value (perhaps null).
@@ -51,10 +61,14 @@ class resolved : public core::settings {
   std::string to_yaml() const;
   /// The same, each value followed by "# <origin>".
   std::string to_yaml_with_origins() const;
+  /// All whose values are not the defaults, in schema order.
+  std::vector<changed_setting> changed_settings() const;
   /// What a file of the group `section` ("workload") would have to say: all of it that is no default.
   std::string section_yaml(std::string_view section) const;
   /// The same but for one value, which must fit the key's type; `origin` says who changed it.
   resolved with(std::string_view key, value content, std::string origin) const;
+  /// The same values; those that `composed` has, too, with its origins: what was read back has lost them.
+  resolved with_origins_of(const resolved& composed) const;
   /// 16 hex digits over all values. Of a path only its last component counts: the same configuration in
   /// another checkout has the same hash.
   std::string hash() const;

@@ -58,4 +58,7 @@ class interrupted : public error {
               "run it again; nothing of earlier runs was touched") {}
 };
 
+/// In one line: "<what>; to fix it: <remedy>".
+std::string with_remedy(const std::string& what_is_wrong, const std::string& remedy);
+
 }  // namespace profgate::core

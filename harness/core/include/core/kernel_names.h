@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +18,30 @@ std::string demangle(const std::string& name);
 /// layout and split-K: nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT is gemm/nvjet/tst/splitK/NNT.
 std::string normalise_kernel_name(std::string_view demangled);
 
-/// For people: without return type, parameters and namespaces; "void a::b::f<a::T, (int)2>(a::args)" is
-/// "f<T, 2>". Copies and names joined by " and 3 more" stay readable.
+/// For people: without return type, parameters, namespaces, casts and the bodies of lambdas, at any depth;
+/// "void a::b::f<a::T, (int)2, a::g(int)::[lambda(int) (instance 1)]>(a::args)" is "f<T, 2, g>". Copies and
+/// names joined by " and 3 more" stay readable. Not for NVTX ranges, whose names are their own.
 std::string readable_kernel_name(std::string_view demangled);
+
+/// The same in at most 80 bytes, cut in the middle: what reports and verdicts call the kernel.
+std::string short_kernel_name(std::string_view demangled);
+
+/// Short names of the kernels of one run. Where two would be alike, what tells them apart stays: an instance
+/// of a lambda, a namespace, parameters, the place in which long ones differ.
+class short_kernel_names {
+ public:
+  short_kernel_names() = default;
+  explicit short_kernel_names(std::vector<std::string> names);
+
+  /// That of one of them; of any other, what it is called alone.
+  std::string of(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> m_short_names;
+};
+
+/// "void f<(int)2>(const T *, int) [clone .kd]" is "f<(int)2>"; what is no function stays as it is.
+std::string_view function_of_kernel(std::string_view name);
 
 /// A demangled name without what ncu leaves out when it simplifies names: namespaces and casts of template
 /// arguments. "void a::gemv<(int)2>(a::args<T1>)" and "void gemv<2>(args<T1>)" both give the latter.

@@ -192,23 +192,11 @@ struct stage_telemetry {
   std::optional<value_spread> power_w;
   std::optional<value_spread> temperature_c;
   std::optional<std::vector<std::string>> throttle_reasons;  ///< in any of the samples
-  std::optional<double> energy_j;                            ///< of all windows together
+  std::optional<double> energy_j;                            ///< of energy_runs_count runs
+  std::optional<std::int64_t> energy_runs_count;             ///< nothing: of all windows
   std::optional<double> energy_uncertainty_ratio;
   std::string power_method;
   std::map<std::string, std::string> not_measured;  ///< why a value is absent, by its key
-};
-
-/// What a replayed CUDA graph launches, in its order.
-struct graph_map {
-  struct node {
-    std::string op;                   ///< the range it would run under
-    std::string kernel;               ///< mangled name
-    std::array<unsigned, 3> grid{};   ///< blocks
-    std::array<unsigned, 3> block{};  ///< threads
-  };
-
-  std::string graph;
-  std::vector<node> nodes;
 };
 
 /// The only stage of a program that does not time itself.
@@ -256,7 +244,6 @@ struct workload_result {
   std::optional<double> reference_distance;
   std::optional<double> reference_cosine;
   std::optional<std::string> reference_name;
-  std::vector<graph_map> graph_maps;
   experts_by_stage experts;  ///< of a model with experts
 };
 

@@ -26,6 +26,16 @@ std::string format_bytes(double bytes);
 /// "713 mJ", "1.25 J".
 std::string format_energy(double joules);
 
+/// "2.8 ± 0.6 J", "2.84 ± 0.14 J": the uncertainty with one digit, or two where it begins with 1, in the
+/// value's own unit.
+std::string format_energy(double joules, double uncertainty_ratio);
+
+/// Four significant digits, without exponent: "1731", "84.21", "0.5774".
+std::string format_number(double value);
+
+/// For people a minus is "−", which no line breaks behind: "-1.5 %" becomes "−1.5 %".
+std::string with_minus_sign(std::string number);
+
 /// Milliseconds with the whole nanosecond in it, "19.258171": what tables use, so that two tables can be
 /// compared digit by digit.
 std::string format_ms_exact(std::int64_t duration_ns);

@@ -37,8 +37,10 @@ struct cause {
   std::string path{};
   std::string category{};
   matched_by match = matched_by::nothing;
-  double baseline_launches = 0;
+  double baseline_launches = 0;  ///< of a range on a CPU: stretches
   double candidate_launches = 0;
+  std::optional<double> baseline_calls{};  ///< of a range on a CPU; nothing: not known
+  std::optional<double> candidate_calls{};
   double baseline_each_ns = 0;  ///< a launch: exclusive time, and idle time in which it had been asked for
   double candidate_each_ns = 0;
   double baseline_idle_ns = 0;  ///< idle only
@@ -51,6 +53,9 @@ struct cause {
   std::vector<std::string> changes{};
   std::vector<std::string> evidence{};  ///< exact differences: "grid (16, 8, 1) → (8, 8, 1)"
   std::vector<std::string> waiting{};   ///< operators that last longer only because they wait for it
+  // For people, told apart from those of the other causes: by name_causes().
+  std::string short_name{};
+  std::string baseline_short_name{};
 };
 
 struct attribution {
@@ -88,6 +93,10 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
 
 /// The first parts that point the same way as the difference, at most `count`.
 std::vector<cause> leading_causes(const attribution& result, std::size_t count);
+
+/// Gives the causes of one attribution their short names. attribute() has done so; who reads causes from a
+/// file does it again.
+void name_causes(std::vector<cause>& causes);
 
 /// "+12.3 µs: gemv<…> in attn.qkv is slower: 5.1 → 6.3 µs a launch, 28 launches".
 std::string to_text(const cause& cause);

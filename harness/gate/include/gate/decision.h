@@ -33,6 +33,10 @@ struct comparison {
   std::size_t u_slower = 0;
   double p_slower = 1;
   double p_faster = 1;
+
+  /// The baseline's median with the slowdown on it: the time that belongs to the percentage. The candidate's
+  /// own median does not, where runs differ much.
+  double candidate_ns() const { return baseline_median_ns * (1 + slowdown_ratio); }
 };
 
 comparison compare(const arm_pair& runs);

@@ -8,10 +8,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/stage_operations.h"
 #include "core/experts.h"
+#include "core/kernel_names.h"
 #include "core/records.h"
 
 /// What is the same in every run of one build: a change is a fact, not a matter of statistics.
@@ -42,6 +44,9 @@ struct operation_facts {
   std::int64_t launch_count() const;
 };
 
+/// On a CPU: how often a stage calls each operator, by name and path (gate/operator_calls.h).
+using operator_calls = std::map<std::pair<std::string, std::string>, std::int64_t>;
+
 /// Of one stage of one build. What was not traced is nothing, and is not compared.
 struct stage_structure {
   std::optional<std::set<std::string>> kernels{};  ///< demangled names
@@ -49,6 +54,7 @@ struct stage_structure {
   std::int64_t tokens = 0;                         ///< that the launches decoded; 1: none are known
   std::optional<std::int64_t> graph_nodes{};
   std::vector<operation_facts> operations{};  ///< in the order of name and path; empty: not known
+  operator_calls calls{};                     ///< on a CPU; empty: not known
 };
 
 using stage_structures = std::map<std::string, stage_structure>;  ///< by stage
@@ -101,8 +107,11 @@ exact_comparison compare_stage_exactly(const stage_structures& baseline, const s
 void compare_routing(const core::experts_by_stage& baseline, const core::experts_by_stage& candidate,
                      const std::string& stage, exact_comparison& result);
 
+/// Of the kernels that changed, so that those of one list are told apart.
+core::short_kernel_names short_names_of(const exact_comparison& compared);
+
 /// One line: "new kernel: f", "launches a token: 12 → 13".
-std::string to_text(const exact_change& change);
+std::string to_text(const exact_change& change, const core::short_kernel_names& names = {});
 
 /// What of a change says how an operation differs, without its name: "grid (16, 8, 1) → (8, 8, 1)".
 std::string difference_text(const exact_change& change);

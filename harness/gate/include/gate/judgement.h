@@ -26,6 +26,7 @@ struct stage_judgement {
   phase in_phase = phase::screen;
   std::string reason{};  ///< one sentence
   std::optional<comparison> numbers{};
+  std::optional<std::int64_t> tokens{};  ///< that it decodes; nothing: it decodes none, or nobody told
   std::optional<double> detectable_ratio{};
   exact_comparison exact{};
   std::optional<attribution> attributed{};

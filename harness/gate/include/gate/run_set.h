@@ -70,11 +70,12 @@ struct run_set {
   stage_structures structure{};                                             ///< from a traced process
   std::vector<std::map<std::string, analysis::stage_operations>> traces{};  ///< by traced process, by stage
   // What run sets of an earlier profgate do not say.
-  core::experts_by_stage experts{};         ///< of a model with experts, where all processes routed alike
-  std::vector<std::string> gated_stages{};  ///< that it was measured for, in the workload's order
-  std::string untraced_because{};           ///< why there are no traces, where there should be some
-  std::vector<kernel_counts> counters{};    ///< of the kernels that a regression was put down to
-  std::string uncounted_because{};          ///< why there are none, where there should be some
+  core::experts_by_stage experts{};             ///< of a model with experts, where all processes routed alike
+  std::vector<std::string> gated_stages{};      ///< that it was measured for, in the workload's order
+  std::optional<std::int64_t> decode_tokens{};  ///< of one decode_all; fewer than the pair's own
+  std::string untraced_because{};               ///< why there are no traces, where there should be some
+  std::vector<kernel_counts> counters{};        ///< of the kernels that a regression was put down to
+  std::string uncounted_because{};              ///< why there are none, where there should be some
 };
 
 }  // namespace profgate::gate

@@ -30,7 +30,7 @@ anchor_judgement judge_since(const std::string& name, const run_set& anchor, con
 void apply_anchor(anchor_judgement since, const std::vector<waiver>& waivers, const std::string& today,
                   judgement& whole);
 
-/// "since v1.0 (2026-11-15, 1a2b3c4): decode_all +10.5 % (9.9 to 11.0 %, 95 % each side), 9.00 → 9.94 ms";
+/// "since v1.0 (2026-11-15, 1a2b3c4): decode_all +10.5 % (90 % CI 9.9 to 11.0 %), 9.00 → 9.94 ms";
 /// the reason, where there are no numbers.
 std::string since_text(const anchor_judgement& since, const anchor_stage& stage);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/file_lock.h"
 #include "core/records.h"
 #include "profilers/machine.h"
@@ -39,12 +40,27 @@ struct capture_request {
   /// libprofgate_collector.so; for nsys only to find out why a range never opened (may be empty).
   std::filesystem::path collector_library;
   std::uint64_t collector_max_bytes = std::uint64_t{256} << 20;
-  /// What the GPU did is fetched this often; 0: when buffers are full, and at the program's end.
-  std::int64_t fetch_every_ms = 0;
+  bool is_server = false;  ///< it may die by the signal that stops it: the recording ends before that
   nsys_options nsys;
   std::filesystem::path lock_file = core::shared_lock_file("nsys");
   std::int64_t max_lock_wait_ms = 30 * 60 * 1000;
   std::function<void(const std::string& line)> say;  ///< a word to the person who waits; may be empty
+};
+
+/// The workload ran to a good end and opened ranges, but never the wanted one: its name is wrong.
+class absent_range : public core::bad_input {
+ public:
+  absent_range(const std::string& what_is_wrong, std::string remedy, range_name wanted,
+               std::optional<std::string> meant = std::nullopt)
+      : core::bad_input(what_is_wrong, std::move(remedy)),
+        m_wanted(std::move(wanted)),
+        m_meant(std::move(meant)) {}
+  const range_name& wanted() const { return m_wanted; }
+  const std::optional<std::string>& meant() const { return m_meant; }  ///< a range in its domain
+
+ private:
+  range_name m_wanted;
+  std::optional<std::string> m_meant;
 };
 
 struct capture_result {
@@ -55,19 +71,16 @@ struct capture_result {
   std::vector<std::filesystem::path> timeline_files;  ///< of these, what read_timelines takes
   std::vector<std::vector<std::string>> commands;     ///< every argument list that ran
   std::vector<std::string> notes;
+  std::vector<std::string> quiet_notes;  ///< for the record; no news to the person who waits
 };
 
 /// Leaves run.nsys-rep, run.sqlite and run_<report>.csv for the first range (or all, ungated), the same with
-/// run.<range> for each further one. step_failure when nsys or the workload fails, or when the range is not
-/// in the report; what was recorded stays.
+/// run.<range> for each further one. step_failure when nsys or the workload fails, absent_range
+/// when other ranges were opened; what was recorded stays.
 capture_result capture_with_nsys(const capture_request& request, const nsys_installation& nsys,
                                  const command_runner& run);
 /// The same as the settings nsys.* have it.
 capture_result capture_with_nsys(const capture_request& request, const tool_use& use);
-
-/// capture_request::fetch_every_ms. A server may die by the signal that stops it, without its exit handlers
-/// (Python's own answer to SIGINT): what has not been fetched by then is lost.
-std::int64_t fetching_interval_ms(const tool_use& use);
 
 /// Runs the workload with nothing but the collector's clock around its ranges, which costs some ten
 /// nanoseconds a range: for programs that do not time themselves, and to find out why a range never opened.

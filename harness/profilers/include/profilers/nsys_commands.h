@@ -31,7 +31,7 @@ struct nsys_options {
   std::optional<std::int64_t> delay_s{};     ///< record only after so long
   std::optional<std::int64_t> duration_s{};  ///< and for so long; the program runs on
   bool traces_forks = false;                 ///< children that go on without exec
-  std::int64_t fetch_every_ms = 0;           ///< of a capture_request
+  std::string session{};                     ///< by which nsys_stop_command ends it; empty: nobody does
   std::string pytorch{};                     ///< for --pytorch; empty: nothing
 };
 
@@ -46,6 +46,9 @@ std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, con
                                               const std::optional<range_name>& capture_range,
                                               const std::filesystem::path& output_base,
                                               const std::vector<std::string>& workload);
+
+/// `nsys stop` of a recording with nsys_options::session: its report is written, its program goes on.
+std::vector<std::string> nsys_stop_command(const nsys_installation& nsys, const std::string& session);
 
 /// .qdstrm → .nsys-rep of the same name, for installations whose nsys does not find its importer.
 std::vector<std::string> nsys_import_command(const nsys_installation& nsys,

@@ -20,6 +20,10 @@ struct tool_command {
   /// Starts the workload, in the workload's folder. All else (a version, an export) runs in an empty folder:
   /// `nsys stats` imports every *.py of the folder that it stands in. So paths in `argv` are absolute.
   bool runs_workload = false;
+  /// Ends the recording of a workload that goes on, with the same environment. A server may die by the signal
+  /// that stops it, without its exit handlers (Python's own answer to SIGINT): what has not been fetched by
+  /// then is lost. Empty: the recording ends with the workload.
+  std::vector<std::string> argv_that_ends_recording{};
 };
 
 /// How a command ended.

@@ -12,12 +12,17 @@
 namespace profgate::render {
 
 /// The last lines of the gate's test: verdict, size with its bounds, the first three causes, the command to
-/// look deeper. Where the judgement is a skip the verdict comes last, since CTest's users read the last line
-/// of a skipped test. Names in them are harmless to terminals and to CTest.
+/// look deeper. Names in them are harmless to terminals and to CTest.
 std::vector<std::string> gate_lines(const gate::judgement& whole);
 
-/// "decode_all is 5.1 % slower (4.8 to 5.4 %, 95 % each side; 10 + 10 runs): 65.0 → 68.3 ms", or why there is
-/// no such number: one sentence, for a table or a status.
+/// The same without the verdict's own line, which comes from elsewhere.
+std::vector<std::string> gate_detail_lines(const gate::judgement& whole);
+
+/// "decode_all (16 tokens)": how much of it one measured occurrence is.
+std::string stage_title(const gate::stage_judgement& stage);
+
+/// "decode_all (16 tokens) is 5.1 % slower (90 % CI 4.8 to 5.4 %; 10 + 10 runs): 4.06 → 4.27 ms a token, 65.0
+/// → 68.3 ms in all", or why there is no such number: one sentence, for a table or a status.
 std::string size_sentence(const gate::stage_judgement& stage);
 
 /// The verdict in a word, "failed" where something else than the runs fails it; and in a sentence: the size

@@ -40,8 +40,10 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
                                                   const std::optional<gate::judgement>& judged = {});
 
 /// What a run comes to, in three lines for a terminal: its headline figures, what bounds the stage that takes
-/// most, and the verdict. Lines of which nothing is known are left out.
+/// most, and the verdict. What is not known says so, with the reason; where nobody wanted a verdict (no
+/// reason), its line is left out.
 std::vector<std::string> closing_lines(std::string_view profile_json_text,
-                                       const std::optional<gate::judgement>& judged);
+                                       const std::optional<gate::judgement>& judged,
+                                       const std::string& not_judged_because);
 
 }  // namespace profgate::render

@@ -28,6 +28,10 @@ struct server_rules {
   std::chrono::seconds stop_within{30};  ///< SIGINT at once, SIGTERM after half of it, SIGKILL at its end
   /// From the client's end to the first signal: time for a profiler to fetch the last of it.
   std::chrono::milliseconds rest{0};
+  /// After the client and before the first signal: ends a profiler's recording; no words: nothing to do. Its
+  /// output goes to `server_log`.
+  process::command before_stop{};
+  std::filesystem::path server_log{};
   process::command client{};
   std::chrono::milliseconds client_within{0};
   std::filesystem::path client_log{};
@@ -85,6 +89,7 @@ class server_run {
 
   std::thread m_client_thread;
   process::outcome m_client;
+  process::outcome m_before_stop;
   std::exception_ptr m_client_fault;
   std::atomic<bool> m_is_client_done{false};
   std::atomic<bool> m_is_server_gone{false};

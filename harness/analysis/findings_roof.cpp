@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "findings_parts.h"
+
+namespace profgate::analysis {
+namespace {
+
+/// Less of its stage is not worth a sentence.
+constexpr double small_room_ratio = 0.02;
+/// A device that idles longer waits for its host: that is what bounds the stage.
+constexpr double mostly_idle_ratio = 0.5;
+
+/// How near a stage comes to what its device can do with the same work.
+struct roof_share {
+  double reached_ratio = 0;
+  bool is_by_memory = false;
+  double mbu_ratio = 0;
+  double mfu_ratio = 0;
+  bool is_measured = true;     ///< else the vendor's peaks, which lie higher
+  bool is_configured = false;  ///< those peaks come from settings
+};
+
+/// "measured", "vendor's peak", "configured peak".
+std::string peaks_word(const roof_share& share, const char* measured_word, const char* peak_word) {
+  if (share.is_measured) return measured_word;
+  return fmt::format("{} {}", share.is_configured ? "configured" : "vendor's", peak_word);
+}
+
+measured<roof_share> share_of_roof(const stage_figures& stage) {
+  const utilisation& use = stage.bare.use;
+  const measured<double> reached = quotient(use.roof_ns, median_ns_of(stage));
+  if (reached)
+    return roof_share{*reached, *use.roof == "memory", *use.mbu_over_measured_ratio,
+                      *use.mfu_over_measured_ratio, true};
+  const measured<double>& mbu = use.mbu_over_vendor_ratio;
+  const measured<double>& mfu = use.mfu_over_vendor_ratio;
+  if (!mbu || !mfu) return measured<roof_share>::absent(reached.reason());
+  return roof_share{std::max(*mbu, *mfu), *mbu >= *mfu, *mbu, *mfu, false, use.are_peaks_configured};
+}
+
+/// Whether the trace or the counters tell what bounds it, where its work is not known.
+bool is_bound_known(const stage_figures& stage) {
+  return has_counted_most(stage) || (stage.idle && stage.idle->idle_ratio >= mostly_idle_ratio);
+}
+
+bool has_kernels(const stage_figures& stage) {
+  return stage.traced && !stage.traced->kernels.empty();
+}
+
+/// As the settings call it.
+std::string long_dtype(const std::string& dtype) {
+  return dtype == "fp32" ? "float32" : dtype == "bf16" ? "bfloat16" : dtype;
+}
+
+/// Why there is no roof, and what would give one.
+struct unknown_roof {
+  std::string reason;
+  std::string remedy;
+};
+
+unknown_roof why_no_roof(const run_facts& facts, const stage_figures& stage) {
+  const utilisation& use = stage.bare.use;
+  if (facts.bare.bench)
+    return {use.roof_ns.reason(),
+            "the program's result file can tell the stage's FLOPs and bytes (work) and the ceilings that it "
+            "measured"};
+  if (!use.flops || !use.bytes) {
+    const bool has_stages = stage.bare.name != core::whole_process_stage;
+    return {"nobody tells its FLOPs and bytes",
+            (has_stages ? "" : "once it has stages, ") + facts.bare.how_to_tell_work};
+  }
+  const measured<double>& mfu = use.mfu_over_vendor_ratio;
+  const measured<double>& mbu = use.mbu_over_vendor_ratio;
+  std::vector<std::string> missing;
+  if (!mfu && facts.bare.counted)
+    missing.push_back("hardware.peak_tflops." + long_dtype(facts.bare.counted->model_dtype));
+  if (!mbu) missing.emplace_back("hardware.memory_bandwidth_gbs");
+  return {fmt::format("no ceiling was measured, and {}", mfu ? mbu.reason() : mfu.reason()),
+          fmt::format("set {}", fmt::join(missing, " and "))};
+}
+
+/// `place`: where to begin, after a verb; empty: nobody knows.
+std::string advice_below_roof(const roof_share& share, const std::string& place) {
+  if (share.reached_ratio < bound_ratio)
+    return fmt::format(
+        "Find what it waits for{}: neither memory nor arithmetic bounds it (threads that wait for each "
+        "other, "
+        "short loops, work in series).",
+        place);
+  return share.is_by_memory
+             ? fmt::format(
+                   "Move bytes faster{}: more threads or wider loads; only fewer bytes (a smaller "
+                   "dtype, a larger batch) go below this bound.",
+                   place)
+             : fmt::format(
+                   "Compute faster{}: larger tiles, matrix units, more threads; only fewer FLOPs go "
+                   "below this bound.",
+                   place);
+}
+
+}  // namespace
+
+measured<double> headroom(const stage_figures& stage) {
+  const measured<roof_share> share = share_of_roof(stage);
+  return share ? measured<double>(std::max(0.0, 1.0 - share->reached_ratio))
+               : measured<double>::absent(share.reason());
+}
+
+std::string why_saving_is_unknown(const stage_figures& stage) {
+  const bool is_work_known = (stage.bare.use.flops && stage.bare.use.bytes) || stage.counters;
+  const bool can_be_counted = has_kernels(stage) && !stage.counters;
+  return fmt::format("its roof is not, and {} would tell it", can_be_counted  ? "counters under ncu"
+                                                              : is_work_known ? "ceilings of this machine"
+                                                                              : "its FLOPs and bytes");
+}
+
+void judge_roof(const run_figures& figures, const stage_figures& stage, findings& result) {
+  const measured<roof_share> share = share_of_roof(stage);
+  if (!share) return;
+  const bool by_memory = share->is_by_memory;
+  const std::string ceiling = fmt::format("{} {}", peaks_word(*share, "measured", "peak"),
+                                          by_memory ? "bandwidth" : "arithmetic rate");
+  std::string evidence =
+      fmt::format("MBU {}, MFU {} of the {}", ceiling_percent(share->mbu_ratio),
+                  ceiling_percent(share->mfu_ratio), peaks_word(*share, "measured ceilings", "peaks"));
+  // Where kernels were counted, those that are far from their roofs are named instead.
+  const bool has_row = share->reached_ratio < near_roof_ratio && !has_counted_most(stage);
+  const std::string_view beyond = by_memory
+                                      ? "; only fewer bytes (a smaller dtype, a larger batch) go below it"
+                                      : "; only fewer or cheaper FLOPs (a smaller dtype) go below it";
+  result.takeaways.push_back(
+      {stage.bare.name,
+       share->reached_ratio >= bound_ratio
+           ? fmt::format("It is {}-bound: {} of the {}{}.", by_memory ? "memory" : "compute",
+                         percent(std::min(1.0, share->reached_ratio)), ceiling, has_row ? "" : beyond)
+           : fmt::format("It reaches {} of the {}, its ceiling: something else bounds it.",
+                         percent(share->reached_ratio), ceiling),
+       evidence});
+  if (!has_row) return;
+  // What it idles is saved by other means, which are told with it.
+  const double room_ratio = 1.0 - share->reached_ratio - (stage.idle ? stage.idle->idle_ratio : 0.0);
+  if (room_ratio < small_room_ratio) return;
+  const std::optional<large_operator> largest = largest_operator(stage);
+  const bool has_place =
+      !has_kernels(stage) && !is_distorted(stage) && largest && largest->share_ratio >= large_operator_ratio;
+  // The largest operator of a device may be the one that is at its roof.
+  const std::string place = has_kernels(stage) ? " (counters tell in which kernels)"
+                            : has_place        ? fmt::format(", in {} first", largest->name)
+                                               : "";
+  if (has_place) evidence += fmt::format("; {} has {}", largest->name, largest->evidence);
+  recommendation item = saving(figures, stage, saved_time::all_kernels, room_ratio,
+                               advice_below_roof(*share, place), std::move(evidence));
+  if (has_place) item.op_name = largest->op_name;
+  result.recommendations.push_back(std::move(item));
+}
+
+std::optional<std::string> unknown_bounds(const run_facts& facts, const run_figures& figures) {
+  std::vector<std::string> stages;
+  const stage_figures* first = nullptr;
+  for (const stage_figures& stage : figures.stages) {
+    if (!stage.step || share_of_roof(stage) || is_bound_known(stage)) continue;
+    if (first == nullptr) first = &stage;
+    stages.push_back(stage.bare.name);
+  }
+  if (first == nullptr) return std::nullopt;
+  const unknown_roof unknown = why_no_roof(facts, *first);
+  const std::string counters =
+      !has_kernels(*first) || has_counters_of_most(*first) ? ""
+      : first->counters                                    ? "counters of more kernels tell it of each, or "
+                        : fmt::format("counters under ncu tell it of each kernel (there are none: {}), or ",
+                                      first->counters.reason());
+  return fmt::format("What bounds {} is not known: {}. To know it: {}{}.", fmt::join(stages, " and "),
+                     unknown.reason, counters, unknown.remedy);
+}
+
+}  // namespace profgate::analysis

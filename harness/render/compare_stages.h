@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "compare/profile_comparison.h"
+
+/// A stage of two sides: its figures, kernels and operators, and what the kernels' difference is made of.
+namespace profgate::render {
+
+/// " per token"; empty where the stage is as long in both.
+std::string per_text(const compare::compared_stage& stage);
+
+nlohmann::json stage_view(const compare::compared_stage& whole, bool other_work,
+                          const std::filesystem::path& templates_dir);
+
+}  // namespace profgate::render

@@ -1,0 +1,110 @@
+#include "difference_words.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/units.h"
+#include "gate/operator_calls.h"
+
+namespace profgate::render {
+namespace {
+
+std::string counted_launches(double count) {
+  return fmt::format("{:.{}f} launch{}", count, count == std::floor(count) ? 0 : 1, count == 1 ? "" : "es");
+}
+
+std::string detail_of_kind(const gate::cause& cause) {
+  switch (cause.kind) {
+    case gate::cause_kind::duration:
+      return fmt::format("{} a launch: {:.2f} → {:.2f} µs, {}", cause.delta_ns > 0 ? "slower" : "faster",
+                         cause.baseline_each_ns / 1e3, cause.candidate_each_ns / 1e3,
+                         counted_launches(cause.candidate_launches));
+    case gate::cause_kind::launches:
+      return fmt::format("{}: {:.6g} → {:.6g}, {:.2f} µs each", group_of(cause), cause.baseline_launches,
+                         cause.candidate_launches, cause.candidate_each_ns / 1e3);
+    case gate::cause_kind::new_operation:
+      return fmt::format("new: {}, {:.2f} µs each", counted_launches(cause.candidate_launches),
+                         cause.candidate_each_ns / 1e3);
+    case gate::cause_kind::gone_operation:
+      return fmt::format("gone: {}, {:.2f} µs each", counted_launches(cause.baseline_launches),
+                         cause.baseline_each_ns / 1e3);
+    case gate::cause_kind::replaced:
+      return fmt::format("{} → {}", counted_launches(cause.baseline_launches),
+                         counted_launches(cause.candidate_launches));
+    case gate::cause_kind::idle:
+      break;
+  }
+  const std::string times = fmt::format("{} → {}", core::format_duration(cause.baseline_idle_ns),
+                                        core::format_duration(cause.candidate_idle_ns));
+  return cause.place.empty() ? times : cause.place + ": " + times;
+}
+
+std::string host_detail(const gate::cause& cause) {
+  const gate::host_words words = gate::words_of_host(cause);
+  return words.what + ": " + words.figures;
+}
+
+}  // namespace
+
+std::string precise_duration(double duration_ns) {
+  if (duration_ns == 0) return "0 ns";
+  struct unit {
+    double size_ns;
+    const char* name;
+  };
+  for (const unit& candidate : {unit{1e9, "s"}, unit{1e6, "ms"}, unit{1e3, "µs"}, unit{1, "ns"}}) {
+    const double scaled = std::abs(duration_ns) / candidate.size_ns;
+    if (scaled < 1 && candidate.size_ns > 1) continue;
+    return fmt::format("{:.{}f} {}", duration_ns / candidate.size_ns,
+                       scaled >= 100  ? 1
+                       : scaled >= 10 ? 2
+                                      : 3,
+                       candidate.name);
+  }
+  return "0 ns";
+}
+
+std::string signed_duration(double delta_ns) {
+  const std::string size = core::format_duration(std::abs(delta_ns));
+  if (delta_ns == 0) return "0";
+  return (delta_ns > 0 ? "+" : "−") + size;
+}
+
+std::string signed_percent(double ratio) {
+  const std::string size = fmt::format("{:.1f} %", std::abs(ratio) * 100);
+  if (size == "0.0 %") return "0 %";
+  return (ratio > 0 ? "+" : "−") + size;
+}
+
+std::string group_of(const gate::cause& cause) {
+  const bool more = cause.delta_ns > 0;
+  const bool is_of_host = gate::is_of_host(cause);
+  const std::string things = is_of_host ? "operators" : "kernels";
+  switch (cause.kind) {
+    case gate::cause_kind::duration:
+      return things + (more ? " slower" : " faster");
+    case gate::cause_kind::launches:
+      return std::string(more ? "more " : "fewer ") + (is_of_host ? "calls" : "launches");
+    case gate::cause_kind::new_operation:
+      return "new " + things;
+    case gate::cause_kind::gone_operation:
+      return "gone " + things;
+    case gate::cause_kind::replaced:
+      return "replaced " + things;
+    case gate::cause_kind::idle:
+      return fmt::format("{} idle, {}", more ? "more" : "less",
+                         cause.name == "host"              ? "host work"
+                         : cause.name == "synchronisation" ? cause.name
+                                                           : "waiting for a " + cause.name);
+  }
+  return "other";
+}
+
+std::string detail_of(const gate::cause& cause) {
+  std::string text = gate::is_of_host(cause) ? host_detail(cause) : detail_of_kind(cause);
+  for (const std::string& evidence : cause.evidence) text += "; " + evidence;
+  return text;
+}
+
+}  // namespace profgate::render

@@ -1,0 +1,60 @@
+#include "savings_view.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/timeline_analysis.h"
+#include "core/units.h"
+#include "values.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+std::string most_of(const json& profile, const json& item) {
+  const auto ns = number(item, "saves_at_most_ns");
+  const auto ratio = number(item, "saves_at_most_ratio");
+  if (!ns || !ratio) return "";
+  const auto tokens = number(profile["throughput"], "decode_tokens_count");
+  const bool is_of_tokens = item["stage"] == analysis::decode_all_stage && tokens && *tokens > 1;
+  return fmt::format("{}{}, {} of {}", core::format_duration(*ns),
+                     is_of_tokens ? fmt::format(" ({} a token)", core::format_duration(*ns / *tokens)) : "",
+                     formatted(*ratio, "percent"), item["saves_at_most_ratio_of"].get<std::string>());
+}
+
+std::string note_on(const json& item, bool is_known) {
+  if (is_known)
+    return item["adds_up"] == false ? fmt::format("Do not add it up: other rows of {} hold this time, too.",
+                                                  item["stage"].get<std::string>())
+                                    : "";
+  return item["is_about_measuring"] == true
+             ? ""
+             : fmt::format("What it can save is not known: {}.", reason_of(item, "saves_at_most_ns"));
+}
+
+}  // namespace
+
+void put_savings(json& profile) {
+  json& findings = profile["findings"];
+  std::size_t known_count = 0;
+  bool do_all_add_up = true;
+  bool is_sum_told = true;  // an earlier profgate told one saving in several rows
+  for (json& item : findings["recommendations"]) {
+    const std::string most = most_of(profile, item);
+    item["saving_note"] = note_on(item, !most.empty());
+    item["most_saved"] = most;
+    if (most.empty()) continue;
+    ++known_count;
+    is_sum_told = is_sum_told && item["adds_up"].is_boolean();
+    do_all_add_up = do_all_add_up && item["adds_up"] == true;
+  }
+  findings["savings_sum"] = known_count < 2 ? ""
+                            : !is_sum_told  ? "Savings are upper bounds; whether they add up is not told."
+                            : do_all_add_up
+                                ? "Savings are upper bounds, and add up."
+                                : "Savings are upper bounds, and add up unless a row says otherwise.";
+}
+
+}  // namespace profgate::render

@@ -1,0 +1,96 @@
+#include "runs/process_samples.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "analysis/stage_windows.h"
+#include "artifacts/files.h"
+#include "core/json.h"
+#include "core/units.h"
+#include "runs/run_settings.h"
+
+namespace profgate::runs {
+namespace {
+
+std::vector<std::int64_t> durations_of(const core::json_cursor& list) {
+  std::vector<std::int64_t> durations_ns;
+  for (const core::json_cursor& value : list.items())
+    durations_ns.push_back(value.integer(0, core::longest_plausible_ns));
+  return durations_ns;
+}
+
+}  // namespace
+
+process_samples read_process_samples(const std::filesystem::path& file) {
+  if (!artifacts::file_exists(file)) return {};
+  const core::json_document document(artifacts::read_file(file), file.string(), "run the pair again");
+  process_samples samples{durations_of(document.root().require("wall_ns"))};
+  if (const auto stages = document.root().find("stages_ns")) {
+    for (const auto& [stage, list] : stages->members()) samples.stages_ns[stage] = durations_of(list);
+  }
+  if (const auto sources = document.root().find("stage_sources")) {
+    for (const auto& [stage, source] : sources->members()) samples.stage_sources[stage] = source.text();
+  }
+  if (const auto times = document.root().find("first_token_ns"))
+    samples.first_token_ns = durations_of(*times);
+  if (const auto times = document.root().find("further_token_ns"))
+    samples.further_token_ns = durations_of(*times);
+  if (const auto figures = document.root().find("figures")) {
+    for (const core::json_cursor& figure : figures->items()) {
+      analysis::program_figure& told = samples.figures.emplace_back();
+      told.name = figure.require("name").text();
+      told.unit = figure.require("unit").text();
+      told.source = figure.require("source").text();
+      for (const core::json_cursor& value : figure.require("values").items())
+        told.values.push_back(value.number());
+    }
+  }
+  return samples;
+}
+
+void write_process_samples(const std::filesystem::path& file, const process_samples& samples) {
+  nlohmann::ordered_json json = {{"schema_version", 1}, {"wall_ns", samples.wall_ns}};
+  if (!samples.stages_ns.empty()) json["stages_ns"] = samples.stages_ns;
+  if (!samples.stage_sources.empty()) json["stage_sources"] = samples.stage_sources;
+  if (!samples.first_token_ns.empty()) json["first_token_ns"] = samples.first_token_ns;
+  if (!samples.further_token_ns.empty()) json["further_token_ns"] = samples.further_token_ns;
+  for (const analysis::program_figure& figure : samples.figures) {
+    json["figures"].push_back(
+        {{"name", figure.name}, {"unit", figure.unit}, {"source", figure.source}, {"values", figure.values}});
+  }
+  artifacts::write_file_atomically(file, core::json_text(json));
+}
+
+range_samples sample_ranges(core::timeline timeline, const config::resolved& config) {
+  const std::string domain = config.text("workload.nvtx_domain");
+  const std::vector<std::string> stages = config.list("workload.stages");
+  range_samples samples;
+  samples.counts = analysis::name_stages(timeline, stage_rules_of(config), domain);
+  for (const analysis::stage_window& window : analysis::find_windows(timeline, stages, domain)) {
+    // The whole process is timed from outside, its start and its end included.
+    if (stages[window.stage] != core::whole_process_stage)
+      samples.stages_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
+  }
+  return samples;
+}
+
+void add_token_times(const core::timeline& timeline, process_samples& samples) {
+  constexpr std::string_view prefill = "prefill";
+  constexpr std::string_view step = "decode_step";
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<core::range_record>> by_thread;
+  for (const core::range_record& range : timeline.ranges) {
+    if (range.domain == "LLM" && range.end_ns && (range.name == prefill || range.name == step))
+      by_thread[{range.process_id, range.thread_id}].push_back(range);
+  }
+  for (auto& [thread, stages] : by_thread) {
+    std::sort(stages.begin(), stages.end(),
+              [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+    for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
+      if (stages[i + 1].name != step) continue;  // the last step of a text
+      (stages[i].name == prefill ? samples.first_token_ns : samples.further_token_ns)
+          .push_back(stages[i + 1].start_ns - stages[i].start_ns);
+    }
+  }
+}
+
+}  // namespace profgate::runs
