@@ -1,9 +1,9 @@
-// pages.mjs <node_modules> <chromium> <page>…: what a person does with report.html, in a real browser.
-// Values and number of marks, sorting, searching, zooming, the keyboard, two widths, light and dark, no script, axe-core.
+// pages.mjs <node_modules> <chromium> <page>…: what a person does with report.html, compare.html and models.html, in a real
+// browser. Values and number of marks, sorting, searching, zooming, the keyboard, two widths, light and dark, no script, axe-core.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const [modules, chromium, ...pages] = process.argv.slice(2);
@@ -25,17 +25,26 @@ async function open(path, options) {
   return { page, complaints, close: () => context.close() };
 }
 
-async function violations(page) {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] }));
+/** By axe-core, all rules of WCAG AA or what `options` leaves of them. */
+async function violations(page, options) {
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
+  const found = await page.evaluate(chosen => globalThis.axe.run(document, { resultTypes: ["violations"], ...chosen }), options);
   return found.violations.map(one => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(" | ")}`);
 }
+
+const wcagAa = { runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] };
+const onlyContrast = { runOnly: { type: "rule", values: ["color-contrast"] } };  // most of axe's time
+const allButContrast = { ...wcagAa, rules: { "color-contrast": { enabled: false } } };
 
 const visibleRows = page => page.locator("#table tbody tr:visible");
 const column = async (page, key) => page.$$eval("#table tbody tr", (rows, name) => rows.map(row => +row.dataset[name]), key);
 
 async function checkTable(page, profile) {
   const rows = await page.$$eval("#table tbody tr", all => all.length);
+  const folded = await visibleRows(page).count();
+  assert.ok(folded === rows || folded === 25, "a long table is folded");
+  if (folded < rows) await page.click("#more");
+  assert.equal(await visibleRows(page).count(), rows, "unfolded");
   const wanted = new Set();
   for (const stage of profile.stages)
     for (const group of stage.kernel_groups ?? []) if ((group.own_ns ?? group.total_ns) > 0) wanted.add(`${stage.name}\n${group.op_name}\n${group.kernel_name}`);
@@ -53,6 +62,7 @@ async function checkTable(page, profile) {
   await page.fill("#search", first);
   const found = await visibleRows(page).count();
   assert.ok(found >= 1 && found <= rows, "the search finds what is there");
+  assert.equal(await page.$$eval("#table tbody tr", (all, name) => all.filter(row => row.cells[1].firstChild.textContent === name && row.hidden).length, first), 0, "all of that name");
   await page.fill("#search", "no kernel has this name");
   assert.equal(await visibleRows(page).count(), 0);
   await page.click("#whole");
@@ -72,6 +82,36 @@ async function checkIcicle(page) {
   assert.deepEqual(await widths(), before, "zoomed out");
 }
 
+/** A dot leads to its kernel's row, by mouse and by keyboard. */
+async function checkDots(page) {
+  const dots = page.locator("circle[data-find]");
+  if ((await dots.count()) === 0) return;
+  const last = dots.last(), name = await last.getAttribute("data-find");
+  await last.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.inputValue("#search"), name, "a dot fills the search");
+  assert.ok((await visibleRows(page).count()) > 0, "and finds its kernel");
+  await page.click("#whole");
+}
+
+/** On a phone the table's rows are cards that hold every value; what scrolls sideways can be reached, and shows that it scrolls. */
+async function checkPhone(page) {
+  const cut = await page.evaluate(() => {
+    const found = [];
+    for (const cell of document.querySelectorAll("#table tbody tr:not([hidden]) td")) {
+      const box = cell.getBoundingClientRect();
+      if (cell.textContent !== "" && (box.width === 0 || box.left < 0 || box.right > innerWidth || cell.scrollWidth > Math.ceil(box.width))) found.push(cell.textContent);
+    }
+    for (const one of document.querySelectorAll("main *")) {
+      if (one.scrollWidth <= one.clientWidth + 1 || getComputedStyle(one).overflowX === "visible") continue;
+      const isShown = one.matches(".scroll[tabindex='0']") && getComputedStyle(one).backgroundImage.includes("gradient");
+      if (!isShown || one.querySelector("#table")) found.push(`${one.tagName} ${one.className} ${one.getAttribute("aria-label") ?? ""} scrolls`);
+    }
+    return found;
+  });
+  assert.deepEqual(cut, [], "cut off, or scrolls without a hint");
+}
+
 async function checkFigures(page, profile) {
   const text = await page.textContent("main");
   if (profile.throughput.tokens_median_per_s) assert.ok(text.includes("tokens/s"));
@@ -83,32 +123,88 @@ async function checkFigures(page, profile) {
   assert.equal(await page.$$eval("circle", all => all.length), profile.ceilings.measured_flops_per_s ? counted.length : 0, "a dot a counted kernel");
 }
 
-let failed = 0;
-for (const path of pages) {
-  const profile = JSON.parse(readFileSync(join(dirname(path), "profile.json"), "utf8"));
-  for (const [width, height] of [[1400, 1000], [420, 800]])
-    for (const colorScheme of ["light", "dark"]) {
-      const { page, complaints, close } = await open(path, { viewport: { width, height }, colorScheme });
-      try {
-        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut off at the side");
-        await checkFigures(page, profile);
-        if (await page.$("#icicle")) {
-          await checkTable(page, profile);
-          await checkIcicle(page);
-        }
-        const bad = await violations(page);
-        assert.deepEqual(bad, [], "axe-core");
-        assert.deepEqual(complaints, [], "complaints of the browser");
-      } catch (error) {
-        failed += 1;
-        console.log(`${path}, ${width} px, ${colorScheme}: ${error.message}`);
-      }
-      await close();
-    }
-  const { page, close } = await open(path, { javaScriptEnabled: false });
-  if (await page.locator("#kernels").count()) assert.ok(await page.locator("#table tbody tr").first().isVisible(), "readable without a script");
-  await close();
+const documentBeside = (path, name) => JSON.parse(readFileSync(join(dirname(path), name), "utf8"));
+
+async function checkReport(page, path) {
+  const profile = documentBeside(path, "profile.json");
+  await checkFigures(page, profile);
+  if (await page.$("#icicle")) {
+    await checkTable(page, profile);
+    await checkIcicle(page);
+    await checkDots(page);
+  }
 }
+
+async function checkCompare(page, path) {
+  const document = documentBeside(path, "compare.json");
+  const title = await page.textContent("h1");
+  for (const side of [document.a, document.b]) assert.ok(title.includes(side.name.split("/").at(-1)), "names as title");
+  const changed = figures => figures.filter(figure => (figure.a !== null || figure.b !== null) && figure.a !== figure.b).length;
+  const rows = label => page.$$eval(`[aria-label="${label}"] tbody tr`, all => all.length);
+  assert.equal(await rows("figures of the whole run"), changed(document.figures), "a row a figure that differs");
+  for (const stage of document.stages) {
+    assert.equal(await rows(`kernels of ${stage.name}`), Math.min(100, stage.kernels?.rows.length ?? 0), "a row a kernel");
+    assert.equal(await rows(`operators of ${stage.name}`), Math.min(60, stage.operators.length), "a row an operator");
+  }
+  assert.equal(await page.$$eval("svg.wf", all => all.length), document.stages.filter(stage => stage.kernels).length, "a picture a stage with kernels");
+  const coloured = await page.$$eval(".worse, .better", all => all.length);
+  assert.ok(document.is_other_work ? coloured === 0 : coloured > 0, "colours where the work is the same, and only there");
+}
+
+async function checkModels(page, path) {
+  const document = documentBeside(path, "models.json");
+  assert.equal(await page.$$eval("table a", all => all.length), document.rows.length, "a row a pair, with its report");
+  assert.equal(await page.$$eval(".rates i", all => all.length), document.rows.filter(row => row.tokens_median_per_s > 0).length, "a bar a rate");
+}
+
+const checks = { "report.html": checkReport, "compare.html": checkCompare, "models.html": checkModels };
+let failed = 0;
+
+/** Everything at one width in one scheme; the other width and scheme for what they can change. */
+async function checkPage(path) {
+  const began = performance.now();
+  const { page, complaints, close } = await open(path, { viewport: { width: 1400, height: 1000 }, colorScheme: "light" });
+  const at = async (where, check) => {
+    try {
+      await check();
+    } catch (error) {
+      failed += 1;
+      console.log(`${path}, ${where}: ${error.message}`);
+    }
+  };
+  const fits = async () => assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut off at the side");
+  const isAccessible = options => async () => assert.deepEqual(await violations(page, options), [], "axe-core");
+  await at("1400 px", async () => { await fits(); await checks[basename(path)](page, path); });
+  await at("1400 px, light", isAccessible(wcagAa));
+  await page.emulateMedia({ colorScheme: "dark" });
+  await at("1400 px, dark", isAccessible(onlyContrast));
+  for (const width of [800, 320, 420]) {
+    await page.setViewportSize({ width, height: 800 });
+    await at(`${width} px`, async () => { await fits(); await checkPhone(page); });
+  }
+  await at("420 px", isAccessible(allButContrast));
+  await page.emulateMedia({ media: "print", colorScheme: "light" });
+  await page.setViewportSize({ width: 718, height: 1000 });  // A4 within margins of 10 mm
+  await at("printed", async () => {
+    await fits();
+    assert.deepEqual(await page.$$eval("details > :not(summary)", all => all.filter(one => !one.checkVisibility()).map(one => one.tagName)), [], "folded parts are unfolded");
+  });
+  await at("all the time", () => assert.deepEqual(complaints, [], "complaints of the browser"));
+  await close();
+  const plain = await open(path, { javaScriptEnabled: false });
+  await at("without a script", async () => {
+    assert.ok(await plain.page.locator("section").first().isVisible(), "readable");
+    if (await plain.page.locator("#table").count()) assert.ok(await plain.page.locator("#table tbody tr").last().isVisible(), "its table, too");
+    await plain.page.setViewportSize({ width: 420, height: 800 });
+    await checkPhone(plain.page);
+  });
+  await plain.close();
+  console.log(`${basename(dirname(path))}/${basename(path)}: ${Math.round(performance.now() - began)} ms`);
+}
+
+const waiting = [...pages];
+const work = async () => { for (let path = waiting.shift(); path; path = waiting.shift()) await checkPage(path); };
+await Promise.all([work(), work()]);
 await browser.close();
 console.log(failed === 0 ? `${pages.length} pages passed` : `${failed} failures`);
 process.exit(failed === 0 ? 0 : 1);

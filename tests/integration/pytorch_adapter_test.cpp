@@ -228,7 +228,7 @@ TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_token
   EXPECT_THAT(text_of("operators.md"), HasSubstr("layers.\\*.attn.qkv"));
   EXPECT_THAT(status_of("stage1").notes, IsEmpty());
   EXPECT_THAT(text_of("report.md"), Not(HasSubstr("| forward"))) << "it is no stage of a decoder";
-  EXPECT_THAT(text_of("report.md"), HasSubstr(" for 3 decode steps (median of 1; NVTX ranges)"));
+  EXPECT_THAT(text_of("report.md"), HasSubstr(" for 3 decode steps (n = 1; ranges of the PyTorch adapter)"));
   // Its model's shape is known, so is the work of two sequences of five tokens.
   EXPECT_EQ(profile["model"]["dtype"], "float32");
   EXPECT_EQ(profile["model"]["architecture"], "llama");

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/escape.h"
+#include "core/kernel_names.h"
 #include "pair_fixture.h"
 #include "parsers/nsys_csv.h"
 
@@ -122,25 +123,16 @@ std::vector<core::kernel_record> summed_by_nsys(const fs::path& folder,
   return kernels;
 }
 
-/// Whether a name as kernels.md shows it can be this one: what is left of it on both sides of the cut.
-bool is_name_of(std::string shown, const std::string& whole) {
-  if (shown.ends_with(" alike)")) shown.erase(shown.rfind(" ("));
-  const std::string expected = core::escape_markdown(whole);
-  const std::string ellipsis = "\u2026";
-  const std::size_t cut = shown.find(ellipsis);
-  if (cut == std::string::npos) return shown == expected;
-  return expected.starts_with(shown.substr(0, cut)) &&
-         expected.ends_with(shown.substr(cut + ellipsis.size()));
-}
-
 void expect_as_nsys_summed(const std::vector<shown_kernel>& shown,
                            const std::vector<core::kernel_record>& expected) {
   ASSERT_EQ(shown.size(), expected.size());
   ASSERT_FALSE(shown.empty());
   std::set<std::string> names;
+  std::vector<std::string> whole_names;
+  for (const core::kernel_record& kernel : expected) whole_names.push_back(kernel.kernel_name);
+  const core::short_kernel_names short_names(whole_names);
   for (std::size_t i = 0; i < shown.size(); ++i) {
-    EXPECT_TRUE(is_name_of(shown[i].name, expected[i].kernel_name))
-        << shown[i].name << " and " << expected[i].kernel_name;
+    EXPECT_EQ(shown[i].name, core::escape_markdown(short_names.of(expected[i].kernel_name)));
     EXPECT_EQ(shown[i].total_ns, expected[i].total_ns) << shown[i].name;
     EXPECT_EQ(shown[i].calls, expected[i].calls) << shown[i].name;
     EXPECT_TRUE(names.insert(shown[i].name).second) << "two rows look the same: " << shown[i].name;
@@ -166,25 +158,24 @@ class recorded_bundle : public pair_fixture, public ::testing::WithParamInterfac
 };
 
 TEST_P(recorded_bundle, shows_each_kernel_with_the_sums_of_nsys) {
-  const char* const prefill = "run.prefill_cuda_gpu_kern_sum.csv";
-  const char* const decode = "run_cuda_gpu_kern_sum.csv";
   const fs::path shown = m_run / "kernels.md";
-  {
-    SCOPED_TRACE("Overall");
-    expect_as_nsys_summed(kernels_under("## Overall", shown), summed_by_nsys_of({prefill, decode}));
+  expect_as_nsys_summed(kernels_under("## Overall", shown), summed_by_nsys_of({"run_cuda_gpu_kern_sum.csv"}));
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> overall;
+  const json profile = figures_of(m_run / "profile.json");
+  for (const json& row : profile["kernels"]["overall"])
+    overall[row["kernel_name"]] = {row["total_ns"], row["calls_count"]};
+  for (const json& stage : profile["stages"]) {
+    for (const json& row : stage["kernels"]) {
+      overall[row["kernel_name"]].first -= row["total_ns"].get<std::int64_t>();
+      overall[row["kernel_name"]].second -= row["calls_count"].get<std::int64_t>();
+    }
   }
-  {
-    SCOPED_TRACE("prefill");
-    expect_as_nsys_summed(kernels_under("## prefill", shown), summed_by_nsys_of({prefill}));
-  }
-  {
-    SCOPED_TRACE("decode_all");
-    expect_as_nsys_summed(kernels_under("## decode\\_all", shown), summed_by_nsys_of({decode}));
-  }
+  for (const auto& [name, left] : overall)
+    EXPECT_EQ(left, (std::pair<std::int64_t, std::int64_t>())) << name << " outside of both stages";
 }
 
 TEST_P(recorded_bundle, without_its_sqlite_has_the_kernels_of_nsys_csvs) {
-  for (const char* name : {"run.sqlite", "run.prefill.sqlite"}) fs::remove(m_run / "nsys" / name);
+  fs::remove(m_run / "nsys/run.sqlite");
   const json before = figures_of(m_run / "profile.json");
   const command_result result = profgate({"analyze", m_run.string()});
   ASSERT_EQ(result.exit_code, 0) << result.output;
@@ -195,8 +186,6 @@ TEST_P(recorded_bundle, without_its_sqlite_has_the_kernels_of_nsys_csvs) {
     return by_name;
   };
   EXPECT_EQ(sums(after["kernels"]["overall"]), sums(before["kernels"]["overall"]));
-  for (std::size_t stage = 0; stage < before["stages"].size(); ++stage)
-    EXPECT_EQ(sums(after["stages"][stage]["kernels"]), sums(before["stages"][stage]["kernels"]));
   ASSERT_FALSE(after["kernels"]["overall"].empty());
   const json& first = after["kernels"]["overall"][0];
   EXPECT_TRUE(first["device"].is_null());
@@ -233,9 +222,9 @@ TEST_P(recorded_bundle, tells_the_variant_one_version_of_nsys_and_a_mean_of_repl
   }
   std::ifstream summary(m_run / "stakeholder_summary.md");
   const std::string text{std::istreambuf_iterator<char>(summary), {}};
-  EXPECT_THAT(text, ::testing::ContainsRegex("\\| nsys +\\| 2025.3.1.0"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("\\| ncu +\\| 2025.3.1.0"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("\\| CUDA, of the driver +\\| 13.0"));
+  EXPECT_THAT(text, ::testing::HasSubstr("nsys 2025.3.1.0"));
+  EXPECT_THAT(text, ::testing::HasSubstr("ncu 2025.3.1.0"));
+  EXPECT_THAT(text, ::testing::HasSubstr("CUDA 13.0"));
 }
 
 TEST_P(recorded_bundle, keeps_its_tables_where_nothing_of_the_trace_can_be_read) {
@@ -245,7 +234,7 @@ TEST_P(recorded_bundle, keeps_its_tables_where_nothing_of_the_trace_can_be_read)
   };
   const std::string profile = text_of("profile.json");
   const std::string kernels = text_of("kernels.md");
-  for (const char* name : {"run.sqlite", "run.prefill.sqlite"}) fs::remove(m_run / "nsys" / name);
+  fs::remove(m_run / "nsys/run.sqlite");
   std::ofstream(m_run / "nsys/run_cuda_gpu_kern_sum.csv") << "damaged";
   EXPECT_EQ(profgate({"analyze", m_run.string()}).exit_code, 2);
   fs::remove_all(m_run / "nsys");
@@ -257,7 +246,7 @@ TEST_P(recorded_bundle, keeps_its_tables_where_nothing_of_the_trace_can_be_read)
 }
 
 TEST_P(recorded_bundle, names_a_kernel_whose_time_nsys_sums_up_otherwise) {
-  const fs::path csv = m_run / "nsys/run.prefill_cuda_gpu_kern_sum.csv";
+  const fs::path csv = m_run / "nsys/run_cuda_gpu_kern_sum.csv";
   const core::kernel_record largest = parsers::read_kernel_sum_csv(csv).front();
   std::ofstream(csv, std::ios::app) << "1.0,1000,1,1000.0,1000.0,1000,1000,0.0,\"" << largest.kernel_name
                                     << "\"\n";
@@ -280,8 +269,8 @@ TEST_P(recorded_bundle, is_analysed_as_on_the_day_of_its_recording) {
 }
 
 INSTANTIATE_TEST_SUITE_P(h200, recorded_bundle,
-                         ::testing::Values("20261115-120738-llama-3.1-8b.decode-b1",
-                                           "20261115-120928-llama-3.1-8b.prefill-2k"),
+                         ::testing::Values("20261117-080928-llama-3.1-8b.decode-b1",
+                                           "20261117-081030-llama-3.1-8b.prefill-2k"),
                          [](const auto& bundle) {
                            return std::string(bundle.param).ends_with("2k") ? "prefill" : "decode";
                          });

@@ -1,6 +1,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "pair_fixture.h"
 
@@ -65,6 +66,47 @@ TEST_F(recorded_gate, says_of_every_case_what_is_expected) {
   EXPECT_GE(cases, 8U);
 }
 
+/// README.md shows it as what a failing test looks like.
+TEST_F(recorded_gate, leaves_the_picture_of_the_readme) {
+  const command_result result =
+      judge_case("h200-pytorch-eager-attention", {"--out", (m_project / "out").string()});
+  EXPECT_EQ(result.exit_code, 1);
+  const std::string picture = contents_of(m_project / "out/gate.svg");
+  const fs::path shown = fs::path(PROFGATE_TEST_DATA) / "../../docs/gate.svg";
+  if (const char* update = std::getenv("PROFGATE_UPDATE_GOLDENS"); update != nullptr && *update == '1')
+    std::ofstream(shown) << picture;
+  EXPECT_TRUE(picture == contents_of(shown))
+      << "docs/gate.svg is not what profgate draws now: run this test with PROFGATE_UPDATE_GOLDENS=1";
+  EXPECT_TRUE(fs::exists(m_project / "out/gate.md") && fs::exists(m_project / "out/verdict.json"));
+}
+
+/// Whoever reads the documentation types its commands: "$ profgate gate …" of recorded runs, and what it
+/// prints up to "...".
+TEST_F(recorded_gate, prints_what_the_documentation_shows) {
+  const fs::path root = fs::path(PROFGATE_TEST_DATA).parent_path().parent_path();
+  std::size_t commands = 0;
+  for (const char* name : {"docs/gate.md", "docs/baselines.md"}) {
+    std::istringstream text(contents_of(root / name));
+    for (std::string line; std::getline(text, line);) {
+      const std::string begin = "$ profgate gate ";
+      if (!line.starts_with(begin)) continue;
+      ++commands;
+      SCOPED_TRACE(std::string(name) + ": " + line);
+      std::vector<std::string> words = {"gate"};
+      std::istringstream rest(line.substr(begin.size()));
+      for (std::string word; rest >> word;)
+        words.push_back(word.starts_with("tests/") ? (root / word).string() : word);
+      std::istringstream printed(profgate(words).output);
+      while (std::getline(text, line) && line != "..." && line != "```") {
+        std::string now;
+        std::getline(printed, now);
+        EXPECT_EQ(line, now);
+      }
+    }
+  }
+  EXPECT_GE(commands, 2U);
+}
+
 /// Comparisons by CTest: with a kernel (on the CPU a loop) of 5 % (10 %) of a decode step planted into the
 /// candidate, and without.
 TEST_F(recorded_gate, judges_every_comparison_of_a_machine_as_it_did_there) {
@@ -81,7 +123,8 @@ TEST_F(recorded_gate, judges_every_comparison_of_a_machine_as_it_did_there) {
       const auto verdict = nlohmann::json::parse(contents_of(entry.path() / "verdict.json"));
       EXPECT_EQ(verdict.at("exit_code"), result.exit_code);
       if (!is_planted) continue;
-      EXPECT_THAT(result.output, HasSubstr(" regressed: decode_all is "));
+      EXPECT_THAT(result.output,
+                  ::testing::ContainsRegex(" regressed: decode_all( \\([0-9]+ tokens\\))? is "));
       const auto& causes = verdict.at("stages").at(1).at("attribution").at("causes");
       const auto first = causes.at(0).at("text").get<std::string>();
       EXPECT_THAT(first, HasSubstr("planted"));
@@ -166,7 +209,7 @@ TEST_F(recorded_gate, waivers_let_a_regression_pass_until_they_expire) {
   EXPECT_EQ(expired.exit_code, 1) << "an expired waiver fails even where nothing got slower";
   EXPECT_THAT(expired.output,
               AllOf(HasSubstr("failed: the waiver of ada for decode_all expired on 2020-01-01"),
-                    HasSubstr("its runs: unchanged: decode_all is ")));
+                    ::testing::ContainsRegex("its runs: unchanged: decode_all( \\([0-9]+ tokens\\))? is ")));
   const command_result noisy = judge_case("noisy");
   EXPECT_EQ(noisy.exit_code, 1);
   EXPECT_THAT(noisy.output, AllOf(HasSubstr("failed: the waiver of ada"), HasSubstr("inconclusive")));

@@ -44,7 +44,7 @@ TEST_F(views, of_a_session_are_a_line_a_pair_and_a_summary_for_a_comment) {
   EXPECT_EQ(result.last_line(), "1 pair judged (1 worse), 1 not judged: 1 not run");
   const std::string summary = text_in(stage2_dir() / "summary.md");
   EXPECT_THAT(summary, HasSubstr("# profgate: 1 of 2 pairs failed"));
-  EXPECT_THAT(summary, HasSubstr("decode\\_all is 5.1 % slower"));
+  EXPECT_THAT(summary, HasSubstr("decode\\_all (16 tokens) is 5.1 % slower"));
   EXPECT_THAT(summary, HasSubstr("not run"));
 }
 
@@ -102,7 +102,7 @@ TEST_F(views, of_two_runs_side_by_side_are_three_files) {
   EXPECT_THAT(text_in(m_project / "both/compare.md"), HasSubstr("| setting.stage1.repetitions |"));
   EXPECT_THAT(text_in(m_project / "both/compare.html"),
               AllOf(HasSubstr("<!doctype html>"), HasSubstr("</html>")));
-  EXPECT_THAT(text_in(m_project / "both/compare.json"), HasSubstr("\"schema_version\": \"1.0\""));
+  EXPECT_THAT(text_in(m_project / "both/compare.json"), HasSubstr("\"schema_version\": \"1.1\""));
   const command_result printed = profgate({"compare", "probe.probe", "probe.probe", "--json"});
   EXPECT_EQ(printed.exit_code, 0);
   EXPECT_THAT(printed.output, HasSubstr("\"differs\": []"));

@@ -35,7 +35,7 @@ void write(const fs::path& file, const std::string& text) {
 }
 
 /// What `profgate analyze` needs of a run directory.
-fs::path make_run(const fs::path& folder, trace_kind kind) {
+fs::path make_run(const fs::path& folder) {
   const fs::path run = folder / "20250102-030405-made.trace";
   fs::create_directories(run / "nsys");
   write(run / "run.json",
@@ -44,8 +44,7 @@ fs::path make_run(const fs::path& folder, trace_kind kind) {
   write(run / "config.yaml", "workload:\n  device: cuda\nnsys:\n  gating_nvtx: false\n");
   write(run / "env.json", "{}");
   write(run / "nsys" / "result.json",
-        R"({"schema_version": 1, "mode": "profile", "samples_ns": {"decode_all": [1]}, "graph_maps": )" +
-            (kind == trace_kind::graph ? graph_map_json() : "[]") + "}");
+        R"({"schema_version": 1, "mode": "profile", "samples_ns": {"decode_all": [1]}})");
   return run;
 }
 
@@ -180,7 +179,7 @@ class comparison {
   bool compare(trace_kind kind) {
     std::vector<std::pair<double, double>> points;
     for (const std::int64_t size : m_options.sizes) {
-      const fs::path run_dir = make_run(m_folder, kind);
+      const fs::path run_dir = make_run(m_folder);
       const fs::path trace = run_dir / "nsys" / "run.sqlite";
       const std::int64_t kernels = write_trace(trace, kind, size);
       const outcome analyze = best_of_three({PROFGATE_PROGRAM, "analyze", run_dir.string()}, m_folder);

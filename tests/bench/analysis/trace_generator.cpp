@@ -104,7 +104,12 @@ constexpr const char* schema =
     "sharedMemoryExecuted INTEGER, graphNodeId INTEGER, sharedMemoryLimitConfig INTEGER);"
     "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER "
     "NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, correlationId "
-    "INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, graphNodeId INTEGER);";
+    "INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, graphNodeId INTEGER);"
+    "CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER "
+    "NOT NULL, globalTid INTEGER, nameId INTEGER NOT NULL, graphNodeId INTEGER NOT NULL, "
+    "originalGraphNodeId INTEGER);";
+
+constexpr std::int64_t first_node = (std::int64_t{2} << 32) + 1;  // as nsys numbers them
 
 class database {
  public:
@@ -189,8 +194,19 @@ class writer {
     m_host_ns += 20000 + random(1500);
     ++m_correlation;
     m_calls.row({called, m_host_ns, 0, thread, m_correlation, text("cudaGraphLaunch_v10000"), 0});
-    std::int64_t node = std::int64_t{2} << 32;  // as nsys numbers them
-    for (const operator_kind& kind : kinds) run(kind, called + 15000, ++node);
+    std::int64_t node = first_node;
+    for (const operator_kind& kind : kinds) run(kind, called + 15000, node++);
+  }
+
+  /// Under the ranges of their operators the nodes are made that replay() runs.
+  void capture() {
+    std::int64_t node = first_node;
+    for (const operator_kind& kind : step_operators()) {
+      const std::int64_t opened = m_host_ns += 300;
+      m_host_ns += 2000;
+      m_nodes.row({m_host_ns, m_host_ns, 77, thread, text("cudaLaunchKernelExC_v11060"), node++});
+      m_ranges.row({opened, m_host_ns += 300, 59, thread, text(kind.name), 1});
+    }
   }
 
   void stage(const char* name, std::int64_t steps, trace_kind how) {
@@ -276,6 +292,7 @@ class writer {
   insertion m_kernels{m_database,
                       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                       "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)"};
+  insertion m_nodes{m_database, "INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (?, ?, ?, ?, ?, ?, NULL)"};
   std::map<std::string, std::int64_t> m_texts;
   std::mt19937 m_random{1};
   std::int64_t m_host_ns = 1000000;
@@ -289,19 +306,10 @@ class writer {
 std::int64_t write_trace(const std::filesystem::path& file, trace_kind kind, std::int64_t kernels) {
   const auto per_step = static_cast<std::int64_t>(step_operators().size());
   writer trace(file);
+  if (kind == trace_kind::graph) trace.capture();
   trace.stage("prefill", 1, trace_kind::eager);
   trace.stage("decode_all", std::max<std::int64_t>(1, (kernels - 1) / per_step), kind);
   return trace.finish();
-}
-
-std::string graph_map_json() {
-  std::string nodes;
-  for (const operator_kind& kind : step_operators()) {
-    nodes += std::string(nodes.empty() ? "" : ",") + R"({"op":")" + kind.name + R"(","kernel":")" +
-             mangled_name(kind) + R"(","grid":[)" + std::to_string(kind.blocks) + R"(,1,1],"block":[)" +
-             std::to_string(block_threads) + ",1,1]}";
-  }
-  return R"([{"graph":"decode_step","nodes":[)" + nodes + "]}]";
 }
 
 }  // namespace profgate::bench

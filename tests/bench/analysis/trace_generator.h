@@ -16,7 +16,4 @@ enum class trace_kind {
 /// `kernels` is rounded to whole steps; what was written is returned.
 std::int64_t write_trace(const std::filesystem::path& file, trace_kind kind, std::int64_t kernels);
 
-/// What the workload says of its graph: the list "graph_maps" of its result.
-std::string graph_map_json();
-
 }  // namespace profgate::bench

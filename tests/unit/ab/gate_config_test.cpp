@@ -12,6 +12,12 @@ config::resolved with(const std::vector<std::string>& overrides) {
   return config::compose(wanted);
 }
 
+/// As a program of its own runs: nsys records all of it.
+config::resolved of_program(std::vector<std::string> overrides) {
+  overrides.insert(overrides.begin(), "nsys.gating_nvtx=false");
+  return with(overrides);
+}
+
 TEST(gate_config, a_process_does_many_short_rounds_and_measures_no_ceilings) {
   const config::resolved config =
       gate_config(with({"workload.decode_tokens=64", "gate.iterations=30", "gate.decode_tokens=16"}));
@@ -30,7 +36,7 @@ TEST(gate_config, fewer_tokens_than_the_gate_allows_stay) {
 
 TEST(gate_config, the_hash_is_of_what_is_computed) {
   const auto hash = [](const std::vector<std::string>& overrides) {
-    return config_sha256(gate_config(with(overrides)));
+    return config_sha256({with(overrides), "x", {"profgate-llm"}, true, true});
   };
   const std::string plain = hash({"workload.decode_tokens=8"});
   EXPECT_EQ(plain.size(), 64U);
@@ -44,8 +50,25 @@ TEST(gate_config, the_hash_is_of_what_is_computed) {
   EXPECT_EQ(hash({"workload.decode_tokens=8", "workload.profile_range=generate"}), plain);
 }
 
+TEST(gate_config, the_hash_of_a_program_is_of_its_command_too_on_whatever_machine) {
+  const auto hash = [](const std::vector<std::string>& command, bool is_of_engine = false) {
+    return config_sha256({of_program({"workload.stages=[process]"}), "x", command, false, is_of_engine});
+  };
+  const std::string plain = hash({"/home/ada/build/my_bench"});
+  EXPECT_NE(hash({"/home/ada/build/my_bench", "--batch", "64"}), plain);
+  EXPECT_NE(hash({"/home/ada/build/other_bench"}), plain);
+  EXPECT_EQ(hash({"./my_bench"}), plain);
+  EXPECT_EQ(hash({"python3", "/home/ada/bench.py", "--weights=/data/x/", "a/b"}),
+            hash({"/opt/venv/bin/python3", "/srv/bench.py", "--weights=/mnt/data/x", "a/b"}));
+  EXPECT_NE(hash({"python3", "/home/ada/bench.py"}), hash({"python3", "/home/ada/other.py"}));
+  EXPECT_NE(hash({"x", "a b"}), hash({"x", "a", "b"}));
+  EXPECT_NE(hash({"x", "c/b"}), hash({"x", "a/b"})) << "a relative path is the same on every machine";
+  EXPECT_EQ(hash({"profgate-llm", "--new-option"}, true), hash({"profgate-llm"}, true))
+      << "baselines of the engine stay valid, whatever it is told beside its settings";
+}
+
 TEST(gate_config, a_program_that_does_not_time_itself_has_one_stage_of_one_sample) {
-  const arm_build plain{with({}), "x", {"prog"}, false};
+  const arm_build plain{of_program({"workload.stages=[process]"}), "x", {"prog"}, false};
   const comparison_settings settings = settings_of(plain);
   EXPECT_THAT(settings.stages, ::testing::ElementsAre("process"));
   EXPECT_EQ(settings.reduction.discarded_iterations, 0U);
@@ -61,6 +84,24 @@ TEST(gate_config, a_program_that_does_not_time_itself_is_judged_and_traced_by_th
   EXPECT_GT(settings.traced_processes, 0U);
 }
 
+TEST(gate_config, none_named_are_all_stages_of_the_workload_that_ranges_time) {
+  EXPECT_THAT(gated_stages(with({}), true), ::testing::ElementsAre("prefill", "decode_all"));
+  const arm_build foreign{of_program({"workload.stages=[load, compute]"}), "x", {"prog"}, false};
+  EXPECT_THAT(settings_of(foreign).stages, ::testing::ElementsAre("load", "compute"));
+  EXPECT_THAT(gated_stages(of_program({}), false), ::testing::ElementsAre("process"))
+      << "nobody named the stages of the contract";
+  EXPECT_THAT(
+      gated_stages(of_program({"workload.adapter=pytorch", "workload.stages=[prefill, decode_all, forward]"}),
+                   false),
+      ::testing::ElementsAre("prefill", "decode_all"))
+      << "whether it is a decoder turns out when it has run";
+  const std::string printed = "workload.figures=[{name: load, unit: ms, output: 'load ([0-9]+)'}]";
+  EXPECT_THAT(gated_stages(of_program({"workload.stages=[load, compute]", printed}), false),
+              ::testing::ElementsAre("compute"));
+  EXPECT_THAT(gated_stages(of_program({"workload.stages=[load]", printed}), false),
+              ::testing::ElementsAre("process"));
+}
+
 TEST(gate_config, the_rules_come_from_the_settings) {
   const arm_build build{with({"gate.stages=[decode_all]", "gate.confirm_ratio=0.04", "gate.seed=5",
                               "gate.ignored_difference_us=9", "gate.launches=fail"}),
@@ -73,7 +114,6 @@ TEST(gate_config, the_rules_come_from_the_settings) {
   EXPECT_EQ(settings.rules.ignored_difference_ns, 9000);
   EXPECT_EQ(settings.seed, 5U);
   EXPECT_TRUE(settings.compares_structure);
-  EXPECT_THAT(gated_stages(with({}), true), ::testing::ElementsAre("prefill", "decode_all"));
 }
 
 }  // namespace

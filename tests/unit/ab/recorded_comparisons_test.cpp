@@ -84,6 +84,10 @@ two_arms live_arms(const two_arms& recorded, const comparison_settings& settings
     to.identity = from.identity;
     to.gated_stages = from.gated_stages;
     to.structure = from.structure;
+    to.experts = from.experts;
+    to.counters = from.counters;
+    to.uncounted_because = from.uncounted_because;
+    to.untraced_because = from.untraced_because;
     to.traces = from.traces;
     for (auto& process : to.traces) {
       for (auto& [stage, traced] : process) {

@@ -29,9 +29,7 @@ TEST_P(nsys_stats, finds_the_same_kernels_in_each_range) {
 
 INSTANTIATE_TEST_SUITE_P(recordings, nsys_stats,
                          ::testing::Values("qwen3-3layers/eager", "qwen3-3layers/graph",
-                                           "qwen3-0.6b.decode-b1/run", "qwen3-0.6b.decode-b1/run.prefill",
-                                           "llama-3.1-8b.decode-b1/nsys/run",
-                                           "llama-3.1-8b.decode-b1/nsys/run.prefill"));
+                                           "qwen3-0.6b.decode-b1/run", "llama-3.1-8b.decode-b1/nsys/run"));
 
 }  // namespace
 }  // namespace profgate::test

@@ -305,7 +305,7 @@ CREATE TEMP TABLE named AS SELECT copy.node AS node,
   for (const core::kernel_execution& kernel : timeline.kernels)
     if (kernel.graph_node != 0) all_ns += kernel.end_ns - kernel.start_ns;
   const analysis::labelled_traces decodes =
-      analysis::label_operations(timeline, "decode_all", {"LLM", nullptr, nullptr, stages});
+      analysis::label_operations(timeline, "decode_all", {"LLM", nullptr, stages});
   ASSERT_EQ(decodes.occurrences.size(), 3U) << "one step that warms up, and two texts";
   for (std::size_t text : {1U, 2U}) {
     for (const analysis::operation& one : decodes.occurrences[text].operations) {

@@ -97,6 +97,12 @@ TEST(counters, keep_operators_apart_that_share_a_kernel) {
   EXPECT_EQ(counted->kernels[0].group.op, "attn.out");
   EXPECT_DOUBLE_EQ(*counted->kernels[0].duration_ns, 1e4);
   EXPECT_DOUBLE_EQ(*counted->kernels[1].share_ratio, 0.3);
+  core::kernel_record traced;
+  traced.kernel_name = "k";
+  core::kernel_record other = traced;
+  other.kernel_name = "l";
+  EXPECT_EQ(counted_in_words(*counted, {traced, other}), "2 launches of 1 of its 2 kernels were counted");
+  EXPECT_EQ(counted_in_words(*counted, {}), "2 launches of 1 kernels were counted");
 }
 
 TEST(counters, take_the_only_group_where_the_trace_tells_no_operator) {
@@ -207,7 +213,7 @@ TEST(counters, name_every_kind_of_arithmetic_once) {
   EXPECT_EQ(flops_of(metrics).parts, "tensor bf16, tensor fp16, fp32, fp16");
 }
 
-TEST(counters, call_a_kernel_that_fills_another_pipe_bound_by_compute) {
+TEST(counters, call_a_kernel_that_fills_another_pipe_bound_by_its_instructions) {
   // 6 % of the FLOP/s ceiling, which is that of matrix products.
   core::kernel_counters fp32_bound = launch("k", 10000, 1e6, 3e7);
   const auto judged = [&](double sm_percent) {
@@ -216,10 +222,11 @@ TEST(counters, call_a_kernel_that_fills_another_pipe_bound_by_compute) {
   };
   EXPECT_EQ(*analyze({fp32_bound}, {traced_group("k", 1)})->kernels[0].bound, "latency")
       << "as far as one can see";
-  EXPECT_EQ(*judged(87).bound, "compute");
+  EXPECT_EQ(*judged(87).bound, "instructions");
   EXPECT_EQ(judged(87).evidence,
             "6.0 % of the FLOP/s ceiling, 2.5 % of the bandwidth ceiling, 87 % of the SMs' peak throughput");
   EXPECT_DOUBLE_EQ(*judged(87).roof_ratio, 0.06) << "the roofline stays that of the FLOPs";
+  EXPECT_DOUBLE_EQ(*judged(87).reached_alone_ratio, 0.06) << "and so does its share of it";
   EXPECT_EQ(*judged(49).bound, "latency");
   fp32_bound.metrics["dram__bytes_read.sum"] = 3e7;
   EXPECT_EQ(*judged(60).bound, "memory") << "75 % of the bandwidth";
@@ -350,9 +357,107 @@ TEST(opportunities, rank_by_what_can_be_won_not_by_size) {
   EXPECT_EQ(advice[0].kernel_name, "slow");
   EXPECT_EQ(advice[0].op_name, "attn.core");
   EXPECT_THAT(advice[0].text, HasSubstr("slow in attn.core: "));
-  EXPECT_THAT(advice[0].evidence, HasSubstr("30 % of its GPU time, at 8.3 % of its roof; alone under ncu "));
+  EXPECT_THAT(advice[0].evidence,
+              HasSubstr("30 % of its GPU time, at 8.3 % of its roof in the run; alone under ncu "));
   // Alone it reaches 2.5 % in 10 µs; in the run the same work takes 3.
   EXPECT_NEAR(*advice[0].saves_at_most_ns, 1e5 * 0.3 * (1 - 0.025 / 0.3), 1);
+}
+
+TEST(opportunities, are_part_of_what_the_stage_could_save_where_most_of_it_was_not_counted) {
+  stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
+  EXPECT_TRUE(findings_with(stage).recommendations.at(0).adds_up);
+  stage_counters few = *stage.counters;
+  few.coverage_ratio = 0.4;
+  stage.counters = few;
+  stage.bare.use.roof_ns = 2e4;
+  stage.bare.use.roof = std::string("memory");
+  stage.bare.use.mbu_over_measured_ratio = 0.2;
+  stage.bare.use.mfu_over_measured_ratio = 0.01;
+  const std::vector<recommendation> advice = findings_with(stage).recommendations;
+  ASSERT_EQ(advice.size(), 2U);
+  EXPECT_THAT(advice[0].text, ::testing::StartsWith("Find what it waits for: "))
+      << "a fifth of the bandwidth is no bound";
+  EXPECT_TRUE(advice[0].adds_up);
+  EXPECT_EQ(advice[1].kernel_name, "slow");
+  EXPECT_FALSE(advice[1].adds_up);
+}
+
+TEST(opportunities, leave_out_what_is_near_its_roof) {
+  // 28 MB in 7 µs are all of the bandwidth: big reaches 92 % of it, and 8 % of 70 % are no small part.
+  EXPECT_EQ(advice_with(stage_of_two(launch("big", 1e4, 0.92 * 2.8e7, 1), launch("slow", 1e4, 1.2e7, 1))),
+            "");
+  EXPECT_THAT(advice_with(stage_of_two(launch("big", 1e4, 0.8 * 2.8e7, 1), launch("slow", 1e4, 1.2e7, 1))),
+              HasSubstr("big in mlp.down"));
+}
+
+TEST(opportunities, leave_out_what_the_whole_would_not_feel) {
+  run_figures figures;
+  figures.is_timed_by_itself = true;
+  figures.stages = {stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"))};
+  figures.bare.total_median_ns = 1e6;  // the stage takes 100 µs, of which 27.5 can be won
+  EXPECT_EQ(find(run_facts{}, figures).recommendations.size(), 1U);
+  figures.bare.total_median_ns = 1e7;
+  EXPECT_EQ(find(run_facts{}, figures).recommendations.size(), 0U);
+}
+
+TEST(opportunities, of_matrix_units_that_wait_are_not_more_warps) {
+  core::kernel_counters slow = launch("slow", 1e4, 1e6, 1, "attn.core");
+  slow.metrics["sm__warps_active.avg.pct_of_peak_sustained_active"] = 12;
+  slow.metrics["launch__waves_per_multiprocessor"] = 1.9;
+  slow.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 3e8;  // of 1e9 in 10 µs
+  EXPECT_THAT(advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow, 100000)),
+              HasSubstr("its matrix units wait: load the next tiles"));
+  slow.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 3e7;
+  EXPECT_THAT(advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow, 100000)),
+              HasSubstr("few warps are active"));
+}
+
+/// A stage of 100 µs that could not take less than 80.
+void put_roof(stage_figures& stage) {
+  stage.bare.use.roof_ns = 8e4;
+  stage.bare.use.roof = std::string("memory");
+  stage.bare.use.mbu_over_measured_ratio = 0.8;
+  stage.bare.use.mfu_over_measured_ratio = 0.01;
+}
+
+TEST(roof, says_what_goes_below_it_where_no_row_does) {
+  stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
+  put_roof(stage);
+  EXPECT_THAT(takeaways_with(stage),
+              HasSubstr("It is memory-bound: 80 % of the measured bandwidth; only fewer bytes (a smaller "
+                        "dtype, a larger batch) go below it."));
+}
+
+TEST(roof, names_no_operator_of_a_device_as_the_one_that_is_far_from_it) {
+  stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
+  put_roof(stage);
+  stage.counters = measured<stage_counters>::absent("ncu is not installed");
+  traced_stage traced;
+  traced.kernels = {{}};
+  traced.kernel_exclusive_ns = 100000;
+  stage.traced = traced;
+  EXPECT_THAT(takeaways_with(stage), HasSubstr("80 % of the measured bandwidth. ("));
+  EXPECT_THAT(advice_with(stage),
+              HasSubstr("Move bytes faster (counters tell in which kernels): more threads"));
+}
+
+TEST(counters, without_ceilings_leave_the_largest_operator_to_be_looked_at) {
+  stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
+  stage_counters unknown = *stage.counters;
+  for (counted_kernel& kernel : unknown.kernels)
+    kernel.bound = measured<std::string>::absent("no ceiling was measured");
+  stage.counters = unknown;
+  traced_stage traced;
+  operator_figures largest;
+  largest.record.op_name = "attn.core";
+  largest.share_ratio = 0.6;
+  traced.operators = {largest};
+  stage.traced = traced;
+  const std::vector<recommendation> advice = findings_with(stage).recommendations;
+  ASSERT_FALSE(advice.empty());
+  EXPECT_EQ(advice[0].text, "Look at attn.core first.");
+  EXPECT_EQ(advice[0].saves_at_most_ns.reason(),
+            "its roof is not, and ceilings of this machine would tell it");
 }
 
 TEST(opportunities, leave_out_what_fills_its_multiprocessors_and_what_is_small) {

@@ -136,7 +136,7 @@ TEST(kernel_attribution, without_records_of_launches_gives_operators_no_time_but
   EXPECT_FALSE(prefill.operators_by_device);
   EXPECT_EQ(*attention.self_ns, 50);
   EXPECT_EQ(*prefill.kernel_ns, 50) << "the stage's own sums need no launches";
-  EXPECT_EQ(prefill.activity->gap_launch_ns, 0) << "what the device waited for is not known";
+  EXPECT_EQ(prefill.activity->gaps.launch_ns, 0) << "what the device waited for is not known";
 }
 
 TEST(kernel_attribution, one_launch_before_the_recording_does_not_hide_the_others) {

@@ -191,6 +191,27 @@ TEST(launch_windows, lie_where_two_stages_meet_if_no_step_has_the_kernels_of_bot
   EXPECT_EQ(windows[0].count, 4);
 }
 
+TEST(launch_windows, hold_some_of_both_stages_though_one_of_them_would_fill_them) {
+  launch_order order;  // twice: ten launches of a prefill, ten of decoding, all different
+  kernel_selection selection;
+  for (std::uint32_t kernel = 0; kernel < 20; ++kernel) {
+    const std::string name = "k" + std::to_string(kernel);
+    order.configurations.push_back({name, {1, 1, 1}, {256, 1, 1}});
+    selection.groups.push_back(candidate_group(name, kernel < 10 ? 12 : 8, "op", 1));
+    selection.stage_of_group.push_back(kernel < 10 ? 0 : 1);
+  }
+  for (int round = 0; round < 2; ++round)
+    for (std::uint32_t kernel = 0; kernel < 20; ++kernel) order.launches.push_back(kernel);
+  plan_limits limits;
+  limits.launches_per_kernel = 1;
+  limits.launches_per_window = 10;
+  const std::vector<launch_window> windows = plan_windows(selection, order, limits);
+  ASSERT_THAT(windows, SizeIs(1));
+  EXPECT_EQ(windows[0].skip, 20 + 4) << "six kernels of the prefill, four of decoding";
+  selection.stage_of_group.clear();
+  EXPECT_EQ(plan_windows(selection, order, limits).at(0).skip, 20) << "of one stage the most time counts";
+}
+
 TEST(launch_windows, hold_something_where_one_kernel_has_more_operators_than_there_is_room) {
   kernel_selection selection;
   for (int layer = 0; layer < 30; ++layer)

@@ -56,6 +56,91 @@ std::vector<std::string> texts_of(const std::vector<takeaway>& items) {
   return texts;
 }
 
+/// Two steps of 3 ms: 20 times norm (3 µs), half a microsecond later scale (2 µs) and at once add (4 µs),
+/// then for more than 100 µs nothing.
+core::timeline steps_with_neighbours() {
+  timeline_builder builder;
+  for (std::int64_t step_ns = 0; step_ns < 10 * ms; step_ns += 5 * ms) {
+    builder.range("denoise", step_ns, step_ns + 3 * ms);
+    for (std::int64_t k = 0; k < 20; ++k) {
+      const std::int64_t at_ns = step_ns + k * 120 * us + 5 * us;
+      builder.kernel("void a::norm(int)", at_ns - us, at_ns, at_ns + 3 * us);
+      builder.kernel("scale", at_ns - us, at_ns + 3 * us + 500, at_ns + 5 * us + 500);
+      builder.kernel("add", at_ns - us, at_ns + 5 * us + 500, at_ns + 9 * us + 500);
+    }
+  }
+  return builder.build();
+}
+
+TEST(neighbours, are_the_kernels_that_follow_each_other_and_what_one_of_them_would_save) {
+  const run_facts facts = program(steps_with_neighbours());
+  const run_figures figures = analyze_run(facts);
+  const std::vector<kernel_neighbours>& found = figures.stages.at(0).traced->neighbours;
+  ASSERT_FALSE(found.empty());
+  EXPECT_THAT(found[0].kernel_names, ElementsAre("void a::norm(int)", "scale", "add"));
+  EXPECT_EQ(found[0].times, 40);
+  EXPECT_EQ(found[0].together_ns, 40 * 9500);
+  EXPECT_EQ(found[0].saves_at_most_ns, 40 * 5500) << "all but add, the longest";
+  EXPECT_EQ(found.size(), 1U) << "each kernel is in one of them only";
+  for (const recommendation& item : find(facts, figures).recommendations) {
+    if (!item.text.starts_with("Fuse norm")) continue;
+    EXPECT_EQ(item.text, "Fuse norm + scale + add: they follow each other, and each is short.");
+    EXPECT_EQ(item.evidence,
+              "20.0 times a step, together 9.50 µs each time, of which the longest takes 4.00 µs");
+    EXPECT_NEAR(*item.saves_at_most_ns, 20 * 5500, 1);
+    EXPECT_FALSE(item.adds_up) << "the row about idle time holds what lies between them, too";
+    return;
+  }
+  FAIL() << "nobody says that they could be fused";
+}
+
+TEST(neighbours, need_not_wait_for_all_of_each_others_results) {
+  timeline_builder builder;
+  builder.range("denoise", 0, 100 * ms);
+  for (int k = 0; k < 20; ++k) {
+    const std::int64_t at_ns = k * ms + us;
+    builder.kernel("gemv_up", at_ns - us, at_ns, at_ns + 4 * us);
+    builder.kernel("gemv_down", at_ns - us, at_ns + 4 * us, at_ns + 8 * us);
+    builder.kernel("scale", at_ns - us, at_ns + 8 * us, at_ns + 9 * us);
+  }
+  run_facts facts = program(builder.build());
+  const auto names = [&] {
+    std::vector<std::vector<std::string>> lists;
+    const run_figures figures = analyze_run(facts);
+    for (const kernel_neighbours& found : figures.stages.at(0).traced->neighbours)
+      lists.push_back(found.kernel_names);
+    return lists;
+  };
+  EXPECT_THAT(names(), ElementsAre(ElementsAre("gemv_up", "gemv_down", "scale")));
+  facts.kernel_categories.kernels = {{"gemv", {"*gemv*"}}};
+  EXPECT_THAT(names(), ElementsAre(ElementsAre("gemv_down", "scale")));
+}
+
+TEST(neighbours, are_counted_once_however_they_overlap) {
+  const run_figures figures = analyze_run(program(eager_steps()));  // 60 times add
+  const std::vector<kernel_neighbours>& found = figures.stages.at(0).traced->neighbours;
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found[0].kernel_names, ElementsAre("add", "add", "add"));
+  EXPECT_EQ(found[0].times, 2 * 20);
+}
+
+TEST(neighbours, are_neither_long_nor_far_apart_nor_rare) {
+  const auto found_in = [](std::int64_t kernel_ns, std::int64_t gap_ns, int times) {
+    timeline_builder builder;
+    builder.range("denoise", 0, 100 * ms);
+    for (int k = 0; k < times; ++k) {
+      const std::int64_t at_ns = k * ms + us;
+      builder.kernel("a", at_ns - us, at_ns, at_ns + kernel_ns);
+      builder.kernel("b", at_ns - us, at_ns + kernel_ns + gap_ns, at_ns + 2 * kernel_ns + gap_ns);
+    }
+    return analyze_run(program(builder.build())).stages.at(0).traced->neighbours.size();
+  };
+  EXPECT_EQ(found_in(4 * us, us, 20), 1U);
+  EXPECT_EQ(found_in(40 * us, us, 20), 0U);
+  EXPECT_EQ(found_in(4 * us, 200 * us, 20), 0U);
+  EXPECT_EQ(found_in(4 * us, us, 5), 0U);
+}
+
 TEST(program, is_told_by_its_trace_alone_what_a_step_takes_and_what_to_do) {
   const findings found = findings_of(program(eager_steps()));
   EXPECT_THAT(found.summary, ElementsAre(StartsWith(
@@ -103,6 +188,45 @@ TEST(program, that_warms_up_inside_its_ranges_is_told_so_and_what_it_saves_is_of
   EXPECT_THAT(texts_of(findings_of(facts).recommendations), Contains(HasSubstr("Quiet the machine")));
 }
 
+/// Steps of 1 ms, the first of which loads a library for 90 ms more before its kernel.
+core::timeline steps_after_a_cold_one() {
+  timeline_builder builder;
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const std::int64_t end_ns = (step + 1) * 200 * ms;
+    const std::int64_t start_ns = end_ns - (step == 0 ? 91 * ms : ms);
+    builder.range("denoise", start_ns, end_ns);
+    builder.kernel("add", end_ns - 310 * us, end_ns - 300 * us, end_ns - 100 * us);
+  }
+  return builder.build();
+}
+
+TEST(program, whose_first_step_is_cold_has_parts_that_add_up_to_the_step_that_is_shown) {
+  const run_facts facts = program(steps_after_a_cold_one());
+  const stage_figures stage = analyze_run(facts).stages.at(0);
+  EXPECT_DOUBLE_EQ(stage.step->median_ns, 1.0 * ms);
+  const idle_figures& idle = *stage.idle;
+  EXPECT_FALSE(idle.is_mean);
+  EXPECT_DOUBLE_EQ(idle.busy_ns, 200.0 * us);
+  EXPECT_DOUBLE_EQ(idle.total_ns(), stage.step->median_ns);
+  EXPECT_DOUBLE_EQ(idle.launch_ns + idle.pause_ns + idle.synchronisation_ns + idle.copy_ns + idle.other_ns,
+                   idle.idle_ns);
+  EXPECT_DOUBLE_EQ(idle.pause_ns, 0) << "it is the first one's alone";
+  const findings found = find(facts, analyze_run(facts));
+  EXPECT_THAT(texts_of(found.takeaways),
+              Contains("It warms up inside of its ranges. 1 of 5 took more than three times the median, the "
+                       "longest 91.0 ms"));
+  for (const recommendation& item : found.recommendations)
+    EXPECT_LE(item.saves_at_most_ns ? *item.saves_at_most_ns : 0.0, 1.0 * ms) << item.text;
+}
+
+TEST(program, whose_occurrences_the_trace_does_not_tell_apart_says_that_its_parts_are_means) {
+  timeline_builder builder;  // the second step begins before the first has ended
+  builder.range("denoise", 0, 3 * ms).range("denoise", 2 * ms, 4 * ms, 2);
+  builder.kernel("add", 10 * us, 20 * us, 500 * us);
+  run_facts facts = program(builder.build());
+  EXPECT_TRUE(analyze_run(facts).stages.at(0).idle->is_mean);
+}
+
 TEST(program, whose_work_outlives_its_range_is_told_so) {
   const auto program_until = [](std::int64_t end_ns) {
     timeline_builder builder;
@@ -117,6 +241,12 @@ TEST(program, whose_work_outlives_its_range_is_told_so) {
               Contains("Its work outlives its range: the time is the host's, not the device's. 50 % of its "
                        "kernels' time lies after the end of the range that launched them"));
   EXPECT_THAT(last_kernel_ends_at(ms), ::testing::Not(Contains(HasSubstr("outlives"))));
+  const run_facts late = program_until(1900 * us);
+  EXPECT_THAT(analyze_run(late).stages.at(0).idle.reason(),
+              StartsWith("50 % of its kernels' time lies after the end of the range"));
+  EXPECT_THAT(findings_of(late).summary,
+              Contains(HasSubstr("the time is the host's: 50 % of its kernels' time lies after its range")));
+  EXPECT_TRUE(analyze_run(program_until(1100 * us)).stages.at(0).idle) << "a tenth is late";
   run_facts waited_for = program_until(1900 * us);
   EXPECT_THAT(texts_of(findings_of(waited_for).recommendations), Contains(HasSubstr("sync: true")));
   waited_for.bare.process_wall_ns = {9 * ms};
@@ -124,6 +254,17 @@ TEST(program, whose_work_outlives_its_range_is_told_so) {
   EXPECT_THAT(texts_of(findings_of(waited_for).takeaways), Contains(HasSubstr("outlives")));
   waited_for.bare.stage_sources = {{"denoise", synchronised_ranges_source}};
   EXPECT_THAT(texts_of(findings_of(waited_for).takeaways), ::testing::Not(Contains(HasSubstr("outlives"))));
+}
+
+TEST(program, without_stages_is_told_which_of_its_ranges_could_be_some) {
+  timeline_builder builder;
+  builder.range("process", 0, 10 * ms).range("generate", 0, 10 * ms).range("sample", ms, 2 * ms);
+  builder.range("prefill", 2 * ms, 4 * ms).range("decode", 4 * ms, 10 * ms).range("a.b", 4 * ms, 9 * ms);
+  builder.kernel("add", ms, ms + us, 2 * ms).kernel("add", 4 * ms, 4 * ms + us, 5 * ms);
+  run_facts facts = program(builder.build());
+  facts.bare.stages = {core::whole_process_stage};
+  EXPECT_THAT(findings_of(facts).summary, Contains(HasSubstr("workload.stages=[decode, prefill, sample]")))
+      << "the longest first, without the one around all";
 }
 
 TEST(program, that_synchronises_inside_a_step_is_told_so) {
@@ -136,7 +277,9 @@ TEST(program, that_synchronises_inside_a_step_is_told_so) {
   for (std::int64_t k = 10; k < 40; ++k)  // between kernels that end at 9 and start at 20 µs
     timeline.calls.push_back({"cudaStreamSynchronize", 1, 1, k * 15 * us + 10 * us, k * 15 * us + 18 * us});
   const findings found = findings_of(program(timeline));
-  EXPECT_THAT(texts_of(found.recommendations), Contains(HasSubstr("Synchronise once a step")));
+  EXPECT_THAT(texts_of(found.recommendations), Contains(HasSubstr("Synchronise once a step")).Times(1));
+  EXPECT_THAT(texts_of(found.recommendations), ::testing::Not(Contains(HasSubstr("Synchronise less"))))
+      << "the same saving is told once";
   EXPECT_THAT(
       texts_of(found.takeaways),
       Contains("The host waits for the device inside of it. 16.0 synchronisations a step, during which "
@@ -158,6 +301,38 @@ TEST(program, that_copies_pageable_memory_each_step_is_told_so) {
   EXPECT_THAT(copies_less(), Contains(HasSubstr("Pin the host memory")));
 }
 
+/// Two steps of 1 ms whose device idles for a tenth of them, all in one operator.
+core::timeline busy_steps() {
+  timeline_builder builder;
+  for (std::int64_t step_ns = 0; step_ns < 4 * ms; step_ns += 2 * ms) {
+    builder.range("denoise", step_ns, step_ns + ms);
+    builder.range("unet", step_ns, step_ns + ms);
+    builder.kernel("conv", step_ns + 10 * us, step_ns + 50 * us, step_ns + 950 * us);
+  }
+  return builder.build();
+}
+
+TEST(program, whose_work_nobody_knows_is_told_what_would_tell_what_bounds_it) {
+  run_facts facts = program(busy_steps());
+  facts.counters.absent_reason = "ncu was not found";
+  const findings found = findings_of(facts);
+  EXPECT_THAT(found.summary,
+              Contains("What bounds denoise is not known: nobody tells its FLOPs and bytes. "
+                       "To know it: counters under ncu tell it of each kernel (there are none: "
+                       "ncu was not found), or a result JSON of its own can tell them "
+                       "(workloads/README.md)."));
+  facts.bare.how_to_tell_work = "still missing: model.dtype";
+  EXPECT_THAT(findings_of(facts).summary, Contains(HasSubstr("or still missing: model.dtype.")));
+  EXPECT_THAT(findings_of(program(eager_steps())).summary,
+              ::testing::Not(Contains(HasSubstr("is not known"))))
+      << "a device that mostly waits for launches is bound by them";
+  const auto look =
+      std::find_if(found.recommendations.begin(), found.recommendations.end(),
+                   [](const recommendation& item) { return item.text == "Look at unet first."; });
+  ASSERT_NE(look, found.recommendations.end());
+  EXPECT_EQ(look->saves_at_most_ns.reason(), "its roof is not, and counters under ncu would tell it");
+}
+
 TEST(program, without_ranges_is_told_how_long_it_uses_the_gpu_and_how_to_get_stages) {
   run_facts facts = program(timeline_builder()
                                 .range("process", 0, 100 * ms)
@@ -168,11 +343,36 @@ TEST(program, without_ranges_is_told_how_long_it_uses_the_gpu_and_how_to_get_sta
   facts.bare.process_wall_ns = {3000 * ms};
   EXPECT_THAT(
       findings_of(facts).summary,
-      ElementsAre("The process takes 3.00 s from its start to its end (median of 1).",
+      ElementsAre("The process takes 3.00 s from its start to its end (n = 1).",
                   StartsWith("It uses the GPU for 100 ms, from the first thing asked of it to the end of "
                              "the last, with 2.00 launches; the GPU idles during 98 % of it, most of that "
                              "while the host submits nothing"),
-                  HasSubstr("put NVTX ranges around them"), HasSubstr("timed once")));
+                  HasSubstr("put NVTX ranges around them (an example in C++: docs/own-program.md)"),
+                  HasSubstr("timed once")));
+  facts.bare.is_python = true;
+  EXPECT_THAT(findings_of(facts).summary, Contains(HasSubstr("(with torch.cuda.nvtx.range(\"decode\"):)")));
+}
+
+TEST(program, whose_work_is_known_is_told_which_peaks_are_still_missing) {
+  run_facts facts = program(busy_steps());
+  facts.bare.stage_samples_ns["denoise"] = {ms, ms};
+  facts.bare.counted.emplace();
+  facts.bare.counted->model_dtype = "float32";
+  facts.bare.counted->work["denoise"] = {.flops = 1e9, .bytes = 1e6};
+  const auto unknown = [&] {
+    for (const std::string& line : findings_of(facts).summary)
+      if (line.starts_with("What bounds denoise is not known")) return line;
+    return std::string();
+  };
+  EXPECT_THAT(unknown(), HasSubstr("set hardware.peak_tflops.float32 and hardware.memory_bandwidth_gbs."));
+  facts.bare.peaks = hardware_peaks{"", {{"bfloat16", 2.0}}, 1e10, ""};
+  EXPECT_THAT(unknown(), AllOf(HasSubstr("the configured hardware has no peak for dtype 'float32'"),
+                               HasSubstr("set hardware.peak_tflops.float32.")));
+  facts.bare.peaks->peak_tflops["float32"] = 2.0;
+  EXPECT_EQ(unknown(), "");
+  EXPECT_THAT(texts_of(findings_of(facts).takeaways), Contains(HasSubstr("of the configured peak")));
+  facts.bare.peaks->source = "a datasheet";
+  EXPECT_THAT(texts_of(findings_of(facts).takeaways), Contains(HasSubstr("of the vendor's peak")));
 }
 
 }  // namespace

@@ -57,13 +57,13 @@ TEST(ranks, give_each_device_its_own_busy_and_idle_time) {
   const traced_stage prefill = *analyze_one(two_ranks().build()).stages[0];
   EXPECT_EQ(prefill.activity->devices, 2);
   EXPECT_EQ(prefill.activity->busy_ns, 60 + 110);
-  EXPECT_EQ(prefill.activity->gap_ns(), 2 * 145 - 170);
+  EXPECT_EQ(prefill.activity->gaps.total_ns(), 2 * 145 - 170);
   EXPECT_DOUBLE_EQ(*prefill.device_idle_ratio, 1.0 - 170.0 / 290);
   ASSERT_THAT(prefill.devices, SizeIs(2));
   EXPECT_EQ(prefill.devices[0].device, 0);
   EXPECT_EQ(prefill.devices[0].activity.busy_ns, 60);
   EXPECT_DOUBLE_EQ(prefill.devices[0].idle_ratio, 85.0 / 145);
-  EXPECT_EQ(prefill.devices[0].activity.gap_ns(), 85);
+  EXPECT_EQ(prefill.devices[0].activity.gaps.total_ns(), 85);
   EXPECT_EQ(prefill.devices[0].activity.copies, 1);
   EXPECT_EQ(prefill.devices[0].activity.copy_bytes, 4096);
   EXPECT_EQ(prefill.devices[0].kernel_ns, 70);

@@ -205,7 +205,7 @@ TEST(find_windows, follow_a_device_that_lags_behind_where_a_stage_is_timed_there
   EXPECT_EQ(figures.stages[0]->activity->late_ns, 0);
   EXPECT_EQ(figures.stages[0]->range_ns, 30) << "of the host";
 
-  const labelled_traces labelled = label_operations(timeline, "step", {"LLM", nullptr, nullptr, {"step"}});
+  const labelled_traces labelled = label_operations(timeline, "step", {"LLM", nullptr, {"step"}});
   ASSERT_EQ(labelled.occurrences.size(), 3U);
   EXPECT_EQ(labelled.occurrences[1].start_ns, 60);
   ASSERT_EQ(labelled.occurrences[1].operations.size(), 1U);
@@ -227,6 +227,7 @@ TEST(find_windows, of_unequal_length_are_told_by_the_one_in_the_middle) {
       analyze_timelines({{"a", std::nullopt, timeline}}, {"step"}, "LLM", "", repeated);
   EXPECT_DOUBLE_EQ(figures.stages[0]->median_ns, 110);
   EXPECT_EQ(figures.stages[0]->activity->busy_median_ns, 80);
+  EXPECT_EQ(figures.stages[0]->activity->typical_gaps->total_ns(), 20) << "of the step of 110 ns";
 }
 
 TEST(name_stages, without_any_range_the_process_is_one) {

@@ -42,13 +42,26 @@ TEST(percentile, interpolates_between_ranks) {
   EXPECT_DOUBLE_EQ(percentile({7}, 0.9), 7);
 }
 
+TEST(describe_distribution, gives_percentiles_of_enough_samples_only) {
+  const auto of = [](std::size_t count) {
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < count; ++i) samples.push_back(static_cast<double>(count - i));
+    return *describe_distribution(samples, "");
+  };
+  EXPECT_EQ(of(1).p90.reason(), "p90 needs 10 samples, and there is 1");
+  EXPECT_FALSE(of(9).p90);
+  EXPECT_DOUBLE_EQ(*of(10).p90, 9.1);
+  EXPECT_FALSE(of(99).p99);
+  EXPECT_DOUBLE_EQ(*of(100).p99, 99.01);
+}
+
 TEST(describe_distribution, sorts_first) {
   const auto result = describe_distribution({50, 10, 40, 20, 30}, "");
   EXPECT_EQ(result->count, 5U);
   EXPECT_DOUBLE_EQ(result->mean, 30);
   EXPECT_DOUBLE_EQ(result->p50, 30);
-  EXPECT_DOUBLE_EQ(result->p90, 46);
-  EXPECT_DOUBLE_EQ(result->p99, 49.6);
+  EXPECT_EQ(result->p90.reason(), "p90 needs 10 samples, and there are 5");
+  EXPECT_EQ(result->p99.reason(), "p99 needs 100 samples, and there are 5");
 }
 
 TEST(quotient, passes_reasons_on_and_never_divides_by_zero) {

@@ -56,6 +56,12 @@ TEST(energy_per_decoded_token, counts_repetitions_tokens_and_batch) {
   EXPECT_DOUBLE_EQ(*analyze_bare(facts).energy_per_decoded_token_j, 4.0);
 }
 
+TEST(energy_per_decoded_token, is_of_the_runs_that_it_was_measured_in) {
+  bare_facts facts = on_a_gpu();
+  facts.bench->telemetry["decode_all"].energy_runs_count = 20;  // repeated, and not in the 5 windows
+  EXPECT_DOUBLE_EQ(*analyze_bare(facts).energy_per_decoded_token_j, 0.5);  // 80 J / (20 · 4 · 2)
+}
+
 TEST(energy_per_decoded_token, is_absent_with_a_reason) {
   bare_facts facts = on_a_gpu();
   facts.bench->telemetry["decode_all"].windows_count = 0;

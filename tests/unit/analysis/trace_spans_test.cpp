@@ -31,7 +31,7 @@ class written_spans : public span_visitor {
   std::map<std::size_t, track> m_rows;
 };
 
-const span_request both_stages{{"prefill", "decode_all"}, "LLM", {}, {}};
+const span_request both_stages{{"prefill", "decode_all"}, "LLM", {}};
 
 /// b is launched early: it waits for a, which ends when b's own work begins.
 core::timeline overlapping() {
@@ -113,7 +113,7 @@ TEST(timeline_strips, show_one_prefill_and_the_decode_step_in_the_middle) {
     builder.range("decode_step", 2000 + 1000 * step, 2900 + 1000 * step);
     builder.kernel("k" + std::to_string(step), 2010 + 1000 * step, 2020 + 1000 * step, 2950 + 1000 * step);
   }
-  const std::vector<timeline_strip> strips = find_strips(traced(builder.build()));
+  const std::vector<timeline_strip> strips = find_strips(traced(builder.build()), {});
   ASSERT_EQ(strips.size(), 2U);
   EXPECT_EQ(strips[0].what, "prefill");
   EXPECT_EQ(strips[0].duration_ns, 1000);
@@ -129,13 +129,93 @@ TEST(timeline_strips, show_one_prefill_and_the_decode_step_in_the_middle) {
   EXPECT_THAT(rows, ::testing::StartsWith("ranges: decode_all@0 decode_step@0; "));
 }
 
+TEST(timeline_strips, show_the_occurrence_that_is_as_long_as_the_median) {
+  timeline_builder builder;
+  std::int64_t start_ns = 0;
+  for (const std::int64_t length_ns : {100, 120, 9000, 110, 400}) {
+    builder.range("prefill", start_ns, start_ns + length_ns);
+    start_ns += 10'000;
+  }
+  builder.range("decode_all", 100'000, 200'000).range("decode_all", 300'000, 400'000);
+  for (const std::int64_t step_ns : {100'000, 110'000, 310'000})  // the second is cold
+    builder.range("decode_step", step_ns, step_ns + (step_ns == 110'000 ? 5000 : step_ns / 1000));
+  const std::vector<timeline_strip> strips = find_strips(traced(builder.build()), {});
+  ASSERT_EQ(strips.size(), 2U);
+  EXPECT_EQ(strips[0].duration_ns, 120);
+  EXPECT_EQ(strips[0].earlier, 1);
+  EXPECT_EQ(strips[0].occurrences, 5);
+  EXPECT_EQ(strips[1].duration_ns, 310) << "of the steps of both";
+  EXPECT_EQ(strips[1].earlier, 2);
+  EXPECT_EQ(strips[1].occurrences, 3);
+}
+
+TEST(timeline_strips, take_the_median_of_what_the_device_does_where_the_host_runs_ahead) {
+  timeline_builder builder;
+  builder.range("decode_all", 0, 5000);
+  std::int64_t start_ns = 1000;
+  for (const std::int64_t length_ns : {300, 900, 310, 100, 305}) {
+    const std::int64_t launched_ns = (start_ns - 1000) / 100;  // long before
+    builder.range("decode_step", launched_ns, launched_ns + 1);
+    builder.kernel("k", launched_ns, start_ns, start_ns + length_ns);
+    start_ns += length_ns;
+  }
+  const std::vector<timeline_strip> strips = find_strips(traced(builder.build()), {});
+  ASSERT_EQ(strips.size(), 1U);
+  EXPECT_EQ(strips[0].duration_ns, 305);
+  EXPECT_EQ(strips[0].earlier, 4);
+}
+
+TEST(timeline_strips, show_a_step_of_the_slowest_process) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("prefill", 0, 100)
+                                      .range("prefill", 1000, 1100)
+                                      .process(2)
+                                      .range("prefill", 0, 9000)
+                                      .range("prefill", 10'000, 10'200)
+                                      .range("prefill", 20'000, 20'210)
+                                      .build();
+  const std::vector<timeline_strip> strips = find_strips(traced(timeline), {});
+  ASSERT_EQ(strips.size(), 1U);
+  EXPECT_EQ(strips[0].duration_ns, 210);
+  EXPECT_EQ(strips[0].occurrences, 3);
+}
+
+TEST(timeline_strips, call_kernels_as_the_reports_of_the_run_do) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("prefill", 0, 1000)
+                                      .kernel("void a::k<int>(int)", 20, 100, 400)
+                                      .kernel("void b::k<int>(int)", 30, 400, 800)
+                                      .build();
+  const core::short_kernel_names names({"void a::k<int>(int)", "void b::k<int>(int)"});
+  std::string shown;
+  for (const timeline_strip& strip : find_strips(traced(timeline), names))
+    for (const strip_row& row : strip.rows)
+      for (const strip_span& span : row.spans) shown += row.kind + " " + span.name + "; ";
+  EXPECT_THAT(shown, HasSubstr("stream a::k<int>; "));
+  EXPECT_THAT(shown, HasSubstr("stream b::k<int>; "));
+}
+
+TEST(timeline_strips, shorten_names_of_kernels_and_leave_those_of_ranges) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("prefill", 0, 1000)
+                                      .range("a::f(x)", 10, 900)
+                                      .kernel("void a::k<(int)2>(int)", 20, 100, 800)
+                                      .build();
+  std::string names;
+  for (const timeline_strip& strip : find_strips(traced(timeline), {}))
+    for (const strip_row& row : strip.rows)
+      for (const strip_span& span : row.spans) names += row.kind + " " + span.name + "; ";
+  EXPECT_THAT(names, HasSubstr("ranges a::f(x); "));
+  EXPECT_THAT(names, HasSubstr("stream k<2>; "));
+}
+
 TEST(timeline_strips, follow_the_device_where_the_host_runs_ahead) {
   const core::timeline timeline = timeline_builder()
                                       .range("decode_all", 0, 1000)
                                       .range("decode_step", 0, 10)
                                       .kernel("k", 5, 500, 700)
                                       .build();
-  const std::vector<timeline_strip> strips = find_strips(traced(timeline));
+  const std::vector<timeline_strip> strips = find_strips(traced(timeline), {});
   ASSERT_EQ(strips.size(), 1U);
   EXPECT_EQ(strips[0].duration_ns, 200);
 }
@@ -144,7 +224,7 @@ TEST(timeline_strips, are_bounded) {
   timeline_builder builder;
   builder.range("prefill", 0, 1'000'000);
   for (int i = 0; i < 20000; ++i) builder.kernel("k", i * 50, i * 50 + 10, i * 50 + 40);
-  const std::vector<timeline_strip> strips = find_strips(traced(builder.build()));
+  const std::vector<timeline_strip> strips = find_strips(traced(builder.build()), {});
   ASSERT_EQ(strips.size(), 1U);
   for (const strip_row& row : strips[0].rows) EXPECT_LE(row.spans.size(), 600U) << row.label;
 }

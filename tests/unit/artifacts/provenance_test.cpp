@@ -39,7 +39,7 @@ provenance complete_facts() {
   facts.created_utc = "2025-11-15T01:52:06Z";
   facts.host = gather_host_facts();
   facts.gpu_at_start = gather_gpu_facts(PROFGATE_FAKE_NVML);
-  facts.build = {"0.1.0", "g++ 12.2", "Release", "-O3"};
+  facts.build = {"0.1.0", std::string("g++ 12.2"), std::string("Release"), std::string("-O3")};
   facts.tool_versions = {{"nsys", std::string("2022.4.2")},
                          {"ncu", core::measured<std::string>::absent("not on PATH")}};
   facts.config_sha256 = "abc";
@@ -69,6 +69,19 @@ TEST(env_json, holds_the_facts) {
   EXPECT_EQ(document["inputs"][0]["sha256_over"], "whole file");
   EXPECT_EQ(document["argv"], json::parse(R"([["bench", "--token", "[redacted]"]])"));
   EXPECT_EQ(document["environment"]["PATH"], "/bin");
+}
+
+TEST(env_json, says_why_it_does_not_know_how_a_foreign_program_was_built) {
+  provenance facts = complete_facts();
+  const auto nothing =
+      core::measured<std::string>::absent("the program was not built by a project that registers it");
+  facts.build = {"0.1.0", nothing, nothing, nothing};
+  const json build = json::parse(env_json(facts))["build"];
+  for (const char* key : {"compiler", "build_type", "flags"}) {
+    EXPECT_TRUE(build[key].is_null()) << key;
+    EXPECT_EQ(build["not_measured"][key], "the program was not built by a project that registers it");
+  }
+  EXPECT_EQ(build["profgate_version"], "0.1.0");
 }
 
 TEST(env_json, takes_any_bytes) {

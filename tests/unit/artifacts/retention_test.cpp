@@ -58,6 +58,20 @@ TEST_F(retention, compresses_all_but_the_last_runs) {
   EXPECT_TRUE(planned(1).empty()) << "nothing is left to do";
 }
 
+TEST_F(retention, leaves_what_people_read_as_it_is) {
+  const auto run = old_run(0);
+  const std::vector<std::filesystem::path> read{
+      "report.md",    "report.html",         "gate.svg", "pictures/roofline.svg", "profile.json",
+      "verdict.json", "stage1/metrics.json", "env.json", "config.yaml",           "ncu/regions/report.md",
+      "trace.json.gz"};
+  for (const auto& file : read) put(run / file, trace);
+  put(run / "nsys/log.txt", trace);
+  apply_retention(folder(), plan_retention(folder(), compressed_pair, 0, {}));
+  for (const auto& file : read) EXPECT_EQ(get(run / file), trace) << file;
+  EXPECT_FALSE(std::filesystem::exists(run / "nsys/log.txt"));
+  EXPECT_TRUE(planned(0).empty()) << "nothing is left to do";
+}
+
 TEST_F(retention, leaves_alone_what_a_baseline_names_or_somebody_uses) {
   const auto baseline = old_run(0);
   const auto working = old_run(1);

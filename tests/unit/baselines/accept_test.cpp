@@ -4,11 +4,10 @@
 #include <fstream>
 
 #include "artifacts/files.h"
-#include "baselines/baseline_store.h"
 #include "baselines/history.h"
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "made_runs.h"
+#include "store_test.h"
 
 namespace profgate::baselines {
 namespace {
@@ -18,35 +17,16 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class accepting : public ::testing::Test {
+class accepting : public store_test {
  protected:
-  accept_request request(const std::string& reason = "first build") const {
-    return {m_folder.path() / "baselines",
-            m_folder.path() / "history.db",
-            reason,
-            "Ada <ada@example.org>",
-            std::nullopt,
-            8};
-  }
-  static stored_run_set runs_of(gate::run_set runs) { return {"", std::move(runs), {}, ""}; }
-
-  /// What accepting says; empty where it is accepted.
   static std::string refusal_of(gate::run_set runs, const accept_request& wanted) {
-    try {
-      accept_baseline(runs_of(std::move(runs)), wanted);
-    } catch (const core::error& refused) {
-      return refused.what() + ("; to fix it: " + refused.remedy());
-    }
-    return "";
+    return error_of([&] { accept_baseline(runs_of(std::move(runs)), wanted); });
   }
-
-  made_folder m_folder{::testing::UnitTest::GetInstance()->current_test_info()->name()};
 };
 
 TEST_F(accepting, leaves_one_file_a_key_and_a_record) {
   const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
-  EXPECT_EQ(first.file.lexically_relative(request().baselines_dir),
-            "qwen3-0.6b/decode-b1/cccccccccccc-nvidia-h200x132.json");
+  EXPECT_EQ(first.file.lexically_relative(m_store), "qwen3-0.6b/decode-b1/cccccccccccc-nvidia-h200x132.json");
   const accepted_baseline second = accept_baseline(runs_of(made_later(8e6)), request("faster"));
   EXPECT_EQ(second.file, first.file);
   const stored_run_set now = read_run_set(first.file);
@@ -57,7 +37,7 @@ TEST_F(accepting, leaves_one_file_a_key_and_a_record) {
   EXPECT_EQ(now.accepted[1].author, "Ada <ada@example.org>");
   EXPECT_EQ(now.accepted[1].commit, std::string(40, 'b'));
   EXPECT_EQ(now.accepted[1].previous_sha256, first.stored.content_sha256);
-  EXPECT_THAT(list_baselines(request().baselines_dir),
+  EXPECT_THAT(list_baselines(m_store),
               ElementsAre(fs::path("qwen3-0.6b/decode-b1/cccccccccccc-nvidia-h200x132.json")));
 }
 
@@ -80,7 +60,7 @@ TEST_F(accepting, needs_a_reason_and_an_author) {
   accept_request nobody = request();
   nobody.author.clear();
   EXPECT_THAT(refusal_of(made_runs(9e6), nobody), HasSubstr("git config user.name"));
-  EXPECT_FALSE(fs::exists(request().baselines_dir));
+  EXPECT_FALSE(fs::exists(m_store));
 }
 
 TEST_F(accepting, refuses_what_nothing_could_be_compared_with) {
@@ -98,7 +78,7 @@ TEST_F(accepting, refuses_what_nothing_could_be_compared_with) {
   EXPECT_THAT(refusal_of(disturbed, request()), HasSubstr("4711 python"));
   gate::run_set disturbed_while_warming_up = made_runs(9e6);
   disturbed_while_warming_up.processes[0].conditions.foreign_processes = {"4711 python"};
-  EXPECT_EQ(refusal_of(disturbed_while_warming_up, request()), "");
+  EXPECT_EQ(refusal_of(disturbed_while_warming_up, request()), "no error");
 }
 
 TEST_F(accepting, tells_the_second_of_two_who_was_first_and_loses_nothing) {
@@ -114,14 +94,13 @@ TEST_F(accepting, tells_the_second_of_two_who_was_first_and_loses_nothing) {
 }
 
 TEST_F(accepting, names_the_folder_that_cannot_be_made) {
-  fs::create_directories(m_folder.path());
-  std::ofstream(m_folder.path() / "file") << "in the way";
+  std::ofstream(folder() / "file") << "in the way";
   accept_request below_a_file = request();
-  below_a_file.baselines_dir = m_folder.path() / "file" / "baselines";
+  below_a_file.baselines_dir = folder() / "file" / "baselines";
   EXPECT_THAT(refusal_of(made_runs(9e6), below_a_file),
               HasSubstr("cannot create the folder " + below_a_file.baselines_dir.string()));
   accept_request history_below_a_file = request();
-  history_below_a_file.history_file = m_folder.path() / "file" / "history.db";
+  history_below_a_file.history_file = folder() / "file" / "history.db";
   EXPECT_THAT(refusal_of(made_runs(9e6), history_below_a_file),
               HasSubstr("history.db: its folder cannot be made: "));
 }
@@ -139,14 +118,14 @@ TEST_F(accepting, a_file_under_another_key_s_name_is_found_out) {
   const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
   gate::run_set other = made_runs(9e6);
   other.identity.device_name = "NVIDIA H100";
-  const fs::path wrong = request().baselines_dir / baseline_name(other.identity);
+  const fs::path wrong = m_store / baseline_name(other.identity);
   fs::copy_file(first.file, wrong);
-  EXPECT_THROW(find_baseline(request().baselines_dir, other.identity), core::bad_input);
+  EXPECT_THROW(find_baseline(m_store, other.identity), core::bad_input);
 }
 
 TEST_F(accepting, a_baseline_is_found_by_pair_name_or_path) {
   const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
-  const fs::path folder = request().baselines_dir;
+  const fs::path folder = m_store;
   EXPECT_EQ(resolve_baseline(folder, "qwen3-0.6b.decode-b1"), first.file);
   EXPECT_EQ(resolve_baseline(folder, "qwen3-0.6b/decode-b1/cccc"), first.file);
   EXPECT_EQ(resolve_baseline(folder, first.file.string()), first.file);
@@ -158,29 +137,28 @@ TEST_F(accepting, a_baseline_is_found_by_pair_name_or_path) {
 }
 
 TEST_F(accepting, the_run_directories_of_baselines_are_known_to_retention) {
-  stored_run_set stored = runs_of(made_runs(9e6));
-  stored.run_id = "20261115-090000-qwen3-0.6b.decode-b1";
+  const stored_run_set stored = runs_of(made_runs(9e6), "20261115-090000-qwen3-0.6b.decode-b1");
   accept_baseline(stored, request());
-  std::ofstream(request().baselines_dir / "broken.json") << "{";
-  EXPECT_THAT(run_ids_of_baselines(request().baselines_dir), ElementsAre(stored.run_id));
+  std::ofstream(m_store / "broken.json") << "{";
+  EXPECT_THAT(run_ids_of_baselines(m_store), ElementsAre(stored.run_id));
 }
 
 TEST_F(accepting, is_one_act_with_the_history) {
   const accepted_baseline first = accept_baseline(runs_of(made_runs(9e6)), request());
-  const auto rows = [&] { return read_history(request().history_file, first.stored.runs.identity.pair); };
+  const auto rows = [&] { return read_history(m_history, first.stored.runs.identity.pair); };
   ASSERT_EQ(rows().size(), 2U);  // stages
   EXPECT_EQ(rows().front().kind, history_kind::accepted);
 
   // A history that refuses: the baseline stays the one it was.
   const std::string before = artifacts::read_file(first.file);
   accept_request elsewhere = request("faster");
-  elsewhere.history_file = request().baselines_dir;  // a folder
-  EXPECT_NE(refusal_of(made_later(8e6), elsewhere), "");
+  elsewhere.history_file = m_store;  // a folder
+  EXPECT_NE(refusal_of(made_later(8e6), elsewhere), "no error");
   EXPECT_EQ(artifacts::read_file(first.file), before);
 
   // Killed after the baseline was written and before the history was: the same command finishes it, once.
-  fs::remove(request().history_file);
-  EXPECT_EQ(refusal_of(made_runs(9e6), request("again")), "");
+  fs::remove(m_history);
+  EXPECT_EQ(refusal_of(made_runs(9e6), request("again")), "no error");
   EXPECT_EQ(rows().size(), 2U);
   EXPECT_EQ(artifacts::read_file(first.file), before);
   EXPECT_THAT(refusal_of(made_runs(9e6), request("again")), HasSubstr("already is this measurement"));
@@ -190,7 +168,7 @@ TEST_F(accepting, an_interrupt_leaves_neither) {
   const core::interrupt_guard guard;
   std::raise(SIGINT);
   EXPECT_THAT(refusal_of(made_runs(9e6), request()), HasSubstr("interrupted by SIGINT"));
-  EXPECT_TRUE(list_baselines(request().baselines_dir).empty());
+  EXPECT_TRUE(list_baselines(m_store).empty());
 }
 
 }  // namespace

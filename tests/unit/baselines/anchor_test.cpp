@@ -3,13 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
-#include <functional>
 
 #include "artifacts/files.h"
-#include "baselines/baseline_store.h"
 #include "baselines/stored_mode.h"
 #include "core/error.h"
-#include "made_runs.h"
+#include "store_test.h"
 
 namespace profgate::baselines {
 namespace {
@@ -19,78 +17,65 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class anchors : public ::testing::Test {
+class anchors : public store_test {
  protected:
   fs::path accept(double decode_ns, int on_day) {
     gate::run_set runs = made_runs(decode_ns);
     runs.identity.commit = std::string(40, static_cast<char>('a' + on_day));
     runs.created_utc = "2026-11-0" + std::to_string(on_day) + "T09:00:00Z";
-    return accept_baseline({"run-" + std::to_string(on_day), runs, {}, ""},
-                           {m_folder.path(), m_history, "measured", "Ada", std::nullopt, 8})
-        .file;
+    return accept_baseline(runs_of(std::move(runs), "run-" + std::to_string(on_day)), request()).file;
   }
   gate::judgement judge(double decode_ns, const std::string& anchor = "v1.0") const {
     stored_request wanted;
-    wanted.baselines_dir = m_folder.path();
+    wanted.baselines_dir = m_store;
     wanted.candidate.identity = made_later(decode_ns).identity;
     wanted.today = today;
-    wanted.anchor = anchor_place{m_folder.path(), anchor, m_history};
+    wanted.anchor = anchor_place{m_store, anchor, m_history};
     return judge_against_stored(wanted, [=](std::size_t count) { return made_later(decode_ns, count + 1); })
         .judged;
   }
-  std::string message_of(const std::function<void()>& refused) const {
-    try {
-      refused();
-    } catch (const core::bad_input& why) {
-      return std::string(why.what()) + "; " + why.remedy();
-    }
-    return "";
-  }
-
-  made_folder m_folder{::testing::UnitTest::GetInstance()->current_test_info()->name()};
-  fs::path m_history = m_folder.path() / "history.db";
 };
 
 TEST_F(anchors, stay_where_they_are_while_baselines_are_accepted) {
   const fs::path baseline = accept(9e6, 1);
-  const fs::path anchor = set_anchor(m_folder.path(), baseline, "v1.0", move_anchor::no);
+  const fs::path anchor = set_anchor(m_store, baseline, "v1.0", move_anchor::no);
   const std::string text = artifacts::read_file(anchor);
   EXPECT_EQ(text, artifacts::read_file(baseline));
   accept(9.3e6, 2);
   EXPECT_EQ(artifacts::read_file(anchor), text);
-  EXPECT_THAT(list_baselines(m_folder.path()), ElementsAre(baseline.lexically_relative(m_folder.path())));
-  EXPECT_THAT(list_anchors(m_folder.path()), ElementsAre(anchor.lexically_relative(m_folder.path())));
-  EXPECT_THAT(run_ids_of_baselines(m_folder.path()), ElementsAre("run-1", "run-2")) << "both are kept";
+  EXPECT_THAT(list_baselines(m_store), ElementsAre(baseline.lexically_relative(m_store)));
+  EXPECT_THAT(list_anchors(m_store), ElementsAre(anchor.lexically_relative(m_store)));
+  EXPECT_THAT(run_ids_of_baselines(m_store), ElementsAre("run-1", "run-2")) << "both are kept";
 }
 
 TEST_F(anchors, move_by_hand_only) {
   const fs::path baseline = accept(9e6, 1);
-  set_anchor(m_folder.path(), baseline, "v1.0", move_anchor::no);
+  set_anchor(m_store, baseline, "v1.0", move_anchor::no);
   accept(9.3e6, 2);
   const auto set = [&](move_anchor move) {
-    return [=, this] { set_anchor(m_folder.path(), baseline, "v1.0", move); };
+    return [=, this] { set_anchor(m_store, baseline, "v1.0", move); };
   };
-  EXPECT_THAT(message_of(set(move_anchor::no)),
+  EXPECT_THAT(error_of(set(move_anchor::no)),
               AllOf(HasSubstr("is the anchor 'v1.0' already (2026-11-01"), HasSubstr("--force")));
-  EXPECT_EQ(message_of(set(move_anchor::yes)), "");
+  EXPECT_EQ(error_of(set(move_anchor::yes)), "no error");
   EXPECT_EQ(judge(9.3e6).since_anchor->measured_utc, "2026-11-02T09:00:00Z");
 }
 
 TEST_F(anchors, need_a_name_that_a_folder_can_have_and_a_baseline) {
   const fs::path baseline = accept(9e6, 1);
   for (const char* name : {"", "../v1", "a/b", "v 1"}) {
-    EXPECT_THAT(message_of([&] { set_anchor(m_folder.path(), baseline, name, move_anchor::no); }),
+    EXPECT_THAT(error_of([&] { set_anchor(m_store, baseline, name, move_anchor::no); }),
                 HasSubstr("cannot be the name of an anchor"))
         << name;
   }
-  const fs::path never = m_folder.path() / "never.json";
+  const fs::path never = m_store / "never.json";
   write_run_set(never, {"", made_runs(9e6), {}, ""});
-  EXPECT_THAT(message_of([&] { set_anchor(m_folder.path(), never, "v1.0", move_anchor::no); }),
+  EXPECT_THAT(error_of([&] { set_anchor(m_store, never, "v1.0", move_anchor::no); }),
               HasSubstr("never accepted"));
 }
 
 TEST_F(anchors, name_the_commits_of_the_history_that_took_a_part) {
-  set_anchor(m_folder.path(), accept(9e6, 1), "v1.0", move_anchor::no);
+  set_anchor(m_store, accept(9e6, 1), "v1.0", move_anchor::no);
   accept(9.5e6, 2);
   accept(10e6, 3);
   const gate::judgement whole = judge(10e6);
@@ -106,18 +91,17 @@ TEST_F(anchors, name_the_commits_of_the_history_that_took_a_part) {
 
 TEST_F(anchors, that_are_missing_are_bad_input_before_anything_runs) {
   accept(9e6, 1);
-  EXPECT_THAT(message_of([&] { judge(9e6); }),
+  EXPECT_THAT(error_of([&] { judge(9e6); }),
               AllOf(HasSubstr("gate.anchor names 'v1.0', and there is no such anchor in"),
                     HasSubstr("profgate baseline anchor <pair> --name v1.0")));
-  set_anchor(m_folder.path(), m_folder.path() / list_baselines(m_folder.path()).front(), "v2.0",
-             move_anchor::no);
-  EXPECT_THAT(message_of([&] { judge(9e6); }), HasSubstr("(there are v2.0)"));
+  set_anchor(m_store, m_store / list_baselines(m_store).front(), "v2.0", move_anchor::no);
+  EXPECT_THAT(error_of([&] { judge(9e6); }), HasSubstr("(there are v2.0)"));
   EXPECT_EQ(judge(9e6, "v2.0").code, core::exit_code::good);
 }
 
 TEST_F(anchors, of_another_device_say_so_and_leave_the_verdict) {
-  set_anchor(m_folder.path(), accept(9e6, 1), "v1.0", move_anchor::no);
-  fs::rename(m_folder.path() / "@v1.0/qwen3-0.6b/decode-b1", m_folder.path() / "@v1.0/qwen3-0.6b/other");
+  set_anchor(m_store, accept(9e6, 1), "v1.0", move_anchor::no);
+  fs::rename(m_store / "@v1.0/qwen3-0.6b/decode-b1", m_store / "@v1.0/qwen3-0.6b/other");
   const gate::judgement whole = judge(9e6);
   EXPECT_EQ(whole.code, core::exit_code::good);
   EXPECT_THAT(whole.since_anchor->not_judged_because,
@@ -125,7 +109,7 @@ TEST_F(anchors, of_another_device_say_so_and_leave_the_verdict) {
 }
 
 TEST_F(anchors, are_judged_without_a_history_or_with_a_damaged_one) {
-  set_anchor(m_folder.path(), accept(9e6, 1), "v1.0", move_anchor::no);
+  set_anchor(m_store, accept(9e6, 1), "v1.0", move_anchor::no);
   accept(10e6, 2);
   std::ofstream(m_history)
       << "no database at all, but more than a hundred bytes of text, so that SQLite looks "

@@ -11,8 +11,8 @@
 
 #include "artifacts/files.h"
 #include "core/error.h"
-#include "made_runs.h"
 #include "render/trend_views.h"
+#include "store_test.h"
 
 namespace profgate::baselines {
 namespace {
@@ -25,11 +25,11 @@ using ::testing::Not;
 
 constexpr const char* pair_name = "qwen3-0.6b.decode-b1";
 
-class history : public ::testing::Test {
+class history : public store_test {
  protected:
   /// The build of one night; `night` counts from 1.
   static stored_run_set build_of(int night, double decode_ns) {
-    stored_run_set stored{"", made_runs(decode_ns), {}, ""};
+    stored_run_set stored = runs_of(made_runs(decode_ns));
     stored.runs.created_utc =
         "2026-10-" + std::string(night < 10 ? "0" : "") + std::to_string(night) + "T03:00:00Z";
     stored.runs.identity.commit = std::to_string(1000000 + night) + std::string(33, 'e');
@@ -47,8 +47,7 @@ class history : public ::testing::Test {
     return make_trends(pair_name, read_history(m_file, pair_name), request);
   }
 
-  made_folder m_folder{::testing::UnitTest::GetInstance()->current_test_info()->name()};
-  fs::path m_file = m_folder.path() / "deep" / "history.sqlite";
+  fs::path m_file = folder() / "deep" / "history.sqlite";
 };
 
 TEST_F(history, a_ratio_measured_beside_the_anchor_counts_more_than_medians_of_two_sessions) {
@@ -227,12 +226,7 @@ TEST_F(history, that_was_killed_is_read_as_it_was_before) {
 TEST_F(history, that_was_killed_when_it_was_new_is_none_to_a_reader) {
   fs::create_directories(m_file.parent_path());
   write_and_die(m_file);
-  try {
-    trends();
-    FAIL();
-  } catch (const core::bad_input& refused) {
-    EXPECT_THAT(refused.what(), HasSubstr("there is no history yet"));
-  }
+  EXPECT_THAT(error_of([&] { trends(); }), HasSubstr("there is no history yet"));
 }
 
 TEST_F(history, a_damaged_history_is_refused_and_not_made_worse) {

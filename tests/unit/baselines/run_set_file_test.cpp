@@ -7,7 +7,7 @@
 
 #include "artifacts/files.h"
 #include "core/error.h"
-#include "made_runs.h"
+#include "store_test.h"
 
 namespace profgate::baselines {
 namespace {
@@ -24,6 +24,7 @@ stored_run_set everything() {
       1980.123456789, 41.0 / 3, 1e-7, {"software_power_cap"}, {"4711 python"}};
   stored.runs.structure["decode_all"] = {{{"a<int, 3>(b\"\\\n)", "gemv|x`", "\xff\xfe"}}, 37, 16, 227};
   stored.runs.structure["prefill"] = {};
+  stored.runs.structure["prefill"].calls = {{{"attn.core", "step"}, 378}};
   analysis::stage_operations traced;
   traced.times = {{1, 15000, {{1000, 900, 755, 0}}}};
   traced.operations = {{"k", "attn.qkv", "gemv", 28, 12345, 12345 * analysis::units_per_ns, 1000}};
@@ -33,14 +34,8 @@ stored_run_set everything() {
   return stored;
 }
 
-/// What reading `text` says; empty where it reads.
 std::string fault_of(const std::string& text) {
-  try {
-    parse_run_set(text, "b.json");
-  } catch (const core::bad_input& wrong) {
-    return wrong.what() + ("; to fix it: " + wrong.remedy());
-  }
-  return "";
+  return error_of([&] { parse_run_set(text, "b.json"); });
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
@@ -86,6 +81,7 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_EQ(read.runs.structure.at("decode_all").launches, 37);
   EXPECT_EQ(read.runs.structure.at("decode_all").kernels->size(), 3U);
   EXPECT_FALSE(read.runs.structure.at("prefill").kernels);
+  EXPECT_EQ(read.runs.structure.at("prefill").calls.at({"attn.core", "step"}), 378);
   const analysis::stage_operations& traced = read.runs.traces.at(0).at("decode_all");
   EXPECT_EQ(traced.operations.at(0).total_ns, 12345);
   EXPECT_EQ(traced.operations.at(0).exclusive_units, 12345 * analysis::units_per_ns);
@@ -177,7 +173,7 @@ TEST(run_set_file, white_space_is_no_content) {
   std::string text = run_set_text(everything());
   for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 2))
     text.insert(at, "\r");
-  EXPECT_EQ(fault_of(text), "");
+  EXPECT_EQ(fault_of(text), "no error");
 }
 
 TEST(run_set_file, a_merge_conflict_is_named_with_its_line_and_what_to_do) {
@@ -191,7 +187,7 @@ TEST(run_set_file, a_merge_conflict_is_named_with_its_line_and_what_to_do) {
 TEST(run_set_file, wherever_it_is_cut_off_it_is_refused) {
   const std::string text = run_set_text(everything());
   for (std::size_t length = 0; length + 2 < text.size(); length += 7) {
-    EXPECT_NE(fault_of(text.substr(0, length)), "") << length;
+    EXPECT_NE(fault_of(text.substr(0, length)), "no error") << length;
   }
   EXPECT_THAT(fault_of(text.substr(0, text.size() / 2)), AllOf(HasSubstr("b.json:"), HasSubstr("truncated")));
 }

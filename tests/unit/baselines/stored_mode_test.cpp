@@ -4,9 +4,9 @@
 
 #include <fstream>
 
-#include "baselines/baseline_store.h"
 #include "core/error.h"
-#include "made_runs.h"
+#include "gate/process_runs.h"
+#include "store_test.h"
 
 namespace profgate::baselines {
 namespace {
@@ -18,16 +18,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class stored_mode : public ::testing::Test {
+class stored_mode : public store_test {
  protected:
-  void accept(double decode_ns) {
-    accept_baseline({"", made_runs(decode_ns), {}, ""},
-                    {m_folder.path(), m_folder.path() / "history.db", "first", "Ada", std::nullopt, 8});
-  }
+  void accept(double decode_ns) { accept_baseline(runs_of(made_runs(decode_ns)), store_test::request()); }
 
   stored_request request() const {
     stored_request wanted;
-    wanted.baselines_dir = m_folder.path();
+    wanted.baselines_dir = m_store;
     wanted.candidate = made_later(9e6, 0);
     wanted.today = today;
     wanted.accept_hint = "profgate baseline accept run";
@@ -43,7 +40,6 @@ class stored_mode : public ::testing::Test {
   }
 
   std::vector<std::size_t> m_asked;
-  made_folder m_folder{::testing::UnitTest::GetInstance()->current_test_info()->name()};
 };
 
 TEST_F(stored_mode, without_a_baseline_it_is_skipped_and_says_how_to_make_one) {
@@ -51,7 +47,7 @@ TEST_F(stored_mode, without_a_baseline_it_is_skipped_and_says_how_to_make_one) {
   EXPECT_EQ(outcome.judged.overall, verdict::no_baseline);
   EXPECT_EQ(outcome.judged.code, core::exit_code::not_possible);
   EXPECT_THAT(outcome.judged.reason,
-              AllOf(HasSubstr("no baseline for qwen3-0.6b.decode-b1"), HasSubstr("NVIDIA H200×132"),
+              AllOf(HasSubstr("there is none for qwen3-0.6b.decode-b1"), HasSubstr("NVIDIA H200×132"),
                     HasSubstr("profgate baseline accept run")));
   EXPECT_THAT(m_asked, IsEmpty());
 }
@@ -125,13 +121,14 @@ TEST_F(stored_mode, says_that_another_device_has_a_baseline) {
   stored_request wanted = request();
   wanted.candidate.identity.device_name = "NVIDIA H100";
   EXPECT_THAT(judge_against_stored(wanted, {}).judged.reason,
-              AllOf(HasSubstr("no baseline for"), HasSubstr("1 of the pair with other settings or devices")));
+              AllOf(HasSubstr("there is none for"),
+                    HasSubstr("1 of the pair with other settings, commands or devices")));
 }
 
 TEST_F(stored_mode, a_damaged_baseline_is_an_error_and_another_schema_is_not_comparable) {
   accept(9e6);
-  const fs::path file = m_folder.path() / baseline_name(made_runs(9e6).identity);
-  std::string text = run_set_text({"", made_runs(9e6), {}, ""});
+  const fs::path file = m_store / baseline_name(made_runs(9e6).identity);
+  std::string text = run_set_text(runs_of(made_runs(9e6)));
   std::ofstream(file) << text.substr(0, text.size() / 2);
   EXPECT_THROW(judge_against_stored(request(), {}), core::bad_input);
   std::ofstream(file) << text.replace(text.find("\"1.1\""), 5, "\"2.0\"");

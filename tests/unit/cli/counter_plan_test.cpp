@@ -13,7 +13,8 @@
 #include "parsers/timeline.h"
 #include "profilers/backends.h"
 #include "recordings.h"
-#include "runs/run_reader.h"
+#include "runs/run_settings.h"
+#include "runs/stage_traces.h"
 #include "steps/start_plan.h"
 
 /// The closed loop on what was recorded of one program: nsys's timeline, and what ncu counted of it.
@@ -39,8 +40,8 @@ analysis::run_facts recorded_run() {
   facts.nvtx_domain = "LLM";
   facts.bare.stages = {"prefill", "decode_all"};
   facts.bare.bench_absent_reason = "not recorded";
-  facts.captures.push_back({"eager.sqlite", std::nullopt,
-                            profilers::read_timelines({recordings / "qwen3-3layers" / "eager.sqlite"})});
+  facts.captures.push_back(
+      {"eager.sqlite", std::nullopt, profilers::read_timelines({recordings / "ncu" / "eager.sqlite"})});
   return facts;
 }
 

@@ -34,8 +34,8 @@ class counters_step : public ::testing::Test {
  protected:
   counters_step() {
     m_run_dir = artifacts::run_store(m_folder / "runs").claim("qwen.small", artifacts::owner_of(getpid()));
-    fs::copy_file(recordings / "qwen3-3layers" / "eager.sqlite", m_run_dir / "nsys" / "run.sqlite");
-    fs::copy_file(recordings / "qwen3-3layers" / "eager.result.json", m_run_dir / "stage1" / "result.json");
+    fs::copy_file(recordings / "ncu" / "eager.sqlite", m_run_dir / "nsys" / "run.sqlite");
+    fs::copy_file(recordings / "ncu" / "eager.result.json", m_run_dir / "stage1" / "result.json");
     std::ofstream(m_run_dir / "env.json") << "{}";
     m_manifest.pair = "qwen.small";
     m_manifest.device = "cuda";

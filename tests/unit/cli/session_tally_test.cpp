@@ -36,7 +36,13 @@ TEST(session_tally, tells_a_worse_pair_from_one_whose_step_failed) {
 
 TEST(session_tally, says_why_a_pair_was_not_judged) {
   EXPECT_EQ(outcome_of({}, judged(gate::verdict::no_baseline)).why, "no baseline");
-  EXPECT_EQ(outcome_of({}, std::nullopt).why, "no verdict");
+  EXPECT_EQ(outcome_of({}, std::nullopt).why, "gate not run");
+  const auto no_runs = ended("gate", step_state::skipped, exit_code::not_possible, "no baseline: none kept");
+  EXPECT_EQ(outcome_of({no_runs}, std::nullopt).why, "no baseline");
+  EXPECT_EQ(words_without_verdict({no_runs}), "not judged: no baseline: none kept");
+  EXPECT_EQ(words_without_verdict({ended("report", step_state::ok, exit_code::good)}),
+            "not run: its test was not among those asked for");
+  EXPECT_EQ(words_without_verdict({ended("gate", step_state::ok, exit_code::good)}), "passed");
   const auto skipped =
       ended("prepare", step_state::skipped, exit_code::not_possible, "no GPU: the driver sees none");
   EXPECT_EQ(outcome_of({skipped}, std::nullopt).why, "no GPU");
@@ -52,6 +58,21 @@ TEST(session_tally, counts_in_one_line) {
   pairs.insert(pairs.end(), 7, {pair_ending::not_judged, "no baseline"});
   EXPECT_EQ(closing_line(pairs), "2 pairs judged, 1 failed, 9 not judged: 7 no baseline, 2 no GPU");
   EXPECT_EQ(closing_line({{pair_ending::worse}}), "1 pair judged (1 worse)");
+}
+
+TEST(session_tally, tells_each_reason_of_skipped_steps_once) {
+  const auto skipped = [](const std::string& step, const std::string& reason) {
+    return ended(step, step_state::skipped, exit_code::not_possible, reason);
+  };
+  const std::vector<artifacts::step_status> on_cpu{skipped("counters", "no kernels"),
+                                                   skipped("gate", "no baseline")};
+  const std::vector<artifacts::step_status> without_gpu{skipped("prepare", "no GPU"),
+                                                        skipped("counters", "no GPU")};
+  const std::vector<artifacts::step_status> without_nsys{skipped("timeline", "no nsys"),
+                                                         skipped("counters", "no kernels")};
+  EXPECT_EQ(skipped_step_lines({on_cpu, without_gpu, without_nsys}),
+            (std::vector<std::string>{"counters skipped of 2 pairs: no kernels",
+                                      "timeline skipped of 1 pair: no nsys"}));
 }
 
 TEST(session_tally, ends_with_1_for_a_worse_pair_alone) {

@@ -248,11 +248,32 @@ TEST(side_of_run_set, has_the_medians_of_its_processes_and_the_means_of_its_trac
   EXPECT_EQ(*decode.figures.at("/bare/median_ns"), 105);
   EXPECT_EQ(decode.min_ns, std::optional<double>(100));
   EXPECT_EQ(*decode.figures.at("/launches_per_token_count"), 2);
-  EXPECT_THAT(decode.figures.at("/idle/idle_ns").reason(), HasSubstr("baseline"));
+  EXPECT_THAT(decode.figures.at("/idle/idle_ns").reason(), HasSubstr("run set"));
   ASSERT_EQ(decode.kernels.size(), 1U) << "neither copies nor operators are kernels";
   EXPECT_EQ(decode.kernels[0].total_ns, 1100);
   EXPECT_EQ(decode.kernels[0].path, "attn.qkv");
   EXPECT_FALSE(side.stages[0].kernels_absent_reason.empty());
+}
+
+TEST(side_of_run_set, has_the_kernels_of_one_occurrence_as_its_time_is_one_s) {
+  gate::run_set runs;
+  runs.identity.pair = "script.adhoc";
+  gate::process_record process;
+  process.samples_ns["prefill"] = {100};
+  runs.processes = {process, process};
+  runs.structure["prefill"].launches = 4;
+  runs.structure["prefill"].tokens = 1;
+  for (const std::int64_t occurrences : {4, 1}) {
+    analysis::stage_operations traced;
+    traced.operations = {{"f", "attn", "gemm", 2 * occurrences, 50 * occurrences}};
+    traced.times.emplace().occurrences = occurrences;
+    runs.traces.push_back({{"prefill", traced}});
+  }
+  const side_stage prefill = side_of_run_set(runs, "a.json").stages.at(0);
+  ASSERT_EQ(prefill.kernels.size(), 1U);
+  EXPECT_EQ(prefill.kernels[0].total_ns, 50);
+  EXPECT_EQ(prefill.kernels[0].launches, 2);
+  EXPECT_FALSE(prefill.figures.at("/launches_per_token_count")) << "it decodes no tokens";
 }
 
 TEST(side_of_run_set, of_a_program_that_does_not_time_itself_has_times_too) {

@@ -70,6 +70,7 @@ TEST_F(refused_file, value_not_allowed) {
   const failure refused = refusal_of("device: cdua\n");
   EXPECT_EQ(refused.what, m_file + ":1: 'workload.device' cannot be 'cdua'");
   EXPECT_EQ(refused.remedy, "did you mean 'cuda'? It takes one of: cpu, cuda");
+  EXPECT_EQ(refusal_of("device: gpu\n").remedy, "did you mean 'cuda'? It takes one of: cpu, cuda");
 }
 
 TEST_F(refused_file, text_with_a_line_break) {

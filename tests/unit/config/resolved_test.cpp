@@ -39,6 +39,15 @@ TEST_F(resolved_config, reads_back_as_it_was_written) {
   EXPECT_EQ(again.text("model.checkpoint"), (m_root / "some dir").string());
 }
 
+TEST_F(resolved_config, knows_which_settings_are_not_their_defaults) {
+  m_request.command_line_overrides = {"stage1.repetitions=7", "run.top_n_kernels=20"};
+  std::string changed;
+  for (const changed_setting& setting : compose(m_request).changed_settings())
+    changed += setting.key + " " + setting.value + " (" + setting.default_value + "); ";
+  EXPECT_THAT(changed, HasSubstr("stage1.repetitions 7 ("));
+  EXPECT_THAT(changed, ::testing::Not(HasSubstr("run.top_n_kernels"))) << "set to what it is anyhow";
+}
+
 TEST_F(resolved_config, reads_back_from_a_file_with_lines_as_origins) {
   const std::string file = write("config.yaml", compose(m_request).to_yaml());
   EXPECT_EQ(read_resolved(file).origin("run.mode"), file + ":3");

@@ -81,6 +81,58 @@ TEST(normalise_kernel_name, keeps_anonymous_namespaces_and_survives_odd_names) {
   EXPECT_NO_THROW(normalise_kernel_name(std::string(10'000, '<')));
 }
 
+TEST(readable_kernel_name, has_no_namespaces_casts_parameters_and_bodies_of_lambdas_at_any_depth) {
+  EXPECT_EQ(readable_kernel_name("void at::native::vectorized_elementwise_kernel<(int)8, "
+                                 "at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char *, (unsigned "
+                                 "long)3>>(int, T2, T3)"),
+            "vectorized_elementwise_kernel<8, CUDAFunctor_add<BFloat16>, array<char *, 3>>");
+  EXPECT_EQ(readable_kernel_name("void <unnamed>::elementwise_kernel_with_index<int, "
+                                 "at::native::arange_cuda_out(const c10::Scalar &, at::Tensor &)::[lambda() "
+                                 "(instance 1)]::operator ()() const::[lambda(long) (instance 1)]>(int, T2)"),
+            "elementwise_kernel_with_index<int, arange_cuda_out>");
+  EXPECT_EQ(readable_kernel_name("void a::(anonymous namespace)::product<bf16, (a::end)3, (int)-2>(int)"),
+            "product<bf16, 3, -2>");
+  EXPECT_EQ(readable_kernel_name("void each<main::{lambda(int)#1}>(T)"), "each<main>");
+  EXPECT_EQ(readable_kernel_name("void gpu<void at::native::impl<float>(at::It &)::[lambda(int) (instance "
+                                 "1)]>(int)"),
+            "gpu<impl<float>>");
+}
+
+TEST(short_kernel_names, keep_what_tells_two_apart) {
+  const std::string first = "void each<silu(int)::[lambda() (instance 1)]>(T)";
+  const std::string second = "void each<silu(int)::[lambda() (instance 2)]>(T)";
+  const short_kernel_names names(
+      {first, second, "void a::f(int)", "void a::f(float)", "g(int)", "a::h", "b::h"});
+  EXPECT_EQ(short_kernel_name(first), short_kernel_name(second));
+  EXPECT_EQ(names.of(first), "each<silu(int)[lambda() (instance 1)]>");
+  EXPECT_EQ(names.of(second), "each<silu(int)[lambda() (instance 2)]>");
+  EXPECT_EQ(names.of("void a::f(int)"), "void a::f(int)");
+  EXPECT_EQ(names.of("void a::f(float)"), "void a::f(float)");
+  EXPECT_EQ(names.of("g(int)"), "g");
+  EXPECT_EQ(names.of("a::h"), "a::h");
+  EXPECT_EQ(names.of("void other::k(int)"), "k") << "what it is called alone";
+}
+
+TEST(short_kernel_names, cut_long_ones_to_where_they_differ) {
+  const auto name = [](const std::string& middle) {
+    return "void f<" + std::string(90, 'x') + middle + std::string(90, 'y') + ">(T)";
+  };
+  const short_kernel_names names({name("one"), name("two"), "void f<1>(T)"});
+  EXPECT_EQ(names.of(name("one")), "f<" + std::string(34, 'x') + "…one…yyyyyyy>");
+  EXPECT_EQ(names.of(name("two")), "f<" + std::string(34, 'x') + "…two…yyyyyyy>");
+  EXPECT_LE(short_kernel_name(name("one")).size(), 80U);
+  // Where even that is too long, they are counted.
+  const auto longer = [](char c) {
+    return std::string(60, 'a') + std::string(40, c) + "b" + std::string(40, c);
+  };
+  const std::string one =
+      "h" + std::string(200, 'k') + "1" + std::string(20, 'k') + "2" + std::string(200, 'k');
+  const std::string two =
+      "h" + std::string(200, 'k') + "2" + std::string(20, 'k') + "2" + std::string(200, 'k');
+  EXPECT_NE(short_kernel_names({one, two}).of(one), short_kernel_names({one, two}).of(two));
+  EXPECT_NO_THROW(short_kernel_names({longer('x'), longer('y'), "", "<", std::string(9000, '<')}));
+}
+
 TEST(readable_kernel_name, is_what_a_person_calls_the_kernel) {
   EXPECT_EQ(readable_kernel_name("void a::b::f<a::T, (int)2>(a::args<int>)"), "f<T, 2>");
   EXPECT_EQ(readable_kernel_name("void a::f<2>(a::T *, int) [clone .kd]"), "f<2>");

@@ -19,11 +19,16 @@ TEST(format_bytes, counts_in_thousands) {
   EXPECT_EQ(format_bytes(2.1e9), "2.10 GB");
 }
 
+TEST(format_duration, rounds_up_into_the_next_unit) {
+  EXPECT_EQ(format_duration(999.6), "1.00 µs");
+  EXPECT_EQ(format_duration(999.4), "999 ns");
+}
+
 TEST(format_energy, picks_the_unit) {
   EXPECT_EQ(format_energy(0.7134), "713 mJ");
   EXPECT_EQ(format_energy(1.25), "1.25 J");
   EXPECT_EQ(format_energy(4.2e-5), "42.0 µJ");
-  EXPECT_EQ(format_energy(0), "0.00 µJ");
+  EXPECT_EQ(format_energy(0), "0 µJ");
 }
 
 TEST(format_ms_exact, keeps_the_nanosecond) {
@@ -31,6 +36,29 @@ TEST(format_ms_exact, keeps_the_nanosecond) {
   EXPECT_EQ(format_ms_exact(1), "0.000001");
   EXPECT_EQ(format_ms_exact(-1500000), "-1.500000");
   EXPECT_EQ(format_ms_exact(std::numeric_limits<std::int64_t>::min()), "-9223372036854.775808");
+}
+
+TEST(format_energy, tells_its_uncertainty_in_its_own_unit) {
+  EXPECT_EQ(format_energy(2.8, 0.2), "2.8 ± 0.6 J");
+  EXPECT_EQ(format_energy(2.84, 0.05), "2.84 ± 0.14 J");
+  EXPECT_EQ(format_energy(0.5, 0.2), "500 ± 100 mJ");
+  EXPECT_EQ(format_energy(43.8, 0.2), "44 ± 9 J");
+  EXPECT_EQ(format_energy(2.8, 0), "2.80 J");
+}
+
+TEST(format_number, has_four_digits_and_no_exponent) {
+  EXPECT_EQ(format_number(1730.9), "1731");
+  EXPECT_EQ(format_number(123456), "123456");
+  EXPECT_EQ(format_number(246.83), "246.8");
+  EXPECT_EQ(format_number(9.99996), "10.00");
+  EXPECT_EQ(format_number(0.0123456), "0.01235");
+  EXPECT_EQ(format_number(0), "0.000");
+}
+
+TEST(with_minus_sign, changes_the_sign_alone) {
+  EXPECT_EQ(with_minus_sign("-1.5e-3 %"), "−1.5e-3 %");
+  EXPECT_EQ(with_minus_sign("+1.5 %"), "+1.5 %");
+  EXPECT_EQ(with_minus_sign(""), "");
 }
 
 }  // namespace

@@ -113,6 +113,19 @@ TEST(attribute, tells_slower_from_more_often) {
             "+9.0 µs: a in x is launched more often: 2 → 3 times, 6.00 → 7.00 µs each");
 }
 
+TEST(attribute, calls_no_two_kernels_alike) {
+  const auto stage = [](std::int64_t one_ns, std::int64_t other_ns) {
+    return stage_builder()
+        .kernel("void a::f<int>(x)", "x", one_ns)
+        .kernel("void b::f<int>(x)", "y", other_ns)
+        .end();
+  };
+  const attribution result = attribute({stage(5000, 6000)}, {stage(7000, 9000)});
+  ASSERT_EQ(result.causes.size(), 2U);
+  EXPECT_THAT(to_text(result.causes[0]), HasSubstr(": b::f<int> in y is slower"));
+  EXPECT_THAT(to_text(result.causes[1]), HasSubstr(": a::f<int> in x is slower"));
+}
+
 TEST(attribute, names_an_injected_kernel_first) {
   const auto before = stage_builder().kernel("gemv", "attn.qkv", 50'000).kernel("norm", "norm", 3000).end();
   const auto after = stage_builder()
@@ -127,14 +140,15 @@ TEST(attribute, names_an_injected_kernel_first) {
   EXPECT_EQ(leading[0].kind, cause_kind::new_operation);
   EXPECT_EQ(leading[0].name, "spin");
   EXPECT_EQ(leading[0].path, "norm");
-  EXPECT_EQ(to_text(leading[0]), "+5.0 µs: spin in norm is new: 1 launch, 5.00 µs each");
+  EXPECT_EQ(to_text(leading[0]), "+4.9 µs: spin in norm is new: 1 launch, 5.00 µs each")
+      << "less what the norm after it costs less";
 }
 
 TEST(cause_text, names_a_module_once_though_its_path_holds_those_around_it) {
   cause softmax;
   softmax.kind = cause_kind::new_operation;
   softmax.delta_ns = softmax.traced_delta_ns = 1.9e6;
-  softmax.name = "softmax";
+  softmax.name = softmax.short_name = "softmax";
   softmax.candidate_launches = 1;
   softmax.candidate_each_ns = 1.9e6;
   const auto text = [&](const std::string& path) {
@@ -389,6 +403,43 @@ TEST(attribute, names_who_waits_for_a_slower_kernel) {
   const attribution result = attribute({sum_up({stage(7900)})}, {sum_up({stage(9300)})}, 1400.0);
   ASSERT_EQ(result.causes.size(), 1U);
   EXPECT_THAT(to_text(result.causes[0]), HasSubstr("; attn.out waits for it"));
+}
+
+TEST(attribute, what_costs_less_beside_a_changed_kernel_has_handed_it_its_time) {
+  const auto before = stage_builder().kernel("gemv", "mlp", 3000).kernel("split", "attn", 8000).end();
+  const auto after = stage_builder().kernel("gemv", "mlp", 5000).kernel("split", "attn", 7500).end();
+  exact_comparison exact;
+  exact.changes.push_back({exact_kind::machine_code, "gemv", "a", "b", false, "mlp"});
+  const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 1500.0, &exact);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 1500);
+  EXPECT_DOUBLE_EQ(result.causes[0].traced_delta_ns, 1500);
+  EXPECT_THAT(to_text(result.causes[0]), HasSubstr("; less the 500 ns by which attn cost less beside it"));
+  EXPECT_EQ(attribute({sum_up({before})}, {sum_up({after})}, 1500.0).causes.size(), 2U)
+      << "nobody knows which of them changed";
+  exact.changes.push_back({exact_kind::machine_code, "split", "a", "b", false, "attn"});
+  EXPECT_EQ(attribute({sum_up({before})}, {sum_up({after})}, 1500.0, &exact).causes.size(), 2U)
+      << "what changed as well is faster by itself";
+}
+
+TEST(attribute, the_first_kernel_waits_with_its_device) {
+  const auto stage = [](std::int64_t idle_ns, std::int64_t embed_ns, std::int64_t head_ns) {
+    return stage_builder()
+        .wait(0, idle_ns)
+        .kernel("embed", "embed", embed_ns, idle_ns)
+        .kernel("head", "head", head_ns, 0)
+        .end(0);
+  };
+  const attribution result = attribute({sum_up({stage(1000, 30'000, 50'000)})},
+                                       {sum_up({stage(150'000, 250'000, 51'000)})}, 370'000.0);
+  ASSERT_EQ(result.causes.size(), 2U);
+  EXPECT_EQ(result.causes[0].kind, cause_kind::idle);
+  EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 369'000);
+  EXPECT_THAT(to_text(result.causes[0]),
+              HasSubstr("; with it waits the first kernel, in embed: 30.0 µs → 250 µs a launch"));
+  const attribution without_waiting =
+      attribute({sum_up({stage(1000, 30'000, 50'000)})}, {sum_up({stage(1000, 250'000, 50'000)})}, 220'000.0);
+  EXPECT_EQ(without_waiting.causes.at(0).name, "embed") << "the device never waited";
 }
 
 TEST(attribute, cuts_off_what_lies_outside_the_stage) {

@@ -58,6 +58,15 @@ TEST(decide, stops_after_the_screen_where_nothing_changed) {
   EXPECT_LT(*step.judged->upper_95_ratio, 0.03);
 }
 
+TEST(decide, says_of_what_is_a_little_faster_how_much_at_least) {
+  decision_rules rules;
+  rules.improved_ratio = 0.05;
+  EXPECT_THAT(decide(arms(6, 0.001, 0.005), rules).reason, testing::EndsWith("% slower at most"));
+  EXPECT_THAT(decide(arms(6, -0.03, 0.005), rules).reason, testing::EndsWith("% faster at least"));
+  EXPECT_THAT(decide_stored(arms(8, 0.01, 0.01), {}).reason, HasSubstr("% slower at most;"));
+  EXPECT_THAT(decide_stored(arms(8, -0.05, 0.01), {}).reason, HasSubstr("% faster at least;"));
+}
+
 TEST(decide, confirms_a_flag_on_fresh_runs_alone) {
   const stage_step flagged = decide(arms(6, 0.05, 0.01), {});
   EXPECT_FALSE(flagged.final_verdict);
@@ -81,6 +90,7 @@ TEST(decide, leaves_open_what_was_neither_confirmed_nor_ruled_out) {
   EXPECT_EQ(step.final_verdict, verdict::inconclusive);
   ASSERT_TRUE(step.detectable_ratio);
   EXPECT_GT(*step.detectable_ratio, 0.02);
+  EXPECT_THAT(step.reason, HasSubstr("a slowdown is confirmed once only"));
 }
 
 TEST(decide, a_sure_slowdown_below_the_margin_is_no_regression) {
@@ -99,6 +109,7 @@ TEST(decide, extends_a_noisy_screen_by_four_and_looks_at_all_ten) {
   const stage_step noisy = decide(arms(10, 0.0, 0.2), {});
   EXPECT_EQ(noisy.final_verdict, verdict::inconclusive);
   EXPECT_EQ(noisy.judged->candidate_runs, 10U);
+  EXPECT_THAT(noisy.reason, HasSubstr(" by 10 + 10 runs, the most that a screen takes"));
 
   const stage_step settled = decide(arms(6, 0.0, 0.06) + arms(4, -0.02, 0.0), {});
   EXPECT_EQ(settled.final_verdict, verdict::unchanged);

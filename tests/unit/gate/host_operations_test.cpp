@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "gate/attribution.h"
+#include "gate/operator_calls.h"
 
 /// Stages without a device: the ranges on the stage's thread take the place of kernels.
 namespace profgate::gate {
@@ -8,6 +8,7 @@ namespace {
 
 using analysis::label_operations;
 using analysis::labelled_traces;
+using ::testing::Pair;
 
 core::range_record host_range(const char* name, std::int64_t start_ns, std::int64_t end_ns,
                               std::uint32_t thread = 1) {
@@ -60,6 +61,57 @@ TEST(host_operations, the_slower_operator_is_named_and_nothing_else) {
   EXPECT_EQ(result.causes[0].name, "mlp.down");
   EXPECT_EQ(result.causes[0].path, "decode_step");
   EXPECT_EQ(result.causes[0].delta_ns, 25);
+}
+
+/// A step of two operators, the second with a range of its own inside: stretches 10…20, 40…45 and so on.
+core::timeline interrupted_step(std::int64_t inner_count) {
+  core::timeline timeline;
+  timeline.ranges = {host_range("decode_all", 0, 1000), host_range("decode_step", 10, 900),
+                     host_range("attn.core", 20, 40), host_range("attn.core", 45, 60),
+                     host_range("mlp.down", 100, 800)};
+  for (std::int64_t i = 0; i < inner_count; ++i)
+    timeline.ranges.push_back(host_range("mlp.part", 110 + 20 * i, 120 + 20 * i));
+  return timeline;
+}
+
+TEST(host_operations, an_operator_that_others_interrupt_is_called_once) {
+  const labelled_traces labelled = label_operations(interrupted_step(3), "decode_all", {"LLM"});
+  EXPECT_THAT(
+      calls_of(labelled.occurrences[0], "decode_all"),
+      ::testing::ElementsAre(Pair(Pair("attn.core", "decode_step"), 2), Pair(Pair("decode_step", ""), 1),
+                             Pair(Pair("mlp.down", "decode_step"), 1),
+                             Pair(Pair("mlp.part", "decode_step/mlp.down"), 3)));
+}
+
+TEST(host_operations, are_told_by_calls_and_where_those_are_not_known_in_all) {
+  cause slower;
+  slower.category = "host";
+  slower.name = slower.short_name = "mlp.down";
+  slower.path = "decode_step";
+  slower.kind = cause_kind::launches;
+  slower.changes = {"more launches"};
+  slower.baseline_launches = 1500;
+  slower.candidate_launches = 1512;
+  slower.baseline_each_ns = 1000;
+  slower.candidate_each_ns = 2000;
+  slower.delta_ns = slower.traced_delta_ns = 1'524'000;
+  attribution result;
+  result.causes = {slower};
+  stage_structure structure;
+  count_calls(structure, structure, result);
+  EXPECT_EQ(to_text(result.causes[0]),
+            "+1.52 ms: mlp.down in decode_step is slower: 1.50 ms → 3.02 ms in all");
+  EXPECT_THAT(result.causes[0].changes, ::testing::IsEmpty()) << "stretches are no evidence";
+  structure.calls = {{{"mlp.down", "decode_step"}, 375}};
+  stage_structure more = structure;
+  count_calls(structure, structure, result);
+  EXPECT_EQ(to_text(result.causes[0]),
+            "+1.52 ms: mlp.down in decode_step is slower: 4.00 → 8.06 µs a call, 375 calls");
+  more.calls = {{{"mlp.down", "decode_step"}, 750}};
+  count_calls(structure, more, result);
+  EXPECT_EQ(to_text(result.causes[0]),
+            "+1.52 ms: mlp.down in decode_step is called more often: 375 → 750 times, 4.00 → 4.03 µs each");
+  EXPECT_THAT(result.causes[0].changes, ::testing::ElementsAre("more launches"));
 }
 
 TEST(host_operations, a_stage_without_operators_is_one_stretch) {

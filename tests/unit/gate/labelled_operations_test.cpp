@@ -84,20 +84,20 @@ TEST(label_operations, takes_the_stages_own_operations_with_their_paths) {
   EXPECT_EQ(trace.waits[0].end_ns, 4200);
 }
 
-TEST(label_operations, knows_from_the_graph_map_where_a_replayed_kernel_belongs) {
+TEST(label_operations, counts_replayed_kernels_whose_capture_nobody_saw) {
   core::timeline timeline = two_stages();
+  EXPECT_EQ(label_operations(timeline, "prefill", {"LLM"}).unseen, 0U);
   timeline.kernels[0].graph_node = 1;
-  const std::vector<core::graph_map> maps{{"step", {{"mlp", "", {}, {}}}}};
-  const labelled_traces labelled = label_operations(timeline, "prefill", {"LLM", &maps});
+  const labelled_traces labelled = label_operations(timeline, "prefill", {"LLM"});
   ASSERT_EQ(labelled.occurrences.size(), 1U);
-  EXPECT_EQ(labelled.occurrences[0].operations.at(0).path, "mlp");
-  EXPECT_EQ(labelled.unmatched, 0U);
+  EXPECT_EQ(labelled.occurrences[0].operations.at(0).path, "");
+  EXPECT_EQ(labelled.unseen, 1U);
 }
 
 TEST(label_operations, takes_categories_from_the_table_by_kernel_and_operator) {
   const core::timeline timeline = two_stages();
   const analysis::category_rules rules{{{"gemm", {"*gemv*"}}}, {{"normalisation", {"norm"}}}};
-  const labelled_traces labelled = label_operations(timeline, "decode_all", {"LLM", nullptr, &rules});
+  const labelled_traces labelled = label_operations(timeline, "decode_all", {"LLM", &rules});
   std::map<std::string, std::string> category_of;
   for (const operation& one : labelled.occurrences.at(1).operations)
     category_of[std::string(one.name)] = one.category;

@@ -86,11 +86,11 @@ TEST_F(creep, an_improvement_in_between_is_named_and_pays_for_losses) {
   for (int loss = 1; loss <= 4; ++loss) accept(1.01);
   const judgement paid = judge(1.01);
   EXPECT_EQ(paid.code, core::exit_code::good);
-  EXPECT_THAT(parts_text(decoding(paid)), HasSubstr("gbbbbbb (2026-12-06) -5.0 %"));
+  EXPECT_THAT(parts_text(decoding(paid)), HasSubstr("gbbbbbb (2026-12-06) −5.0 %"));
   accept(1.09);
   const judgement lost = judge(1.01);
   EXPECT_EQ(lost.code, core::exit_code::judged_bad);
-  EXPECT_THAT(parts_text(decoding(lost)), AllOf(HasSubstr("-5.0 %"), HasSubstr("+9.0 %")));
+  EXPECT_THAT(parts_text(decoding(lost)), AllOf(HasSubstr("−5.0 %"), HasSubstr("+9.0 %")));
 }
 
 TEST_F(creep, small_parts_are_summed_up) {

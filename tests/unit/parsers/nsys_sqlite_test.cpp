@@ -163,6 +163,27 @@ TEST_F(nsys_sqlite, reads_of_a_launch_what_the_export_tells) {
   EXPECT_EQ(shape, (core::kernel_shape{{}, {}, {1, 2, 3}, {4, 5, 6}, 70, 980, {11, 12, 13}, 900, 10}));
 }
 
+TEST_F(nsys_sqlite, believes_nsys_that_events_are_missing_unless_the_last_launches_have_their_kernels) {
+  const auto doubts = [&](const std::string& more) {
+    return parsers::read_nsys_sqlite(
+               make(
+                   std::string(meta_2025) + kernels_2025 +
+                   "ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD COLUMN nameId INT;"
+                   "CREATE TABLE DIAGNOSTIC_EVENT (text TEXT);"
+                   "INSERT INTO DIAGNOSTIC_EVENT VALUES ('Not all CUDA events might have been collected.');"
+                   "INSERT INTO StringIds VALUES (3,'cudaLaunchKernel_v7000'),(4,'cudaFree_v3020');"
+                   "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10,11,16777216,5,3),(20,21,16777216,6,4);"
+                   "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (12,14,0,7,5,16777216,1,1,1,1,1,1,1,1,1);" +
+                   more))
+        .doubts;
+  };
+  EXPECT_THAT(doubts(""), ::testing::IsEmpty());
+  EXPECT_THAT(doubts("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (30,31,16777216,7,3);"),
+              ::testing::ElementsAre("Not all CUDA events might have been collected."));
+  EXPECT_THAT(doubts("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME;"), ::testing::SizeIs(1))
+      << "without launches nobody can tell";
+}
+
 TEST_F(nsys_sqlite, says_what_is_wrong_with_the_file) {
   EXPECT_THAT(words(m_folder / "absent.sqlite"), HasSubstr("absent.sqlite: cannot be read"));
   EXPECT_THAT(words(write("")), HasSubstr("not an SQLite database"));

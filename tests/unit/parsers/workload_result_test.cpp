@@ -64,7 +64,7 @@ const std::string decode_telemetry = R"("telemetry":{"decode_all":{
   "windows_count":5,"windows_ns":2000000000,"samples_count":98,
   "sm_clock_mhz":{"min":1755,"median":1980.5,"max":1980},"power_w":null,"power_method":"instant",
   "temperature_c":{"min":40,"median":41,"max":44},"throttle_reasons":["software_power_cap"],
-  "energy_j":912.5,"energy_uncertainty_ratio":0.25,"not_measured":{"power_w":"NVML: Not Supported"}}})";
+  "energy_j":912.5,"energy_runs_count":7,"energy_uncertainty_ratio":0.25,"not_measured":{"power_w":"NVML: Not Supported"}}})";
 
 TEST_F(workload_result, reads_what_the_gpu_did_around_the_samples) {
   std::string text = decode_telemetry;
@@ -84,30 +84,22 @@ TEST_F(workload_result, reads_what_the_gpu_did_around_the_samples) {
   EXPECT_EQ(decode.not_measured.at("power_w"), "NVML: Not Supported");
   EXPECT_EQ(decode.throttle_reasons, (std::vector<std::string>{"software_power_cap"}));
   EXPECT_EQ(decode.energy_j, 912.5);
+  EXPECT_EQ(decode.energy_runs_count, 7);
   EXPECT_EQ(decode.energy_uncertainty_ratio, 0.25);
   EXPECT_EQ(parsers::parse_workload_result(with(R"("telemetry":null,"telemetry_reason":"a CPU")"), "r")
                 .telemetry_reason,
             "a CPU");
 }
 
-TEST_F(workload_result, reads_memory_cosine_and_graphs) {
+TEST_F(workload_result, reads_memory_and_cosine) {
   const core::workload_result result = parsers::parse_workload_result(
       with(R"("memory":{"weight_bytes":16,"kv_cache_bytes":8,"scratch_bytes":0},
-        "reference":{"name":"torch","distance":0.1,"cosine":-0.5},
-        "graph_maps":[{"graph":"decode_step","nodes":[
-          {"op":"attn.qkv","kernel":"_Z4gemm","grid":[132,2,1],"block":[256,1,1]}]}])"),
+        "reference":{"name":"torch","distance":0.1,"cosine":-0.5})"),
       "r");
   EXPECT_EQ(result.weight_bytes, 16);
   EXPECT_EQ(result.kv_cache_bytes, 8);
   EXPECT_EQ(result.scratch_bytes, 0);
   EXPECT_EQ(result.reference_cosine, -0.5);
-  ASSERT_EQ(result.graph_maps.size(), 1U);
-  EXPECT_EQ(result.graph_maps[0].graph, "decode_step");
-  ASSERT_EQ(result.graph_maps[0].nodes.size(), 1U);
-  EXPECT_EQ(result.graph_maps[0].nodes[0].op, "attn.qkv");
-  EXPECT_EQ(result.graph_maps[0].nodes[0].kernel, "_Z4gemm");
-  EXPECT_EQ(result.graph_maps[0].nodes[0].grid, (std::array<unsigned, 3>{132, 2, 1}));
-  EXPECT_EQ(result.graph_maps[0].nodes[0].block, (std::array<unsigned, 3>{256, 1, 1}));
 }
 
 TEST_F(workload_result, reads_how_full_experts_were) {
@@ -141,14 +133,6 @@ TEST_F(workload_result, names_the_field_of_a_part_that_is_wrong) {
   EXPECT_THAT(words(with(R"("telemetry":[])")), HasSubstr("telemetry must be an object"));
   EXPECT_THAT(words(with(R"("memory":{"weight_bytes":-1})")), HasSubstr("memory.weight_bytes is -1"));
   EXPECT_THAT(words(with(R"("reference":{"cosine":"1"})")), HasSubstr("reference.cosine must be a number"));
-  EXPECT_THAT(words(with(R"("graph_maps":[{"graph":"g"}])")),
-              HasSubstr("graph_maps[0] lacks the required key 'nodes'"));
-  EXPECT_THAT(words(with(R"("graph_maps":[{"graph":"g","nodes":[
-                             {"op":"a","kernel":"k","grid":[1,1],"block":[1,1,1]}]}])")),
-              HasSubstr("graph_maps[0].nodes[0].grid has 2 numbers, but must have 3"));
-  EXPECT_THAT(words(with(R"("graph_maps":[{"graph":"g","nodes":[
-                             {"op":"a","kernel":"k","grid":[1,1,1],"block":[1,1,4294967296]}]}])")),
-              HasSubstr("graph_maps[0].nodes[0].block[2] is 4294967296, more than any launch can have"));
 }
 
 TEST_F(workload_result, needs_only_version_and_samples) {

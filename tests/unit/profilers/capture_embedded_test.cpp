@@ -194,7 +194,7 @@ TEST_F(capture_embedded, tells_the_usual_mistakes_apart) {
   m_request.ranges = {{"decod", profilers::any_domain}};
   set_script({"push:X:train", "pop:X", "push:Y:decode", "pop:Y"});
   EXPECT_THAT(words(), AllOf(HasSubstr("in any domain; it opened 'decode'"),
-                             HasSubstr("did you mean workload.stages=[decode]?")));
+                             HasSubstr("ask for 'decode', or rename")));
   m_request.ranges = {{"sample", profilers::any_domain}};
   EXPECT_THAT(words(), HasSubstr("in any domain; there it opened decode, train"));
   m_request.ranges = own;

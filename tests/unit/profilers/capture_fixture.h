@@ -33,6 +33,9 @@ class capture_test : public ::testing::Test {
     } catch (const core::step_failure& problem) {
       EXPECT_NE(problem.remedy(), "") << problem.what();
       return std::string(problem.what()) + " | " + problem.remedy();
+    } catch (const profilers::absent_range& problem) {
+      EXPECT_NE(problem.remedy(), "") << problem.what();
+      return std::string(problem.what()) + " | " + problem.remedy();
     }
     return "";
   }

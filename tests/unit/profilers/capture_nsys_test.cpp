@@ -48,6 +48,12 @@ TEST_F(capture_with_fake_nsys, knows_the_wedge) {
               AllOf(HasSubstr("could not start its agent"), HasSubstr("remove /dev/shm/NSys-*")));
 }
 
+TEST_F(capture_with_fake_nsys, knows_its_own_fault_from_the_workloads) {
+  EXPECT_THAT(
+      words("exception type: QuadDCommon::SystemException\n[errinfo_api_function_*] = sem_open\n", 1, {}),
+      AllOf(HasSubstr("nsys itself failed before the workload began"), HasSubstr("timeline=embedded")));
+}
+
 TEST_F(capture_with_fake_nsys, names_a_missing_importer_and_its_missing_library) {
   EXPECT_THAT(words("", 0, {"run.qdstrm"}),
               HasSubstr("its importer QdstrmImporter, which makes the report of it, is not there"));
@@ -205,7 +211,7 @@ TEST_F(capture_with_real_nsys, a_summary_without_data_is_a_note_and_no_file) {
   const profilers::capture_result result = capture();
   const auto kernels = profilers::name_of_report(m_nsys, profilers::nsys_report::kernel_sum);
   ASSERT_TRUE(kernels);
-  EXPECT_THAT(result.notes, Contains(AllOf(HasSubstr("nsys had no data"), HasSubstr(*kernels))));
+  EXPECT_THAT(result.quiet_notes, Contains(AllOf(HasSubstr("nsys had no data"), HasSubstr(*kernels))));
   EXPECT_FALSE(fs::exists(m_folder / ("run_" + *kernels + ".csv")));
 }
 

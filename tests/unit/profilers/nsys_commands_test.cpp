@@ -9,6 +9,7 @@
 namespace profgate::profilers {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -81,13 +82,18 @@ TEST(nsys_profile_command, asks_for_graph_nodes_only_where_that_means_something)
               Not(Contains(HasSubstr("cuda-graph-trace"))));
 }
 
-TEST(nsys_profile_command, fetches_what_a_server_did_before_it_is_stopped) {
+TEST(nsys_profile_command, names_the_recording_that_somebody_ends_before_the_program) {
   nsys_options server;
-  server.fetch_every_ms = 200;
+  server.session = "profgate-7";
   EXPECT_THAT(nsys_profile_command(some_nsys(), server, std::nullopt, "/out", {"x"}),
-              Contains("--cuda-flush-interval=200"));
+              AllOf(Contains("--session-new=profgate-7"), Contains("--kill=none")));
+  EXPECT_THAT(nsys_stop_command(some_nsys(), "profgate-7"),
+              ElementsAre(::testing::_, "stop", "--session=profgate-7"));
+  server.duration_s = 3;
+  EXPECT_THAT(nsys_profile_command(some_nsys(), server, std::nullopt, "/out", {"x"}),
+              Contains("--kill=none").Times(1));
   EXPECT_THAT(nsys_profile_command(some_nsys(), {}, std::nullopt, "/out", {"x"}),
-              Not(Contains(HasSubstr("cuda-flush-interval"))));
+              Not(Contains(HasSubstr("session"))));
 }
 
 TEST(nsys_profile_command, names_pytorchs_functions_where_nsys_can) {

@@ -100,7 +100,8 @@ TEST_F(ctest_output, is_meaningful_junit) {
   run_ctest();
   EXPECT_TRUE(is_well_formed(m_junit));
   EXPECT_THAT(m_junit, AllOf(HasSubstr("failures=\"1\""), HasSubstr("skipped=\"1\"")));
-  EXPECT_THAT(m_junit, HasSubstr("llama-3.1-8b.decode-b1: regressed: decode_all is 5.1 % slower"));
+  EXPECT_THAT(m_junit,
+              HasSubstr("llama-3.1-8b.decode-b1: regressed: decode_all (16 tokens) is 5.1 % slower"));
   EXPECT_THAT(m_junit, HasSubstr("planted_delay_kernel in planted is new"));
   EXPECT_THAT(m_junit, HasSubstr("the smallest slowdown it could have seen is 6.3 %"));
   EXPECT_THAT(m_junit, Not(HasSubstr("CTestMeasurement")));

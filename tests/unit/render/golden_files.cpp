@@ -50,4 +50,13 @@ void compare_or_update(const fs::path& golden, const std::string& actual) {
                             << "PROFGATE_UPDATE_GOLDENS=1 and read the diff.";
 }
 
+std::map<std::string, std::string> reports_of(const std::string& profile_text,
+                                              const std::optional<gate::judgement>& judged) {
+  std::map<std::string, std::string> texts;
+  render_reports(
+      profile_text, PROFGATE_TEMPLATES_DIR, "",
+      [&](const fs::path& path, std::string_view text) { texts[path.string()] = text; }, judged);
+  return texts;
+}
+
 }  // namespace profgate::render

@@ -72,6 +72,7 @@ gate::attribution attribution_of(double baseline_ns, std::vector<cause> causes) 
   result.bare_difference_ns = result.difference_ns * 0.98;
   result.operations = 9152;
   result.causes = std::move(causes);
+  gate::name_causes(result.causes);
   return result;
 }
 
@@ -119,6 +120,7 @@ gate::stage_judgement regressed_stage() {
                                        "slower by more than 2.0 %, p = 5.4e-06 in the confirming block");
   result.in_phase = gate::phase::confirm;
   result.numbers = numbers(65.02 * ms, 0.0508, 0.003, 10);
+  result.tokens = 16;
   result.attributed = planted_delay();
   result.attribution_reason.clear();
   result.uncounted_because = "ncu was not found";

@@ -41,12 +41,42 @@ TEST(models_table, sums_idle_time_and_kinds_of_work_over_all_stages) {
   EXPECT_EQ(row["largest_category"], "attention");
 }
 
+TEST(models_table, has_no_session_time_where_no_step_tells) {
+  json profile = json::parse(two_runs()[0].profile_json);
+  profile["steps"] = json::array();
+  const json row = json::parse(models_json({{"run", profile.dump()}}))["rows"][0];
+  EXPECT_TRUE(row["session_ns"].is_null());
+  EXPECT_EQ(row["not_measured"]["session_ns"], "no step says how long it took");
+}
+
+TEST(models_table, says_once_why_columns_are_empty_by_their_headings) {
+  const std::string text = models_markdown(models_json(two_runs()), PROFGATE_TEMPLATES_DIR);
+  EXPECT_THAT(text, HasSubstr("- Not measured: "));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("ratio")));
+  EXPECT_THAT(models_html(models_json(two_runs()), PROFGATE_TEMPLATES_DIR), HasSubstr("<li>Not measured: "));
+}
+
+TEST(models_table, has_the_times_of_stages_where_a_program_tells_no_tokens) {
+  json profile = json::parse(two_runs()[1].profile_json);
+  EXPECT_THAT(models_markdown(models_json({{"run", profile.dump()}}), PROFGATE_TEMPLATES_DIR),
+              ::testing::Not(HasSubstr("| stages")));
+  profile["throughput"]["ttft"] = json::object();
+  profile["throughput"]["tpot"] = json::object();
+  profile["stages"] = json::array({profile["stages"][0]});
+  profile["stages"][0]["name"] = "load|<b>";
+  profile["stages"][0]["step"] = {{"median_ns", 1.5e6}};
+  const std::string text = models_json({{"run", profile.dump()}});
+  EXPECT_THAT(models_markdown(text, PROFGATE_TEMPLATES_DIR),
+              ::testing::AllOf(HasSubstr("| stages"), HasSubstr("load\\|&lt;b&gt; 1.50 ms |")));
+  EXPECT_THAT(models_html(text, PROFGATE_TEMPLATES_DIR), HasSubstr("<td>load|&lt;b&gt; 1.50 ms</td>"));
+}
+
 TEST(models_table, is_shown_with_links_to_the_reports) {
   const std::string text = models_json(two_runs());
   EXPECT_THAT(models_markdown(text, PROFGATE_TEMPLATES_DIR), HasSubstr("[report](first/report.html)"));
   const std::string page = models_html(text, PROFGATE_TEMPLATES_DIR);
   EXPECT_THAT(page, HasSubstr("href=\"with%20%3Ckernels%3E/report.html\""));
-  EXPECT_THAT(page, HasSubstr("tokens/s</text>"));
+  EXPECT_THAT(page, HasSubstr("tokens/s</span>"));
 }
 
 }  // namespace

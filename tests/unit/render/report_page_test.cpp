@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "analysis/profile.h"
 #include "golden_cases.h"
@@ -39,16 +41,18 @@ json two_stages() {
           {{"kernels",
             {{{"kernel_name", "split_attention"},
               {"op", "attn.core"},
+              {"share_ratio", 0.4},
               {"reached_ratio", 0.26},
               {"bound", "latency"}},
              {{"kernel_name", "split_attention"},
               {"op", "attn.core"},
+              {"share_ratio", 0.2},
               {"reached_ratio", 0.5},
               {"bound", "memory"}}}}}}}}}};
 }
 
 TEST(kernel_table, has_one_row_a_kernel_and_operator_the_largest_first) {
-  const json table = kernel_table_of(kernel_rows_of(two_stages()));
+  const json table = kernel_table_of(kernel_rows_of(two_stages(), {}));
   ASSERT_EQ(table["rows"].size(), 4U);
   const json& first = table["rows"][0];
   EXPECT_EQ(first["label"], "split_attention");
@@ -56,7 +60,7 @@ TEST(kernel_table, has_one_row_a_kernel_and_operator_the_largest_first) {
   EXPECT_EQ(first["own"], "600 µs");
   EXPECT_EQ(first["launch"], "75.0 µs");
   EXPECT_EQ(first["share"], "66.7 %");
-  EXPECT_EQ(first["roof"], "26.0 %") << "of the launches with the largest share";
+  EXPECT_EQ(first["roof"], "34.0 %") << "of all of its grids, by their shares";
   EXPECT_EQ(first["bound"], "latency");
   EXPECT_EQ(table["rows"][1]["label"], "small");
   EXPECT_EQ(table["rows"][1]["roof"], "") << "not counted";
@@ -68,7 +72,7 @@ TEST(kernel_table, lists_a_thousand_and_says_how_many_are_left_out) {
   json profile{{"stages", {{{"name", "all"}, {"kernel_groups", json::array()}}}}};
   for (int i = 0; i < 1200; ++i)
     profile["stages"][0]["kernel_groups"].push_back(kernel_group("k" + std::to_string(i), "", 1 + i, 1));
-  const json table = kernel_table_of(kernel_rows_of(profile));
+  const json table = kernel_table_of(kernel_rows_of(profile, {}));
   EXPECT_EQ(table["rows"].size(), 1000U);
   EXPECT_EQ(table["left_out"], 200U);
   EXPECT_EQ(table["rows"][0]["label"], "k1199");
@@ -78,15 +82,16 @@ TEST(kernel_table, shows_operators_of_the_host_where_there_are_no_kernels) {
   const json profile{
       {"stages",
        {{{"name", "prefill"},
-         {"operators", {{{"op_name", "attn.qkv"}, {"exclusive_ns", 5e6}, {"calls_count", 2}}}}}}}};
-  const json table = kernel_table_of(kernel_rows_of(profile));
+         {"operators",
+          {{{"op_name", "attn.qkv"}, {"exclusive_ns", 5e6}, {"share_ratio", 0.5}, {"calls_count", 2}}}}}}}};
+  const json table = kernel_table_of(kernel_rows_of(profile, {}));
   EXPECT_EQ(table["are_kernels"], false);
   EXPECT_EQ(table["rows"][0]["label"], "attn.qkv");
-  EXPECT_EQ(icicle_of(kernel_rows_of(profile))["height"], 60);
+  EXPECT_EQ(icicle_of(kernel_rows_of(profile, {}))["height"], 60);
 }
 
 TEST(icicle, gives_each_layer_the_whole_width) {
-  const json icicle = icicle_of(kernel_rows_of(two_stages()));
+  const json icicle = icicle_of(kernel_rows_of(two_stages(), {}));
   double width[3] = {};
   for (const json& block : icicle["rectangles"])
     width[block["layer"].get<int>()] += block["width"].get<double>();
@@ -101,7 +106,7 @@ TEST(icicle, draws_kernels_below_their_operator_and_the_narrow_ones_together) {
   for (int i = 0; i < 30; ++i)
     profile["stages"][1]["kernel_groups"].push_back(
         kernel_group("n" + std::to_string(i), "attn.core", 1e3, 1));
-  const json icicle = icicle_of(kernel_rows_of(profile));
+  const json icicle = icicle_of(kernel_rows_of(profile, {}));
   const auto find = [&](const std::string& label) {
     for (const json& block : icicle["rectangles"])
       if (block["label"] == label) return block;
@@ -115,6 +120,32 @@ TEST(icicle, draws_kernels_below_their_operator_and_the_narrow_ones_together) {
   EXPECT_NEAR(rest["x"].get<double>() + rest["width"].get<double>(),
               op["x"].get<double>() + op["width"].get<double>(), 0.3);
   EXPECT_THAT(rest["title"].get<std::string>(), HasSubstr("30 smaller: 30.0 µs, 3.2 % of decode_all"));
+}
+
+TEST(icicle, gives_an_operator_one_colour_in_all_stages) {
+  // attn.core is the first of one stage and the second of the other.
+  const json profile{
+      {"stages",
+       {{{"name", "prefill"},
+         {"kernel_groups", {kernel_group("a", "mlp", 5e6, 1), kernel_group("b", "attn.core", 4e6, 1)}}},
+        {{"name", "decode"}, {"kernel_groups", {kernel_group("b", "attn.core", 3e6, 1)}}}}}};
+  const json icicle = icicle_of(kernel_rows_of(profile, {}));
+  std::map<std::string, std::set<int>> tints;
+  for (const json& block : icicle["rectangles"])
+    if (block["layer"] > 0) tints[block["op"]].insert(block["tint"].get<int>());
+  EXPECT_EQ(tints["attn.core"].size(), 1U);
+  EXPECT_NE(tints["attn.core"], tints["mlp"]);
+}
+
+TEST(icicle, has_no_layer_of_operators_where_there_are_none) {
+  const json profile{{"stages",
+                      {{{"name", "all"},
+                        {"kernel_groups", {kernel_group("a", "", 5e6, 1), kernel_group("b", "", 4e6, 1)}}}}}};
+  const json icicle = icicle_of(kernel_rows_of(profile, {}));
+  EXPECT_EQ(icicle["height"], 60);
+  ASSERT_EQ(icicle["rectangles"].size(), 3U);
+  EXPECT_EQ(icicle["rectangles"][1]["label"], "a");
+  EXPECT_NE(icicle["rectangles"][1]["tint"], icicle["rectangles"][2]["tint"]);
 }
 
 TEST(token_chart, draws_each_token_within_its_frame) {
@@ -135,6 +166,8 @@ TEST(token_chart, draws_each_token_within_its_frame) {
   // p50 and p90 lie together: their texts do not.
   EXPECT_GE(chart["percentiles"][2]["text_y"].get<double>() - chart["percentiles"][1]["text_y"].get<double>(),
             13.9);
+  profile["throughput"]["tpot"]["by_token_ns"] = {1e3, 1e3, 10e6};
+  EXPECT_EQ(token_chart_of(profile)["low_text"].get<std::string>()[0], '0') << "no time is below nothing";
   profile["throughput"]["tpot"]["by_token_ns"] = nullptr;
   EXPECT_TRUE(token_chart_of(profile).is_null());
 }
@@ -164,26 +197,86 @@ TEST(report_page, begins_with_the_verdict_and_its_first_cause) {
   EXPECT_THAT(none, Not(HasSubstr("First cause")));
 }
 
+TEST(report_page, says_once_what_stands_on_a_card) {
+  const std::string page = page_judged("unchanged");
+  EXPECT_THAT(page, HasSubstr("TTFT, p50"));
+  EXPECT_THAT(page, Not(HasSubstr("p50 of unprofiled runs")));
+  EXPECT_THAT(page, HasSubstr("dominates: "));
+}
+
 TEST(report_page, has_no_banner_where_nothing_was_judged) {
   const json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
-  EXPECT_TRUE(report_pictures(profile, std::nullopt)["banner"].is_null());
+  EXPECT_TRUE(report_pictures(profile, {}, std::nullopt)["banner"].is_null());
 }
 
 TEST(report_page, tells_decode_by_the_token) {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
-  const json decode = report_pictures(profile, std::nullopt)["stages"][1];
+  const json decode = report_pictures(profile, {}, std::nullopt)["stages"][1];
   EXPECT_THAT(decode["time"].get<std::string>(), ::testing::EndsWith(" a token"));
   EXPECT_THAT(decode["whole"].get<std::string>(), HasSubstr(" for "));
 }
 
 TEST(closing_lines, tell_speed_bound_and_verdict) {
   const std::string profile = analysis::profile_json(golden_cases().back().facts);
-  const std::vector<std::string> lines = closing_lines(profile, made_up_judgement("regressed"));
+  const std::vector<std::string> lines = closing_lines(profile, made_up_judgement("regressed"), "");
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_THAT(lines[0], ::testing::AllOf(HasSubstr("TTFT "), HasSubstr("TPOT "), HasSubstr(" tokens/s")));
   EXPECT_THAT(lines[1], HasSubstr(" of measured "));
   EXPECT_THAT(lines[2], ::testing::StartsWith("gate: regressed"));
-  EXPECT_EQ(closing_lines(profile, std::nullopt).size(), 2U);
+}
+
+TEST(closing_lines, tell_what_the_program_told) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  profile["program_figures"] = {
+      {{"name", "rate\n<"}, {"unit", "images/s"}, {"source", "out.json"}, {"median", 12.5}}};
+  EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0],
+              ::testing::EndsWith(", rate < 12.50 images/s"));
+}
+
+TEST(closing_lines, call_a_peak_that_somebody_set_by_its_name) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  profile["ceilings"]["vendor_bytes_per_s"] = 1e12;
+  for (json& stage : profile["stages"]) {
+    stage["utilisation"]["roof_ns"] = nullptr;
+    stage["utilisation"]["mbu_over_vendor_ratio"] = 0.7;
+    stage["utilisation"]["mfu_over_vendor_ratio"] = 0.2;
+  }
+  profile["ceilings"]["vendor_source"] = "a datasheet";
+  EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[1], HasSubstr("70.0 % of the vendor's peak"));
+  profile["ceilings"]["vendor_source"] = nullptr;
+  EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[1], HasSubstr("70.0 % of the configured peak"));
+}
+
+TEST(report_page, explains_the_second_row_of_a_stream) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  const auto has_lanes = [&](const char* label) {
+    const json row = {{"kind", "stream"}, {"label", label}, {"spans", json::array()}};
+    profile["timeline"]["strips"] = {
+        {{"what", "prefill"}, {"capture", "x"}, {"duration_ns", 5}, {"rows", json::array({row})}}};
+    return report_pictures(profile, {}, std::nullopt)["has_lanes"].get<bool>();
+  };
+  EXPECT_TRUE(has_lanes("GPU 0: stream 7/2"));
+  EXPECT_FALSE(has_lanes("GPU 0: stream 7"));
+}
+
+TEST(closing_lines, say_what_is_not_known_and_why) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  profile["throughput"] = {{"ttft", json::object()}, {"tpot", json::object()}};
+  for (json& stage : profile["stages"]) {
+    stage["step"] = nullptr;
+    stage["idle"] = nullptr;
+    stage["utilisation"] = {
+        {"work_flops", 1e9}, {"roof_ns", nullptr}, {"not_measured", {{"roof_ns", "no ceiling"}}}};
+  }
+  EXPECT_THAT(
+      closing_lines(profile.dump(), std::nullopt, "step timeline failed"),
+      ::testing::ElementsAre("no times: nothing was measured", "what bounds it is not known: no ceiling",
+                             "gate: not judged: step timeline failed"));
+  const auto bound = [&] { return closing_lines(profile.dump(), std::nullopt, "")[1]; };
+  profile["ceilings"] = json::object();
+  EXPECT_EQ(bound(), "what bounds it is not known: what this machine can do at most was not measured");
+  for (json& stage : profile["stages"]) stage["utilisation"]["work_flops"] = nullptr;
+  EXPECT_EQ(bound(), "what bounds it is not known: nobody says how many FLOPs and bytes it takes");
 }
 
 }  // namespace

@@ -44,6 +44,30 @@ TEST(trace_events, are_json_whatever_the_names) {
   EXPECT_EQ(kernels, 1U);
 }
 
+TEST(trace_events, leave_names_of_ranges_as_they_are) {
+  analysis::run_facts facts = two_captures();
+  core::timeline& last = facts.captures[1].timeline;
+  last.ranges.push_back({"LLM", "a::f(x)", core::range_style::push_pop, 7, 7, 5'000'000'011, 5'000'000'012});
+  last.kernels.push_back(
+      {last.shapes.keep({"void a::f(int)"}), 0, 3, 7, 7, 5'000'000'020, 5'000'001'300, 5'000'001'400});
+  const std::string text = written(facts);
+  EXPECT_THAT(text, ::testing::HasSubstr("\"name\":\"a::f(x)\""));
+  EXPECT_THAT(text, ::testing::HasSubstr(R"("name":"f")"));
+}
+
+TEST(trace_events, call_no_two_kernels_alike) {
+  analysis::run_facts facts = two_captures();
+  core::timeline& first = facts.captures[0].timeline;
+  first.kernels.push_back(
+      {first.shapes.keep({"void a::f(int)"}), 0, 3, 7, 7, 5'000'000'020, 5'000'001'300, 5'000'001'400});
+  core::timeline& last = facts.captures[1].timeline;
+  last.kernels.push_back(
+      {last.shapes.keep({"void b::f(int)"}), 0, 3, 7, 7, 5'000'000'020, 5'000'001'300, 5'000'001'400});
+  const std::string text = written(facts);
+  EXPECT_THAT(text, ::testing::AllOf(::testing::HasSubstr(R"("name":"a::f")"),
+                                     ::testing::HasSubstr(R"("name":"b::f")")));
+}
+
 TEST(trace_events, keep_each_nanosecond) {
   const std::string text = written(two_captures());
   EXPECT_THAT(text, ::testing::HasSubstr(R"("ts":0.000,"dur":1.999,"name":"prefill")"));

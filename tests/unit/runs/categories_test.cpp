@@ -5,7 +5,7 @@
 #include <map>
 
 #include "parsers/timeline.h"
-#include "runs/run_reader.h"
+#include "runs/run_settings.h"
 
 namespace profgate::runs {
 namespace {

@@ -2,7 +2,7 @@
 // open.
 #include <gmock/gmock.h>
 
-#include "runs/run_reader.h"
+#include "runs/run_settings.h"
 
 namespace profgate::runs {
 namespace {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
-#include "runs/run_reader.h"
+#include "runs/run_settings.h"
 
 namespace profgate::runs {
 namespace {

@@ -29,7 +29,7 @@ class reader_of_images {
     const auto global = m_encoder.encode(prepared.global, 1024);
     m_global.assign(global.begin(), global.end());
     vision_encoder& encoder = m_encoder;
-    const auto bytes = encoder.encode_image(prepared);
+    const auto bytes = encoder.encode_image(page, vision_mode::gundam);
     const auto* rows = reinterpret_cast<const float*>(bytes.data());
     return {rows, rows + bytes.size() / sizeof(float)};
   }
