@@ -1,12 +1,14 @@
 include_guard(GLOBAL)
+include(${CMAKE_CURRENT_LIST_DIR}/ProfgateAfterCtest.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/ProfgateCheckWorkload.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/ProfgateWorkloadManifest.cmake)
 cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL profgate_remove_stale_manifests)
+cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL profgate_tell_after_ctest)
 
 # profgate_add_workload(NAME <model>
 #                       (ENGINE llm MODEL llm/<choice> | COMMAND <program> [<argument>...])
 #                       CONFIGS <config>...
-#                       [ADAPTER pytorch]
+#                       [STAGES <range>...] [ADAPTER pytorch]
 #                       [OVERRIDES <key>=<value>...] [TIMEOUT <seconds>]
 #                       [CONF_DIR <folder>] [WORKING_DIRECTORY <folder>])
 #
@@ -18,6 +20,8 @@ cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL profgate_remove_stale_
 #                      relative to the current source folder, or a program on PATH. The words may hold {config} {mode}
 #                      {result}; without them the program runs as written.
 #   CONFIGS            for each a description conf/workload/<config>.yaml, which says `device: cpu` or `device: cuda`
+#   STAGES             NVTX ranges of COMMAND's program that are its stages, timed and judged; without them those of the
+#                      config's YAML, and where it has none the whole process. Expressions and synchronised stages stand in the config's YAML: workload.stages
 #   ADAPTER            what opens ranges in COMMAND's program, which stays as it is: workload.adapter
 #   OVERRIDES          settings of these pairs only, e.g. run.mode=light
 #   TIMEOUT            of each test, default 1800 seconds
@@ -27,11 +31,11 @@ cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL profgate_remove_stale_
 # For P = <model>.<config> the tests are stage2.P.prepare, .stage1, .timeline, .counters, stage2.P itself, .gate and
 # .prune. Each step requires the fixture of the one before; prune cleans up after all. They carry the labels stage2, <model>,
 # <config> and gpu or cpu. The measuring steps hold the lock profgate-measure: never two at once, not under
-# `ctest -j` either. What a step needs to know is in <build>/profgate/pairs/P.json, or in <build>/<configuration>/… where
+# `ctest -j` either. When ctest has ended it says what became of each pair that it ran, and why steps were skipped. What a step needs to know is in <build>/profgate/pairs/P.json, or in <build>/<configuration>/… where
 # the generator has several.
 function(profgate_add_workload)
   set(single NAME ENGINE MODEL ADAPTER TIMEOUT CONF_DIR WORKING_DIRECTORY)
-  set(multiple COMMAND CONFIGS OVERRIDES)
+  set(multiple COMMAND CONFIGS STAGES OVERRIDES)
   set(words "${ARGV}")
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "${single}" "${multiple}")
   get_property(profgate_conf_dir GLOBAL PROPERTY PROFGATE_CONF_DIR)
@@ -42,6 +46,10 @@ function(profgate_add_workload)
   set(conf_dirs "${arg_CONF_DIR}" "${profgate_conf_dir}")
   list(REMOVE_DUPLICATES conf_dirs)
   profgate_check_workload()
+  if(DEFINED arg_STAGES)
+    list(JOIN arg_STAGES ", " stages)
+    list(PREPEND arg_OVERRIDES "workload.stages=[${stages}]")
+  endif()
   if(DEFINED arg_ADAPTER)
     list(PREPEND arg_OVERRIDES "workload.adapter=${arg_ADAPTER}")
   endif()

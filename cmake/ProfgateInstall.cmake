@@ -25,10 +25,19 @@ function(profgate_arrange_programs)
   add_executable(profgate::profgate ALIAS profgate)
   foreach(folder IN LISTS trees)
     file(MAKE_DIRECTORY "${folder}/share/profgate")
+    # Relative where the build folder lies in the sources: a copy of both uses its own.
+    set(sources "${PROJECT_SOURCE_DIR}")
+    file(REAL_PATH "${folder}/share/profgate" links)
+    file(REAL_PATH "${PROJECT_SOURCE_DIR}" real_sources)
+    cmake_path(IS_PREFIX real_sources "${links}" is_inside)
+    if(is_inside)
+      file(RELATIVE_PATH sources "${links}" "${real_sources}")
+      string(REGEX REPLACE "/$" "" sources "${sources}")
+    endif()
     foreach(data conf templates)
-      file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${data}" "${folder}/share/profgate/${data}" SYMBOLIC)
+      file(CREATE_LINK "${sources}/${data}" "${folder}/share/profgate/${data}" SYMBOLIC)
     endforeach()
-    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/workloads/pytorch" "${folder}/share/profgate/pytorch" SYMBOLIC)
+    file(CREATE_LINK "${sources}/workloads/pytorch" "${folder}/share/profgate/pytorch" SYMBOLIC)
   endforeach()
 endfunction()
 
@@ -49,7 +58,7 @@ function(profgate_install)
   install(FILES ${bundled_libraries} DESTINATION lib/profgate)
   install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/LICENSE"
     DESTINATION share/doc/profgate OPTIONAL)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/" DESTINATION share/doc/profgate OPTIONAL)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION share/doc/profgate OPTIONAL)
 
   set(package "${PROJECT_BINARY_DIR}/package")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/profgateConfig.cmake.in" "${package}/profgateConfig.cmake" @ONLY)
@@ -59,6 +68,7 @@ function(profgate_install)
       "${package}/profgateConfig.cmake"
       "${package}/profgateConfigVersion.cmake"
       "${PROJECT_SOURCE_DIR}/cmake/ProfgateAddWorkload.cmake"
+      "${PROJECT_SOURCE_DIR}/cmake/ProfgateAfterCtest.cmake"
       "${PROJECT_SOURCE_DIR}/cmake/ProfgateCheckWorkload.cmake"
       "${PROJECT_SOURCE_DIR}/cmake/ProfgateWorkloadManifest.cmake"
     DESTINATION lib/cmake/profgate)

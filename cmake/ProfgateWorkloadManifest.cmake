@@ -108,6 +108,8 @@ function(profgate_write_workload_manifest file pair config device)
   profgate_json_string(model_json "${arg_NAME}")
   profgate_json_string(working_directory_json "${arg_WORKING_DIRECTORY}")
   profgate_json_string(project_dir_json "${PROJECT_SOURCE_DIR}")
+  string(REGEX REPLACE "/profgate/pairs/[^/]*$" "" build_dir "${file}")
+  profgate_json_string(build_dir_json "${build_dir}")
   _profgate_json_string_or_null(build_type_json "${build_type}")
   _profgate_json_string_or_null(compiler_json "${CMAKE_${language}_COMPILER_ID}")
   _profgate_json_string_or_null(compiler_version_json "${CMAKE_${language}_COMPILER_VERSION}")
@@ -126,6 +128,7 @@ function(profgate_write_workload_manifest file pair config device)
   \"command_has_placeholders\": ${has_placeholders},
   \"working_directory\": ${working_directory_json},
   \"project_dir\": ${project_dir_json},
+  \"build_dir\": ${build_dir_json},
   \"conf_dirs\": ${conf_dirs_json},
   \"overrides\": ${overrides_json},
   \"build\": {
