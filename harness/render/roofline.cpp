@@ -24,7 +24,7 @@ constexpr double top_px = 20;
 constexpr double bottom_px = 380;
 constexpr double smallest_radius_px = 4;
 constexpr double largest_radius_px = 16;
-constexpr double character_px = 7;
+constexpr double roofline_character_px = 7;
 
 struct point {
   double intensity = 0;  ///< FLOP a byte
@@ -113,7 +113,7 @@ json dots_of(std::vector<point> points, const log_axis& x, const log_axis& y, do
   for (const point& kernel : points) {
     dots.push_back({x.px(kernel.intensity), y.px(kernel.flops_per_s),
                     rounded_px(std::max(smallest_radius_px, largest_radius_px * std::sqrt(kernel.share))),
-                    character_px * static_cast<double>(kernel.label.size())});
+                    roofline_character_px * static_cast<double>(kernel.label.size())});
   }
   const std::vector<label_place> places = place_labels(dots, {left_px, right_px, y.px(peak), bottom_px});
   json drawn = json::array();
