@@ -173,9 +173,9 @@ std::size_t typical_of(const std::vector<interval_of>& occurrences) {
   for (const interval_of& one : occurrences)
     lengths_ns.push_back(static_cast<double>(one.end_ns - one.start_ns));
   const double median_ns = describe(lengths_ns, "there is no occurrence")->median;
-  const double middle = static_cast<double>(occurrences.size() / 2);
+  const std::size_t middle = occurrences.size() / 2;
   const auto distance = [&](std::size_t i) {
-    return std::pair(std::abs(lengths_ns[i] - median_ns), std::abs(static_cast<double>(i) - middle));
+    return std::pair(std::abs(lengths_ns[i] - median_ns), std::max(i, middle) - std::min(i, middle));
   };
   std::size_t nearest = 0;
   for (std::size_t i = 1; i < occurrences.size(); ++i)
