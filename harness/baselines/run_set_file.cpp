@@ -232,6 +232,9 @@ gate::run_set read_runs(const json_cursor& root) {
   }
   runs.traces = read_traces(root);
   if (const auto stages = root.find("gated_stages")) runs.gated_stages = stages->texts();
+  if (const auto units = root.find("figure_units")) {
+    for (const auto& [name, unit] : units->members()) runs.units_of_figures[name] = unit.text();
+  }
   if (const auto tokens = root.find("decode_tokens")) runs.decode_tokens = tokens->integer();
   if (const auto experts = root.find("experts")) runs.experts = core::read_experts(*experts);
   if (const auto reason = root.find("untraced_because")) runs.untraced_because = reason->text();

@@ -197,6 +197,8 @@ json document_of(const stored_run_set& stored) {
                    {"structure", std::move(structure)},
                    {"traced_stages", list_json(runs.traces, times_json)}};
   if (!runs.gated_stages.empty()) document["gated_stages"] = texts_json(runs.gated_stages);
+  for (const auto& [name, unit] : runs.units_of_figures)
+    document["figure_units"][core::to_valid_utf8(name)] = text_json(unit);
   if (runs.decode_tokens) document["decode_tokens"] = *runs.decode_tokens;
   if (!runs.experts.empty()) document["experts"] = core::experts_json(runs.experts);
   if (!runs.untraced_because.empty()) document["untraced_because"] = text_json(runs.untraced_because);

@@ -15,9 +15,9 @@
 #include "profilers/capture.h"
 #include "requirements.h"
 #include "runs/process_samples.h"
+#include "runs/program_figures.h"
 #include "runs/run_reader.h"
 #include "runs/run_settings.h"
-#include "steps/figures.h"
 #include "steps/model_work.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -153,7 +153,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   request.collector_max_bytes = static_cast<std::uint64_t>(context.config.integer("collector.max_bytes"));
   runs::process_samples samples;
   bool is_synchronised = true;  // in every process
-  program_figures figures(context.config, context.manifest.working_directory);
+  runs::program_figures figures(context.config, context.manifest.working_directory);
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
     process::outcome outcome;
     process::outcome client;
@@ -188,7 +188,9 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     add_notes(waits.notes, context.status.notes);
     // A server's own life says nothing: it is started, and stopped when its client is done.
     samples.wall_ns.push_back(is_server(context.config) ? client.wall_ns : outcome.wall_ns);
-    figures.add({outcome, client}, folder, samples);
+    figures.add({{outcome.captured, outcome.captured_truncated, log_file},
+                 {client.captured, client.captured_truncated, folder / "client_log.txt"}},
+                samples);
     if (context.config.text("workload.adapter") != workload::no_adapter)
       runs::add_token_times(timeline, samples);
     const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);

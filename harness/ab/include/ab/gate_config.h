@@ -23,6 +23,9 @@ config::resolved gate_config(const config::resolved& own);
 /// slower build.
 std::string config_sha256(const arm_build& build);
 
+/// The figures of workload.figures whose unit says which way is better, in their order.
+std::vector<std::string> judged_figures(const config::resolved& config);
+
 /// `times_itself`: the program keeps the contract, and with it the stages that are the default.
 std::vector<std::string> gated_stages(const config::resolved& config, bool times_itself);
 gate::decision_rules decision_rules_of(const config::resolved& config);

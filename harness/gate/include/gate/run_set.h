@@ -9,6 +9,7 @@
 
 #include "gate/attribution.h"
 #include "gate/exact_gates.h"
+#include "gate/figure_units.h"
 #include "gate/suspects.h"
 
 /// What is known of one build on one machine: its processes, what they ran under, and where they come from.
@@ -72,6 +73,7 @@ struct run_set {
   // What run sets of an earlier profgate do not say.
   core::experts_by_stage experts{};             ///< of a model with experts, where all processes routed alike
   std::vector<std::string> gated_stages{};      ///< that it was measured for, in the workload's order
+  figure_units units_of_figures{};              ///< that the program tells itself, those not judged too
   std::optional<std::int64_t> decode_tokens{};  ///< of one decode_all; fewer than the pair's own
   std::string untraced_because{};               ///< why there are no traces, where there should be some
   std::vector<kernel_counts> counters{};        ///< of the kernels that a regression was put down to
