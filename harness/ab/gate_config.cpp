@@ -60,6 +60,18 @@ std::string without_folders(const std::string& word) {
   return word.substr(0, begin) + path.filename().string();
 }
 
+artifacts::sha256 hash_of_settings(const arm_build& build) {
+  const config::resolved of_gate = gate_config(build.config);
+  artifacts::sha256 hash;
+  for (const config::schema_row& row : config::schema()) {
+    if (!decides_what_is_measured(row.key)) continue;
+    const std::string value = value_text(of_gate, row);
+    if (is_younger_than_baselines(row.key) && (value == row.default_yaml || value.empty())) continue;
+    hash.update(fmt::format("{}={}\n", row.key, value));
+  }
+  return hash;
+}
+
 void add_figures(const config::resolved& config, comparison_settings& settings) {
   const std::vector<std::string> ranges = config.list("workload.stages");
   const auto is_in = [](const std::vector<std::string>& names, const std::string& name) {
@@ -95,15 +107,12 @@ config::resolved gate_config(const config::resolved& own) {
   return config.with("workload.decode_tokens", tokens, origin);
 }
 
+std::string settings_sha256(const arm_build& build) {
+  return hash_of_settings(build).hex_digest();
+}
+
 std::string config_sha256(const arm_build& build) {
-  const config::resolved of_gate = gate_config(build.config);
-  artifacts::sha256 hash;
-  for (const config::schema_row& row : config::schema()) {
-    if (!decides_what_is_measured(row.key)) continue;
-    const std::string value = value_text(of_gate, row);
-    if (is_younger_than_baselines(row.key) && (value == row.default_yaml || value.empty())) continue;
-    hash.update(fmt::format("{}={}\n", row.key, value));
-  }
+  artifacts::sha256 hash = hash_of_settings(build);
   if (build.is_of_engine) return hash.hex_digest();
   for (std::size_t i = 0; i < build.command.size(); ++i) {
     const std::string& word = build.command[i];

@@ -52,6 +52,7 @@ gate::build_identity read_identity(const json_cursor& object) {
   identity.host = text("host");
   identity.boot_id = text("boot_id");
   identity.device_uuid = text("device_uuid");
+  if (const auto typed = object.find("typed_settings_sha256")) identity.typed_settings_sha256 = typed->text();
   for (const auto& [name, version] : object.require("versions").members()) {
     identity.versions[name] = version.text();
   }

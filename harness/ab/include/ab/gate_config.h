@@ -22,6 +22,8 @@ config::resolved gate_config(const config::resolved& own);
 /// path its last part counts, in the command of an absolute one. A planted delay does not: it stands for a
 /// slower build.
 std::string config_sha256(const arm_build& build);
+/// The same without the command.
+std::string settings_sha256(const arm_build& build);
 
 /// The figures of workload.figures whose unit says which way is better, in their order.
 std::vector<std::string> judged_figures(const config::resolved& config);

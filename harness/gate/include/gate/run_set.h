@@ -51,6 +51,9 @@ struct build_identity {
   std::string host{};
   std::string boot_id{};
   std::string device_uuid{};
+  /// Of a command that was typed to be compared with another: config_sha256 without the command, which is
+  /// meant to differ. Empty: nobody asked for that.
+  std::string typed_settings_sha256{};
 };
 
 /// Among versions: what stands before the reason why "pip packages" or "dpkg packages" could not be found
