@@ -240,7 +240,7 @@ judgement judge(const run_set& baseline, const run_set& candidate, const compara
   judged.packages = conditions.packages;
   judged.unknown_packages = conditions.unknown_packages;
   tell_of_discarded_runs(baseline, candidate, rules, judged);
-  add_notices(candidate, rules, judged);
+  add_notices(baseline, candidate, rules, judged);
   return judged;
 }
 

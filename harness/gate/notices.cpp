@@ -6,6 +6,7 @@
 #include <set>
 
 #include "gate/process_runs.h"
+#include "gate/rank_statistics.h"
 
 namespace profgate::gate {
 namespace {
@@ -28,9 +29,35 @@ void tell_of_figures(const run_set& candidate, judgement& judged) {
   }
 }
 
+/// How far apart the middle half of the processes lies, of their median.
+double spread_ratio(std::vector<double> medians_ns) {
+  if (medians_ns.size() < 2) return 0;
+  std::sort(medians_ns.begin(), medians_ns.end());
+  const std::size_t quarter = medians_ns.size() / 4;
+  return (medians_ns[medians_ns.size() - 1 - quarter] - medians_ns[quarter]) / median_of(medians_ns);
+}
+
+/// Nobody can measure a stored baseline again: whether its machine was busy then is seen only by how far its
+/// processes lie apart, and a difference from such numbers may be one of machines.
+void tell_of_busy_baseline(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                           judgement& judged) {
+  for (const stage_judgement& stage : judged.stages) {
+    if (stage.which != verdict::improved && stage.which != verdict::regressed) continue;
+    const auto spread = [&](const run_set& runs) {
+      return spread_ratio(stage_medians_ns(runs, stage.stage, rules.reduction));
+    };
+    if (spread(baseline) <= rules.stored.ratio) continue;
+    judged.notices.push_back(fmt::format(
+        "{}: the middle half of the baseline's processes spreads over {:.1f} % of their median, as on a busy "
+        "machine (the candidate's: {:.1f} %): an A/B decides, profgate ab",
+        stage.stage, 100 * spread(baseline), 100 * spread(candidate)));
+  }
+}
+
 }  // namespace
 
-void add_notices(const run_set& candidate, const judge_rules& rules, judgement& judged) {
+void add_notices(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                 judgement& judged) {
   if (judged.overall == verdict::improved) judged.notices.push_back(faster_notice);
   if (judged.stages.empty()) return;
   tell_of_figures(candidate, judged);
@@ -38,6 +65,7 @@ void add_notices(const run_set& candidate, const judge_rules& rules, judgement& 
     judged.notices.push_back(fmt::format(
         "stored numbers are of another session: only a slowdown of surely more than {:.1f} % fails",
         100 * rules.stored.ratio));
+    tell_of_busy_baseline(baseline, candidate, rules, judged);
     return;
   }
   const bool is_on_gpu = !candidate.identity.device_uuid.empty();

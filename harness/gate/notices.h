@@ -10,6 +10,7 @@ void tell_of_discarded_runs(const run_set& baseline, const run_set& candidate, c
                             judgement& judged);
 
 /// How the stages of `judged`, which are decided, are to be read.
-void add_notices(const run_set& candidate, const judge_rules& rules, judgement& judged);
+void add_notices(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                 judgement& judged);
 
 }  // namespace profgate::gate
