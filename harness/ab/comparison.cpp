@@ -23,12 +23,14 @@ namespace profgate::ab {
 namespace {
 
 void require_known_stages(const comparison_settings& settings, const config::resolved& config) {
-  const std::vector<std::string> known = config.list("workload.stages");
+  std::vector<std::string> known = config.list("workload.stages");
+  for (const auto& [name, unit] : settings.units_of_figures) known.push_back(name);
   for (const std::string& stage : settings.stages) {
     if (stage == core::whole_process_stage || std::find(known.begin(), known.end(), stage) != known.end())
       continue;
-    throw core::bad_input(fmt::format("gate.stages names '{}', which is no stage of the workload", stage),
-                          "choose from workload.stages, or leave gate.stages empty for all of them");
+    throw core::bad_input(
+        fmt::format("gate.stages names '{}', which is no stage of the workload", stage),
+        "choose from workload.stages and workload.figures, or leave gate.stages empty for all of them");
   }
 }
 
@@ -65,8 +67,8 @@ gate::run_set whole_run_set(const comparison_settings& settings, const compariso
                             gate::arm which, gate::build_identity identity, traced_arm& traced) {
   gate::run_set set = run_set_of(settings, state, which);
   set.identity = std::move(identity);
-  set.structure = traced.structure(settings.stages);
-  set.traces = traced.sums(settings.stages);
+  set.structure = traced.structure(settings.traced_stages());
+  set.traces = traced.sums(settings.traced_stages());
   if (set.traces.empty()) set.untraced_because = traced.absent_reason();
   return set;
 }
@@ -94,6 +96,9 @@ config::resolved with_stages_it_has(const stage_not_closed& missing, const confi
   std::erase_if(stages, [&](const std::string& stage) {
     return std::find(missing.closed().begin(), missing.closed().end(), stage) == missing.closed().end();
   });
+  for (const std::string& figure : judged_figures(config)) {
+    if (std::find(stages.begin(), stages.end(), figure) == stages.end()) stages.push_back(figure);
+  }
   if (stages.empty()) stages = {core::whole_process_stage};
   if (where.say) where.say(fmt::format("its stages are {}", fmt::join(stages, ", ")));
   return config.with("gate.stages", stages, "the adapter");
@@ -200,7 +205,7 @@ exact_evidence trace_once(const surroundings& where, const arm_build& build) {
   if (traced.size() == 0)
     throw core::step_failure(traced.absent_reason(),
                              fmt::format("look into {}/logs", folder.path().string()));
-  exact_evidence evidence{traced.structure(settings.stages), {}};
+  exact_evidence evidence{traced.structure(settings.traced_stages()), {}};
   evidence.doubts = traced.doubts();  // which kernels have no operator is known only now
   folder.archive();
   return evidence;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "core/units.h"
 #include "gate/process_runs.h"
 
 namespace profgate::ab {
@@ -47,7 +46,8 @@ std::string times_text(const comparison_settings& settings, const finished_run& 
     if (samples == run.record.samples_ns.end()) continue;
     const auto median = gate::process_median_ns(samples->second, settings.reduction);
     if (median)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", stage, core::format_duration(*median));
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", stage,
+                          gate::sample_text(settings.units_of_figures, stage, *median));
   }
   return text;
 }

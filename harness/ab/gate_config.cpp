@@ -8,6 +8,7 @@
 
 #include "artifacts/sha256.h"
 #include "config/schema.h"
+#include "core/error.h"
 #include "core/records.h"
 #include "workload/adapter.h"
 
@@ -59,6 +60,38 @@ std::string without_folders(const std::string& word) {
   return word.substr(0, begin) + path.filename().string();
 }
 
+artifacts::sha256 hash_of_settings(const arm_build& build) {
+  const config::resolved of_gate = gate_config(build.config);
+  artifacts::sha256 hash;
+  for (const config::schema_row& row : config::schema()) {
+    if (!decides_what_is_measured(row.key)) continue;
+    const std::string value = value_text(of_gate, row);
+    if (is_younger_than_baselines(row.key) && (value == row.default_yaml || value.empty())) continue;
+    hash.update(fmt::format("{}={}\n", row.key, value));
+  }
+  return hash;
+}
+
+void add_figures(const config::resolved& config, comparison_settings& settings) {
+  const std::vector<std::string> ranges = config.list("workload.stages");
+  const auto is_in = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const config::record& figure : config.records("workload.figures")) {
+    const std::string& name = figure.at("name");
+    settings.units_of_figures[name] = figure.at("unit");
+    if (!is_in(settings.stages, name)) continue;
+    if (gate::kind_of_unit(figure.at("unit")) == gate::figure_kind::unknown) {
+      throw core::bad_input(
+          fmt::format(
+              "{}: gate.stages names the figure '{}', whose unit '{}' does not say which way is better",
+              config.origin("gate.stages"), name, figure.at("unit")),
+          "take it out of gate.stages, or give it a unit of time (s, ms, us, ns, ms/token) or a rate (…/s)");
+    }
+    if (!is_in(ranges, name)) settings.told_stages.push_back(name);
+  }
+}
+
 }  // namespace
 
 config::resolved gate_config(const config::resolved& own) {
@@ -74,15 +107,12 @@ config::resolved gate_config(const config::resolved& own) {
   return config.with("workload.decode_tokens", tokens, origin);
 }
 
+std::string settings_sha256(const arm_build& build) {
+  return hash_of_settings(build).hex_digest();
+}
+
 std::string config_sha256(const arm_build& build) {
-  const config::resolved of_gate = gate_config(build.config);
-  artifacts::sha256 hash;
-  for (const config::schema_row& row : config::schema()) {
-    if (!decides_what_is_measured(row.key)) continue;
-    const std::string value = value_text(of_gate, row);
-    if (is_younger_than_baselines(row.key) && (value == row.default_yaml || value.empty())) continue;
-    hash.update(fmt::format("{}={}\n", row.key, value));
-  }
+  artifacts::sha256 hash = hash_of_settings(build);
   if (build.is_of_engine) return hash.hex_digest();
   for (std::size_t i = 0; i < build.command.size(); ++i) {
     const std::string& word = build.command[i];
@@ -93,20 +123,32 @@ std::string config_sha256(const arm_build& build) {
   return hash.hex_digest();
 }
 
+std::vector<std::string> judged_figures(const config::resolved& config) {
+  std::vector<std::string> judged;
+  for (const config::record& figure : config.records("workload.figures")) {
+    if (gate::kind_of_unit(figure.at("unit")) != gate::figure_kind::unknown)
+      judged.push_back(figure.at("name"));
+  }
+  return judged;
+}
+
 std::vector<std::string> gated_stages(const config::resolved& config, bool times_itself) {
   const std::vector<std::string> chosen = config.list("gate.stages");
   if (!chosen.empty()) return chosen;
+  // Whoever says which numbers count does not ask for the whole process as well.
+  const std::vector<std::string> figures = times_itself ? std::vector<std::string>{} : judged_figures(config);
   // Of a program of others nobody knows that it has the ranges of the contract, unless somebody named them.
   if (!times_itself && config.text("workload.adapter") == workload::no_adapter &&
       config.origin("workload.stages") == config::default_origin)
-    return {core::whole_process_stage};
+    return figures.empty() ? std::vector<std::string>{core::whole_process_stage} : figures;
   std::vector<std::string> stages = config.list("workload.stages");
   // A decoder's adapter never opens that of other models.
   if (config.text("workload.adapter") != workload::no_adapter && stages.size() > 1)
     std::erase(stages, "forward");
-  // The gate reads ranges, and no times that a program prints.
-  for (const config::record& figure : config.records("workload.figures"))
-    std::erase(stages, figure.at("name"));
+  if (!figures.empty()) std::erase(stages, core::whole_process_stage);
+  for (const std::string& figure : figures) {
+    if (std::find(stages.begin(), stages.end(), figure) == stages.end()) stages.push_back(figure);
+  }
   return stages.empty() ? std::vector<std::string>{core::whole_process_stage} : stages;
 }
 
@@ -141,14 +183,17 @@ comparison_settings settings_of(const arm_build& candidate) {
   const bool times_itself = candidate.command_has_placeholders;
   comparison_settings settings;
   settings.stages = gated_stages(config, times_itself);
+  add_figures(config, settings);
   if (times_itself && !config.is_null("workload.decode_tokens"))
     settings.decode_tokens = gate_config(config).integer("workload.decode_tokens");
   settings.rules = decision_rules_of(config);
   settings.reduction = reduction_rules_of(times_itself);
   settings.seed = static_cast<std::uint64_t>(config.integer("gate.seed"));
   // A process without ranges and without a GPU leaves nothing in a trace.
-  const bool is_traceable = times_itself || config.text("workload.device") == "cuda" ||
-                            settings.stages != std::vector<std::string>{core::whole_process_stage};
+  const std::vector<std::string> traced = settings.traced_stages();
+  const bool is_traceable =
+      times_itself || (!traced.empty() && (config.text("workload.device") == "cuda" ||
+                                           traced != std::vector<std::string>{core::whole_process_stage}));
   settings.traced_processes =
       is_traceable ? static_cast<std::size_t>(config.integer("gate.traced_processes")) : 0;
   const gate::exact_rules exact = exact_rules_of(config);

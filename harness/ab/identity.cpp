@@ -46,6 +46,7 @@ gate::build_identity identity_of_build(const surroundings& where, const arm_buil
   identity.pair = where.pair;
   identity.model = where.model;
   identity.config_sha256 = config_sha256(build);
+  if (build.is_typed) identity.typed_settings_sha256 = settings_sha256(build);
   if (gpu) {
     identity.device_name = gpu->name.value_or("a GPU without a name");
     identity.multiprocessors = gpu->multiprocessor_count.value_or(0);

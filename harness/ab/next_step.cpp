@@ -126,9 +126,16 @@ core::experts_by_stage common_experts(const comparison_state& state, arm which) 
 
 }  // namespace
 
+std::vector<std::string> comparison_settings::traced_stages() const {
+  std::vector<std::string> traced = stages;
+  for (const std::string& told : told_stages) std::erase(traced, told);
+  return traced;
+}
+
 gate::run_set run_set_of(const comparison_settings& settings, const comparison_state& state, arm which) {
   gate::run_set set;
   set.gated_stages = settings.stages;
+  set.units_of_figures = settings.units_of_figures;
   set.decode_tokens = settings.decode_tokens;
   set.experts = common_experts(state, which);
   for (const finished_run& run : state.runs) {
@@ -156,7 +163,8 @@ std::vector<gate::stage_step> stage_steps(const comparison_settings& settings,
     }
     steps.push_back(gate::decide({medians_ns(settings, state, arm::baseline, stage),
                                   medians_ns(settings, state, arm::candidate, stage)},
-                                 settings.rules, no_more_runs(settings, state)));
+                                 gate::rules_of_stage(settings.rules, settings.units_of_figures, stage),
+                                 no_more_runs(settings, state)));
   }
   return steps;
 }

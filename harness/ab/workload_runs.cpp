@@ -16,9 +16,11 @@
 #include "gate/rank_statistics.h"
 #include "gpu_watch.h"
 #include "parsers/adapter_report.h"
+#include "parsers/program_figures.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
 #include "runs/process_samples.h"
+#include "runs/program_figures.h"
 #include "runs/run_settings.h"
 #include "workload/adapter.h"
 #include "workload/contract.h"
@@ -163,6 +165,19 @@ void workload_runs::require_same_kind(const profilers::device_waits& waits) {
                         "`profgate run` of each says why not");
 }
 
+void workload_runs::take_figures(const runs::process_samples& told,
+                                 std::map<std::string, std::vector<std::int64_t>>& samples_ns) const {
+  for (const auto& [stage, durations_ns] : told.stages_ns) samples_ns[stage] = durations_ns;
+  for (const analysis::program_figure& figure : told.figures) {
+    const bool is_judged =
+        std::find(m_settings.stages.begin(), m_settings.stages.end(), figure.name) != m_settings.stages.end();
+    if (!is_judged) continue;  // it may be anything
+    std::vector<std::int64_t>& kept_ns = samples_ns[figure.name];
+    for (const double value : figure.values)
+      kept_ns.push_back(gate::figure_sample_ns(value, figure.unit, figure.name));
+  }
+}
+
 void workload_runs::run_from_outside(const prepared_arm& arm, const process::command& command,
                                      const fs::path& log_file, finished_run& run) {
   profilers::capture_request request;
@@ -176,10 +191,14 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   request.synchronised = runs::named_ranges(arm.build.config, m_synchronised);
   profilers::device_waits waits;
   process::outcome outcome;
+  runs::program_figures figures(arm.build.config, command.working_directory);
   const auto run_program = [&](const profilers::tool_command& tool) {
-    outcome =
-        process::run({tool.argv, tool.set_environment, tool.unset_environment, command.working_directory},
-                     options_of(m_where, arm.build, log_file));
+    process::run_options options = options_of(m_where, arm.build, log_file);
+    options.capture_stdout = figures.wants_output();
+    options.captured_max_bytes = parsers::max_figure_source_bytes;
+    figures.note_start();
+    outcome = process::run(
+        {tool.argv, tool.set_environment, tool.unset_environment, command.working_directory}, options);
     if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
     return workload::as_tool_run(outcome);
   };
@@ -195,6 +214,9 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
                                                              stage) != m_synchronised.end();
     if (samples_ns.contains(stage) && !is_synchronised) samples_ns[stage] = durations_ns;
   }
+  runs::process_samples told;
+  figures.add({{outcome.captured, outcome.captured_truncated, log_file}, {}}, told);
+  take_figures(told, samples_ns);
   for (const std::string& stage : m_settings.stages) {
     const auto found = samples_ns.find(stage);
     if (found == samples_ns.end() && adapter != workload::no_adapter &&

@@ -13,6 +13,7 @@
 #include "drive.h"
 #include "process/command.h"
 #include "profilers/capture.h"
+#include "runs/process_samples.h"
 
 namespace profgate::ab {
 
@@ -59,6 +60,9 @@ class workload_runs : public run_effects {
   /// A program that knows nothing of profgate: its process is timed, and the ranges that are stages.
   void run_from_outside(const prepared_arm& arm, const process::command& command,
                         const std::filesystem::path& log_file, finished_run& run);
+  /// What the program told of itself takes the place of its ranges of that name, or stands beside them.
+  void take_figures(const runs::process_samples& told,
+                    std::map<std::string, std::vector<std::int64_t>>& samples_ns) const;
   void require_same_kind(const profilers::device_waits& waits);
   void take_result(const std::filesystem::path& file, finished_run& run);
 

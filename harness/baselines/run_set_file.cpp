@@ -52,6 +52,7 @@ gate::build_identity read_identity(const json_cursor& object) {
   identity.host = text("host");
   identity.boot_id = text("boot_id");
   identity.device_uuid = text("device_uuid");
+  if (const auto typed = object.find("typed_settings_sha256")) identity.typed_settings_sha256 = typed->text();
   for (const auto& [name, version] : object.require("versions").members()) {
     identity.versions[name] = version.text();
   }
@@ -232,6 +233,9 @@ gate::run_set read_runs(const json_cursor& root) {
   }
   runs.traces = read_traces(root);
   if (const auto stages = root.find("gated_stages")) runs.gated_stages = stages->texts();
+  if (const auto units = root.find("figure_units")) {
+    for (const auto& [name, unit] : units->members()) runs.units_of_figures[name] = unit.text();
+  }
   if (const auto tokens = root.find("decode_tokens")) runs.decode_tokens = tokens->integer();
   if (const auto experts = root.find("experts")) runs.experts = core::read_experts(*experts);
   if (const auto reason = root.find("untraced_because")) runs.untraced_because = reason->text();

@@ -54,19 +54,22 @@ json identity_json(const gate::build_identity& identity) {
   json versions = json::object();
   for (const auto& [name, version] : identity.versions)
     versions[core::to_valid_utf8(name)] = text_json(version);
-  return {{"boot_id", text_json(identity.boot_id)},
-          {"commit", text_json(identity.commit)},
-          {"config_sha256", text_json(identity.config_sha256)},
-          {"device_name", text_json(identity.device_name)},
-          {"device_uuid", text_json(identity.device_uuid)},
-          {"host", text_json(identity.host)},
-          {"is_dirty", identity.is_dirty},
-          {"is_profiled", identity.is_profiled},
-          {"model", text_json(identity.model)},
-          {"multiprocessors", identity.multiprocessors},
-          {"pair", text_json(identity.pair)},
-          {"profgate_version", text_json(identity.profgate_version)},
-          {"versions", std::move(versions)}};
+  json object = {{"boot_id", text_json(identity.boot_id)},
+                 {"commit", text_json(identity.commit)},
+                 {"config_sha256", text_json(identity.config_sha256)},
+                 {"device_name", text_json(identity.device_name)},
+                 {"device_uuid", text_json(identity.device_uuid)},
+                 {"host", text_json(identity.host)},
+                 {"is_dirty", identity.is_dirty},
+                 {"is_profiled", identity.is_profiled},
+                 {"model", text_json(identity.model)},
+                 {"multiprocessors", identity.multiprocessors},
+                 {"pair", text_json(identity.pair)},
+                 {"profgate_version", text_json(identity.profgate_version)},
+                 {"versions", std::move(versions)}};
+  if (!identity.typed_settings_sha256.empty())
+    object["typed_settings_sha256"] = text_json(identity.typed_settings_sha256);
+  return object;
 }
 
 json process_json(const gate::process_record& process) {
@@ -197,6 +200,8 @@ json document_of(const stored_run_set& stored) {
                    {"structure", std::move(structure)},
                    {"traced_stages", list_json(runs.traces, times_json)}};
   if (!runs.gated_stages.empty()) document["gated_stages"] = texts_json(runs.gated_stages);
+  for (const auto& [name, unit] : runs.units_of_figures)
+    document["figure_units"][core::to_valid_utf8(name)] = text_json(unit);
   if (runs.decode_tokens) document["decode_tokens"] = *runs.decode_tokens;
   if (!runs.experts.empty()) document["experts"] = core::experts_json(runs.experts);
   if (!runs.untraced_because.empty()) document["untraced_because"] = text_json(runs.untraced_because);

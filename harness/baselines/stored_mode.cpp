@@ -72,6 +72,7 @@ void append_runs(const gate::run_set& later, gate::run_set& runs) {
   if (runs.experts.empty()) runs.experts = later.experts;
   if (runs.created_utc.empty()) runs.created_utc = later.created_utc;
   if (runs.gated_stages.empty()) runs.gated_stages = later.gated_stages;
+  if (runs.units_of_figures.empty()) runs.units_of_figures = later.units_of_figures;
   if (!runs.decode_tokens) runs.decode_tokens = later.decode_tokens;
   if (runs.traces.empty()) runs.untraced_because = later.untraced_because;
 }

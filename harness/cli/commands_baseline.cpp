@@ -51,7 +51,8 @@ fs::path history_file_for(const std::optional<fs::path>& asked, const fs::path& 
 void print_stages(const gate::run_set& runs) {
   for (const std::string& stage : gate::stages_of(runs)) {
     const std::vector<double> medians = gate::stage_medians_ns(runs, stage, gate::reduction_for(runs));
-    const std::string middle = medians.empty() ? "-" : core::format_duration(gate::median_of(medians));
+    const std::string middle =
+        medians.empty() ? "-" : gate::sample_text(runs.units_of_figures, stage, gate::median_of(medians));
     print("  {:<16} {:>12}  median of {} processes that count\n", stage, middle,
           counting_processes(runs, stage));
   }

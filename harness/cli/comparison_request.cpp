@@ -122,8 +122,13 @@ ab::request request_of_commands(const pair_manifest& baseline, const pair_manife
     if (!setting.starts_with("workload.adapter=") && !setting.starts_with("gate."))
       typed_words += process::quote_for_display({setting}) + " ";
   }
-  return {std::move(where), arm_of(baseline, options.baseline_settings, named(baseline)),
-          arm_of(candidate, options.candidate_settings, named(candidate)),
+  const auto typed_arm = [&](const pair_manifest& arm, const config::resolved& settings) {
+    ab::arm_build build = arm_of(arm, settings, named(arm));
+    build.is_typed = true;
+    return build;
+  };
+  return {std::move(where), typed_arm(baseline, options.baseline_settings),
+          typed_arm(candidate, options.candidate_settings),
           fmt::format("profgate run {}-- {}", typed_words, shown(candidate))};
 }
 

@@ -62,8 +62,8 @@ std::vector<schema_row> gate_rows() {
               "tokens that an iteration decodes, where the workload's own number is larger; null: its own",
               nullable),
       list("gate.stages", "[]",
-           "stages that are judged; none named: all of workload.stages, without those that workload.figures "
-           "times"),
+           "stages and figures that are judged; none named: all of workload.stages, and those of "
+           "workload.figures whose unit is a time (s, ms, us, ns, ms/token) or a rate (…/s: more is better)"),
       choice("gate.inconclusive", "skip", {"skip", "fail"},
              "what a comparison that is too noisy does to the test"),
       choice("gate.kernels", "report", report_or_fail, "what a kernel that is new or gone does to the test"),

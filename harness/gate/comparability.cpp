@@ -210,6 +210,14 @@ std::vector<std::string> disturbances(const run_set& runs) {
 
 comparability compare_arms(const run_set& baseline, const run_set& candidate) {
   comparability result = compare_what_both_need(baseline, candidate);
+  // Two commands were typed because they differ, and nothing was built for them.
+  const bool are_typed =
+      !baseline.identity.typed_settings_sha256.empty() && !candidate.identity.typed_settings_sha256.empty();
+  if (are_typed) {
+    if (baseline.identity.typed_settings_sha256 != candidate.identity.typed_settings_sha256)
+      result.warnings.push_back("the two ran with other settings of the workload");
+    return result;
+  }
   if (baseline.identity.config_sha256 != candidate.identity.config_sha256)
     result.warnings.push_back("the two ran by other commands or with other settings of the workload");
   if (baseline.identity.is_dirty)

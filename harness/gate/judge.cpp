@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "analysis/timeline_analysis.h"
 #include "core/error.h"
@@ -12,6 +11,7 @@
 #include "gate/operator_calls.h"
 #include "gate/process_runs.h"
 #include "gate/suspects.h"
+#include "notices.h"
 
 namespace profgate::gate {
 namespace {
@@ -37,8 +37,23 @@ bool has_samples(const run_set& runs, const std::string& stage) {
   });
 }
 
+/// A figure that no NVTX range of the program is called like: no trace shows what it consists of.
+bool is_told_only(const run_set& baseline, const run_set& candidate, const std::string& stage) {
+  return candidate.units_of_figures.contains(stage) && !candidate.structure.contains(stage) &&
+         !baseline.structure.contains(stage);
+}
+
+constexpr const char* told_without_range =
+    "the program tells it itself; an NVTX range of that name among workload.stages would show what it "
+    "consists of";
+
 exact_comparison compare_structures(const run_set& baseline, const run_set& candidate,
                                     const std::string& stage, const judge_rules& rules, bool is_interleaved) {
+  if (is_told_only(baseline, candidate, stage)) {
+    exact_comparison nothing;
+    nothing.not_compared.push_back(told_without_range);
+    return nothing;
+  }
   if (is_interleaved && !baseline.structure.contains(stage) && !candidate.structure.contains(stage)) {
     exact_comparison nothing;
     nothing.not_compared.push_back(
@@ -83,6 +98,10 @@ std::string why_untraced(const run_set& runs, const char* whose) {
 void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_judgement& judged) {
   if (judged.which != verdict::regressed) {
     judged.attribution_reason = nothing_to_explain;
+    return;
+  }
+  if (is_told_only(baseline, candidate, judged.stage)) {
+    judged.attribution_reason = told_without_range;
     return;
   }
   if (!times_itself(candidate) && candidate.traces.empty() && candidate.untraced_because.empty()) {
@@ -146,10 +165,20 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
     judged.reason = "the baseline does not have this stage yet";
     return judged;
   }
+  const auto is_rate = [&](const run_set& runs) {
+    return is_figure_of_kind(runs.units_of_figures, stage, figure_kind::rate);
+  };
+  if (is_rate(baseline) != is_rate(candidate)) {
+    judged.which = verdict::not_comparable;
+    judged.reason = "one of the two tells a rate, the other a time";
+    return judged;
+  }
   const arm_pair runs{stage_medians_ns(baseline, stage, rules.reduction),
                       stage_medians_ns(candidate, stage, rules.reduction)};
   const stage_step step =
-      is_interleaved ? decide(runs, rules.interleaved, true) : decide_stored(runs, rules.stored, true);
+      is_interleaved
+          ? decide(runs, rules_of_stage(rules.interleaved, candidate.units_of_figures, stage), true)
+          : decide_stored(runs, rules_of_stage(rules.stored, candidate.units_of_figures, stage), true);
   judged.which = step.final_verdict.value_or(verdict::error);
   judged.in_phase = step.in_phase;
   judged.reason = step.reason;
@@ -160,42 +189,6 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   explain_exact_failure(judged);
   explain_slowdown(baseline, candidate, judged);
   return judged;
-}
-
-/// Those of stored numbers were discarded long ago, by whoever accepted them.
-void tell_of_discarded_runs(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
-                            judgement& judged) {
-  std::vector<const process_record*> discarded = discarded_processes(candidate);
-  if (judged.is_interleaved) {
-    const std::vector<const process_record*> others = discarded_processes(baseline);
-    discarded.insert(discarded.end(), others.begin(), others.end());
-  }
-  judged.discarded_runs = discarded.size();
-  std::set<std::string> spoilers;
-  for (const process_record* process : discarded) spoilers.insert(*process->spoiled_by);
-  for (const std::string& spoiler : spoilers) judged.warnings.push_back("runs were discarded: " + spoiler);
-  if (judged.is_interleaved && discarded.size() > rules.interleaved.most_repetitions) {
-    judged.warnings.push_back(fmt::format(
-        "after {} discarded runs no more were repeated: what survived was judged", discarded.size()));
-  }
-}
-
-void add_notices(const run_set& candidate, const judge_rules& rules, judgement& judged) {
-  if (judged.overall == verdict::improved) judged.notices.push_back(faster_notice);
-  if (judged.stages.empty()) return;
-  if (!judged.is_interleaved) {
-    judged.notices.push_back(fmt::format(
-        "stored numbers are of another session: only a slowdown of surely more than {:.1f} % fails",
-        100 * rules.stored.ratio));
-    return;
-  }
-  const bool is_on_gpu = !candidate.identity.device_uuid.empty();
-  if (is_on_gpu) return;
-  judged.notices.push_back("on a CPU neither clocks nor throttling nor other processes can be watched");
-  const bool is_attributed = std::any_of(judged.stages.begin(), judged.stages.end(),
-                                         [](const auto& stage) { return stage.attributed.has_value(); });
-  if (is_attributed)
-    judged.notices.push_back("on a CPU there are no kernels: the operators' ranges take their place");
 }
 
 /// Whether the same operations were asked for in the same way: only circumstances can have slowed them down.
@@ -247,7 +240,7 @@ judgement judge(const run_set& baseline, const run_set& candidate, const compara
   judged.packages = conditions.packages;
   judged.unknown_packages = conditions.unknown_packages;
   tell_of_discarded_runs(baseline, candidate, rules, judged);
-  add_notices(candidate, rules, judged);
+  add_notices(baseline, candidate, rules, judged);
   return judged;
 }
 

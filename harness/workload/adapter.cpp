@@ -33,4 +33,10 @@ std::string silent_adapter_words() {
          "sets it anew (append to it instead), or nothing of it is Python";
 }
 
+std::string unasked_adapter_words() {
+  return "the program uses PyTorch, whose modules and stages are not known without its adapter: --adapter "
+         "pytorch before the -- names them, without an edit (of a pair: ADAPTER pytorch in "
+         "profgate_add_workload())";
+}
+
 }  // namespace profgate::workload

@@ -141,6 +141,73 @@ TEST_F(ab, of_two_typed_commands_judges_the_second_by_its_ranges_and_names_opera
               ::testing::AllOf(HasSubstr("--spin-iterations 20000"), HasSubstr("--spin-iterations 80000")));
 }
 
+/// A program that tells its own figures and opens no range: what it says is all that counts.
+std::vector<std::string> telling(const std::string& step_ms, const std::string& tokens_per_s) {
+  return {"/bin/sh",
+          "-c",
+          R"(echo "{\"steps\": [{\"ms\": $1}, {\"ms\": $1}]}" > out.json; echo rate $2; echo memory 17)",
+          "sh",
+          step_ms,
+          tokens_per_s};
+}
+
+const std::string told =
+    "workload.figures=[{name: step, unit: ms, file: out.json, path: 'steps[].ms'}, "
+    "{name: rate, unit: tokens/s, output: '^rate ([0-9.]+)'}, "
+    "{name: memory, unit: MB, output: '^memory ([0-9]+)'}]";
+
+TEST_F(ab, judges_the_figures_that_a_program_tells) {
+  const command_result same = profgate(ab_words({told}, telling("20", "500"), telling("20", "500")));
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+  EXPECT_THAT(same.output,
+              ::testing::AllOf(HasSubstr("step 20.0 ms, rate 500.0 tokens/s"),
+                               HasSubstr("memory is not judged"), ::testing::Not(HasSubstr("process is "))));
+
+  const command_result slower = profgate(ab_words({told}, telling("20", "500"), telling("60", "500")));
+  EXPECT_EQ(slower.exit_code, 1) << slower.output;
+  EXPECT_THAT(slower.output,
+              ::testing::AllOf(HasSubstr("regressed: step is 200"), HasSubstr("20.00 → 60.00 ms"),
+                               HasSubstr("rate: unchanged"), ::testing::Not(HasSubstr("other commands"))));
+
+  const command_result fewer = profgate(ab_words({told}, telling("20", "500"), telling("20", "100")));
+  EXPECT_EQ(fewer.exit_code, 1) << fewer.output;
+  EXPECT_THAT(fewer.output, ::testing::AllOf(HasSubstr("regressed: rate is "),
+                                             HasSubstr("500.0 tokens/s → 100.0 tokens/s")));
+}
+
+TEST_F(ab, of_a_program_that_does_not_tell_its_figure_says_so) {
+  const command_result result = profgate(ab_words({told}, telling("20", "500"), {"/bin/true"}));
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("the candidate: "));
+  EXPECT_THAT(result.output, HasSubstr("out.json"));
+}
+
+TEST_F(ab, the_gate_step_judges_figures_against_stored_numbers) {
+  use_git_identity();
+  const auto pair_telling = [&](const std::string& folder, const std::string& step_ms) {
+    const fs::path program = m_project / folder / "bench";
+    fs::create_directories(program.parent_path());
+    std::ofstream(program) << "#!/bin/sh\necho step " << step_ms << "\n";
+    fs::permissions(program, fs::perms::owner_all);
+    return build_of(register_command({program.string()}), folder, "command.probe");
+  };
+  m_environment["PROFGATE_OVERRIDES"] =
+      "timeline=none workload.stages=[step] workload.figures=[{name: step, unit: ms, output: 'step "
+      "([0-9]+)'}]";
+  const std::string runs = (m_project / "old.runs.json").string();
+  const fs::path old = pair_telling("old", "20");
+  const command_result recorded = profgate({"baseline", "record", "--manifest", old.string(), "--out", runs});
+  ASSERT_EQ(recorded.exit_code, 0) << recorded.output;
+  const command_result accepted = profgate({"baseline", "accept", runs, "--reason", "first"});
+  ASSERT_EQ(accepted.exit_code, 0) << accepted.output;
+  EXPECT_EQ(run_pair(old).exit_code, 0);
+  EXPECT_THAT(status_of("gate").reason, ::testing::Not(HasSubstr("no baseline")));
+  const command_result result = run_pair(pair_telling("new", "30"));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("regressed: step is 50.0 % slower"));
+  EXPECT_THAT(text_of("verdict.json"), HasSubstr("\"step\""));
+}
+
 TEST_F(ab, of_the_same_command_twice_is_no_regression) {
   const std::vector<std::string> same = program_of(m_project, "20000");
   const command_result result = profgate(ab_words({}, same, same));

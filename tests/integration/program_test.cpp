@@ -64,6 +64,24 @@ TEST_F(program, that_fails_ends_with_why_and_where) {
                                        "report: [^\n]*\n$"));
 }
 
+TEST_F(program, that_fails_half_way_keeps_what_it_had_finished) {
+  std::vector<std::string> command = {"/bin/sh", "-c", "\"$@\"; echo out of memory >&2; exit 4", "sh"};
+  for (const std::string& word : with_ranges()) command.push_back(word);
+  const command_result result = run_program({"workload.stages=[prefill, decode_all, detokenize]"}, command);
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(::testing::ContainsRegex("the process that failed had finished prefill 1 time \\(median "
+                                             "[^)]*\\), decode_all 1 time [^;]*; never detokenize"),
+                    HasSubstr("stage1 failed: the workload exited with code 4")));
+  const std::string report = text_of("report.md");
+  EXPECT_LT(report.find("exited with code 4"), report.find("| prefill "));
+  EXPECT_THAT(report, AllOf(HasSubstr("| prefill "), HasSubstr("| decode\\_all ")));
+  const nlohmann::json kept = nlohmann::json::parse(text_of("stage1/process_samples.json"));
+  EXPECT_EQ(kept.at("stages_ns").at("prefill").size(), 1U);
+  EXPECT_TRUE(kept.at("wall_ns").empty()) << "it is no sample of a whole process";
+  EXPECT_FALSE(fs::exists(latest_run() / "verdict.json"));
+}
+
 TEST_F(program, is_started_once_by_each_tool) {
   const fs::path starts = m_project / "starts";
   const command_result result = run_program({}, {"/bin/sh", "-c", "echo . >> " + starts.string()});

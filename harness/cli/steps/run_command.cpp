@@ -15,6 +15,7 @@
 #include "process/runner.h"
 #include "workload/contract.h"
 #include "workload/server.h"
+#include "workload/torch_watch.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -35,6 +36,11 @@ std::chrono::milliseconds time_left(const step_context& context) {
   for (const artifacts::command_status& command : context.status.commands)
     left -= std::chrono::duration<double>(command.seconds.value_or(0));
   return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), std::chrono::milliseconds(1));
+}
+
+void add_note_once(artifacts::step_status& status, const std::string& note) {
+  if (std::find(status.notes.begin(), status.notes.end(), note) == status.notes.end())
+    status.notes.push_back(note);
 }
 
 fs::path pid_file_of(const step_context& context) {
@@ -96,8 +102,13 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
     context.display.saw_line(line);
     if (server) server->saw_line(line);
   };
+  // Never while times are taken, and once is enough. A server's stages are those of its recipe.
+  const bool looks_for_torch = context.status.step == "timeline" && wanted.runs_workload && !server &&
+                               context.config.text("workload.adapter") == workload::no_adapter;
+  workload::torch_watch torch;
   options.stop_request = [&] {
     context.display.refresh();
+    if (looks_for_torch) torch.look();
     const std::optional<std::string> outgrown = too_large();
     return outgrown || !server ? outgrown : server->look();
   };
@@ -108,6 +119,7 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
     context.status.peak_rss_bytes = outcome.peak_rss_bytes;
   }
   if (outcome.signal != 0) context.status.signal = outcome.signal;
+  if (torch.has_seen_torch()) add_note_once(context.status, workload::unasked_adapter_words());
   for (const std::string& leftover : outcome.killed_leftovers) {
     context.status.notes.push_back(
         fmt::format("ended a process that {} left behind: {}", wanted.command.argv.front(), leftover));

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "analysis/bare_run.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
+#include "core/units.h"
 #include "gate/rank_statistics.h"
 #include "measuring_turn.h"
 #include "parsers/adapter_report.h"
@@ -13,9 +15,9 @@
 #include "profilers/capture.h"
 #include "requirements.h"
 #include "runs/process_samples.h"
+#include "runs/program_figures.h"
 #include "runs/run_reader.h"
 #include "runs/run_settings.h"
-#include "steps/figures.h"
 #include "steps/model_work.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -105,6 +107,36 @@ void add_notes(const std::vector<std::string>& more, std::vector<std::string>& n
   }
 }
 
+/// Of a program that fails half-way: the stages that it finished by then stay, whatever it did not come to.
+/// It is no sample of a whole process.
+void keep_what_finished(step_context& context, const fs::path& folder, core::timeline timeline,
+                        runs::process_samples samples) {
+  const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);
+  std::vector<std::string> finished;
+  std::vector<std::string> unfinished;
+  for (const std::string& stage : context.config.list("workload.stages")) {
+    const auto found = ranges.stages_ns.find(stage);
+    if (found == ranges.stages_ns.end()) {
+      if (stage != core::whole_process_stage) unfinished.push_back(stage);
+      continue;
+    }
+    const std::vector<std::int64_t>& durations_ns = found->second;
+    finished.push_back(fmt::format("{} {} time{} (median {})", stage, durations_ns.size(),
+                                   durations_ns.size() == 1 ? "" : "s",
+                                   core::format_duration(median_ns_of(durations_ns))));
+    if (samples.stage_sources.contains(stage)) continue;  // the program tells it, at its end
+    std::vector<std::int64_t>& all = samples.stages_ns[stage];
+    all.insert(all.end(), durations_ns.begin(), durations_ns.end());
+  }
+  if (!finished.empty()) {
+    context.status.notes.push_back(
+        fmt::format("the process that failed had finished {}{}", fmt::join(finished, ", "),
+                    unfinished.empty() ? "" : fmt::format("; never {}", fmt::join(unfinished, ", "))));
+  }
+  if (!samples.wall_ns.empty() || !samples.stages_ns.empty())
+    runs::write_process_samples(folder / "process_samples.json", samples);
+}
+
 /// A program that knows nothing of profgate: its process is timed, and its NVTX ranges where it has some.
 void measure_from_outside(step_context& context, const fs::path& folder) {
   const fs::path log_file = folder / "log.txt";
@@ -121,7 +153,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   request.collector_max_bytes = static_cast<std::uint64_t>(context.config.integer("collector.max_bytes"));
   runs::process_samples samples;
   bool is_synchronised = true;  // in every process
-  program_figures figures(context.config, context.manifest.working_directory);
+  runs::program_figures figures(context.config, context.manifest.working_directory);
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
     process::outcome outcome;
     process::outcome client;
@@ -142,7 +174,12 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       return workload::as_tool_run(outcome);
     };
     core::timeline timeline = profilers::observe_ranges(request, run_program, waits);
-    workload::require_good_end(outcome, log_file, workload::exit_codes::its_own);
+    try {
+      workload::require_good_end(outcome, log_file, workload::exit_codes::its_own);
+    } catch (const core::step_failure&) {
+      keep_what_finished(context, folder, std::move(timeline), std::move(samples));
+      throw;
+    }
     if (i < warmup) {
       for (const fs::path& report : parsers::adapter_report_files(folder)) fs::remove(report);
       continue;
@@ -151,7 +188,9 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     add_notes(waits.notes, context.status.notes);
     // A server's own life says nothing: it is started, and stopped when its client is done.
     samples.wall_ns.push_back(is_server(context.config) ? client.wall_ns : outcome.wall_ns);
-    figures.add({outcome, client}, folder, samples);
+    figures.add({{outcome.captured, outcome.captured_truncated, log_file},
+                 {client.captured, client.captured_truncated, folder / "client_log.txt"}},
+                samples);
     if (context.config.text("workload.adapter") != workload::no_adapter)
       runs::add_token_times(timeline, samples);
     const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);

@@ -84,7 +84,7 @@ TEST(gate_config, a_program_that_does_not_time_itself_is_judged_and_traced_by_th
   EXPECT_GT(settings.traced_processes, 0U);
 }
 
-TEST(gate_config, none_named_are_all_stages_of_the_workload_that_ranges_time) {
+TEST(gate_config, none_named_are_all_stages_of_the_workload) {
   EXPECT_THAT(gated_stages(with({}), true), ::testing::ElementsAre("prefill", "decode_all"));
   const arm_build foreign{of_program({"workload.stages=[load, compute]"}), "x", {"prog"}, false};
   EXPECT_THAT(settings_of(foreign).stages, ::testing::ElementsAre("load", "compute"));
@@ -95,11 +95,30 @@ TEST(gate_config, none_named_are_all_stages_of_the_workload_that_ranges_time) {
                    false),
       ::testing::ElementsAre("prefill", "decode_all"))
       << "whether it is a decoder turns out when it has run";
-  const std::string printed = "workload.figures=[{name: load, unit: ms, output: 'load ([0-9]+)'}]";
-  EXPECT_THAT(gated_stages(of_program({"workload.stages=[load, compute]", printed}), false),
-              ::testing::ElementsAre("compute"));
-  EXPECT_THAT(gated_stages(of_program({"workload.stages=[load]", printed}), false),
-              ::testing::ElementsAre("process"));
+}
+
+TEST(gate_config, figures_are_judged_like_stages_where_their_unit_says_which_way_is_better) {
+  const std::string printed =
+      "workload.figures=[{name: load, unit: ms, output: 'load ([0-9]+)'}, {name: rate, unit: tokens/s, "
+      "output: 'rate ([0-9]+)'}, {name: memory, unit: MB, output: 'memory ([0-9]+)'}]";
+  const auto settings_with = [&](const std::vector<std::string>& further) {
+    std::vector<std::string> all = {printed};
+    all.insert(all.end(), further.begin(), further.end());
+    return settings_of({of_program(all), "x", {"prog"}, false});
+  };
+  const comparison_settings alone = settings_with({"workload.device=cpu"});
+  EXPECT_THAT(alone.stages, ::testing::ElementsAre("load", "rate")) << "and not the process as well";
+  EXPECT_THAT(alone.traced_stages(), ::testing::IsEmpty());
+  EXPECT_EQ(alone.traced_processes, 0U);
+  EXPECT_EQ(alone.units_of_figures.at("memory"), "MB");
+
+  const comparison_settings beside = settings_with({"workload.stages=[load, compute]"});
+  EXPECT_THAT(beside.stages, ::testing::ElementsAre("load", "compute", "rate"));
+  EXPECT_THAT(beside.traced_stages(), ::testing::ElementsAre("load", "compute"));
+  EXPECT_GT(beside.traced_processes, 0U);
+
+  EXPECT_THAT(settings_with({"gate.stages=[rate]"}).stages, ::testing::ElementsAre("rate"));
+  EXPECT_THROW(settings_with({"gate.stages=[memory]"}), core::bad_input);
 }
 
 TEST(gate_config, the_rules_come_from_the_settings) {

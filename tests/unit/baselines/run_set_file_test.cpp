@@ -71,6 +71,20 @@ TEST(run_set_file, keeps_how_full_experts_were) {
   EXPECT_EQ(run_set_text(read), text);
 }
 
+TEST(run_set_file, keeps_the_units_of_figures_and_that_a_command_was_typed) {
+  stored_run_set stored;
+  stored.runs = made_runs(9e6);
+  EXPECT_THAT(run_set_text(stored), AllOf(::testing::Not(HasSubstr("figure_units")),
+                                          ::testing::Not(HasSubstr("typed_settings_sha256"))));
+  stored.runs.units_of_figures = {{"rate", "tokens/s"}, {"step", "ms"}};
+  stored.runs.identity.typed_settings_sha256 = std::string(64, 'e');
+  const std::string text = run_set_text(stored);
+  const stored_run_set read = parse_run_set(text, "x.json");
+  EXPECT_EQ(read.runs.units_of_figures, stored.runs.units_of_figures);
+  EXPECT_EQ(read.runs.identity.typed_settings_sha256, stored.runs.identity.typed_settings_sha256);
+  EXPECT_EQ(run_set_text(read), text);
+}
+
 TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   const std::string text = run_set_text(everything());
   const stored_run_set read = parse_run_set(text, "b.json");

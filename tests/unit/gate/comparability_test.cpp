@@ -108,6 +108,22 @@ TEST_F(comparability_of_two, packages_of_one_alone_are_no_difference_but_unknown
               ElementsAre("pip packages of the two: which programs sh starts is not known"));
 }
 
+TEST_F(comparability_of_two, commands_that_were_typed_to_be_compared_may_differ) {
+  m_candidate.identity.config_sha256 = std::string(64, 'd');
+  m_baseline.identity.is_dirty = true;
+  EXPECT_THAT(compare_arms(m_baseline, m_candidate).warnings,
+              ElementsAre(HasSubstr("other commands"), HasSubstr("uncommitted")));
+  m_baseline.identity.typed_settings_sha256 = m_candidate.identity.typed_settings_sha256 = "e";
+  EXPECT_THAT(compare_arms(m_baseline, m_candidate).warnings, IsEmpty());
+  m_candidate.identity.typed_settings_sha256 = "f";
+  m_candidate.identity.versions["driver"] = "590";
+  EXPECT_THAT(compare_arms(m_baseline, m_candidate).warnings,
+              ElementsAre(HasSubstr("driver"), HasSubstr("with other settings of the workload")));
+  EXPECT_THAT(compare_identities(m_baseline, m_candidate).obstacles,
+              ::testing::Contains(HasSubstr("another configuration")))
+      << "as a stored baseline it is still one of another command";
+}
+
 TEST(interleaved_arms, take_turns_in_one_session) {
   const run_set baseline = made_runs(9e6, 12, 0);
   const run_set candidate = made_runs(9e6, 12, 1);

@@ -146,6 +146,24 @@ TEST(judging, stored_numbers_get_the_wide_margin) {
   EXPECT_EQ(ten.code, core::exit_code::judged_bad);
 }
 
+TEST(judging, a_baseline_of_a_busy_machine_is_named_beside_what_it_says) {
+  run_set busy = made_runs(12e6);
+  for (std::size_t i = 0; i < busy.processes.size(); ++i) {
+    for (std::int64_t& sample_ns : busy.processes[i].samples_ns.at("decode_all"))
+      sample_ns += static_cast<std::int64_t>(i) * 400'000;
+  }
+  const auto says_busy = ::testing::Contains(HasSubstr("as on a busy machine"));
+  const judgement faster = judge_stored(busy, made_later(9e6), {}, {}, today);
+  EXPECT_EQ(faster.overall, verdict::improved);
+  EXPECT_THAT(faster.notices,
+              ::testing::Contains(AllOf(HasSubstr("decode_all: the middle half of the baseline's processes"),
+                                        HasSubstr("an A/B decides"))));
+  EXPECT_THAT(judge_stored(made_runs(12e6), made_later(9e6), {}, {}, today).notices,
+              ::testing::Not(says_busy));
+  EXPECT_THAT(judge_stored(busy, made_later(14e6), {}, {}, today).notices, ::testing::Not(says_busy))
+      << "nothing is said of a difference that is none";
+}
+
 TEST(judging, an_absent_stage_is_missing_and_one_the_baseline_lacks_is_new) {
   run_set candidate = made_later(9e6);
   for (process_record& process : candidate.processes) {

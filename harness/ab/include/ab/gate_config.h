@@ -22,6 +22,11 @@ config::resolved gate_config(const config::resolved& own);
 /// path its last part counts, in the command of an absolute one. A planted delay does not: it stands for a
 /// slower build.
 std::string config_sha256(const arm_build& build);
+/// The same without the command.
+std::string settings_sha256(const arm_build& build);
+
+/// The figures of workload.figures whose unit says which way is better, in their order.
+std::vector<std::string> judged_figures(const config::resolved& config);
 
 /// `times_itself`: the program keeps the contract, and with it the stages that are the default.
 std::vector<std::string> gated_stages(const config::resolved& config, bool times_itself);

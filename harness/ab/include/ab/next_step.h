@@ -33,12 +33,17 @@ struct finished_run {
 
 struct comparison_settings {
   std::vector<std::string> stages{};
+  gate::figure_units units_of_figures{};   ///< that the program tells itself
+  std::vector<std::string> told_stages{};  ///< those of `stages` that are figures alone: no range has them
   gate::decision_rules rules{};
   gate::reduction_rules reduction{};
   std::uint64_t seed = 1;
   std::size_t traced_processes = 3;             ///< of each arm, after a regression; 0: none can be traced
   std::optional<std::int64_t> decode_tokens{};  ///< of one decode_all, where the program takes the setting
   bool compares_structure = false;  ///< one traced process of each arm even where nothing regressed
+
+  /// Those of `stages` that a trace can show.
+  std::vector<std::string> traced_stages() const;
 };
 
 struct comparison_state {

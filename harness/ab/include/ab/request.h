@@ -25,6 +25,7 @@ struct arm_build {
   std::string commit{};  ///< whole; empty outside git
   bool is_dirty = false;
   std::map<std::string, std::string> versions{};  ///< "compiler" → "GNU 12.2.0", …; the driver's is added
+  bool is_typed = false;                          ///< beside another command, with which it is to be compared
 };
 
 /// Where and for whom.

@@ -9,6 +9,7 @@
 
 #include "gate/attribution.h"
 #include "gate/exact_gates.h"
+#include "gate/figure_units.h"
 #include "gate/suspects.h"
 
 /// What is known of one build on one machine: its processes, what they ran under, and where they come from.
@@ -50,6 +51,9 @@ struct build_identity {
   std::string host{};
   std::string boot_id{};
   std::string device_uuid{};
+  /// Of a command that was typed to be compared with another: config_sha256 without the command, which is
+  /// meant to differ. Empty: nobody asked for that.
+  std::string typed_settings_sha256{};
 };
 
 /// Among versions: what stands before the reason why "pip packages" or "dpkg packages" could not be found
@@ -72,6 +76,7 @@ struct run_set {
   // What run sets of an earlier profgate do not say.
   core::experts_by_stage experts{};             ///< of a model with experts, where all processes routed alike
   std::vector<std::string> gated_stages{};      ///< that it was measured for, in the workload's order
+  figure_units units_of_figures{};              ///< that the program tells itself, those not judged too
   std::optional<std::int64_t> decode_tokens{};  ///< of one decode_all; fewer than the pair's own
   std::string untraced_because{};               ///< why there are no traces, where there should be some
   std::vector<kernel_counts> counters{};        ///< of the kernels that a regression was put down to

@@ -30,4 +30,7 @@ std::map<std::string, std::string> adapter_environment(const std::string& adapte
 /// Of a program of which no process reported in: what happened, and what may be the cause.
 std::string silent_adapter_words();
 
+/// Of a program that uses PyTorch, of which nobody said so.
+std::string unasked_adapter_words();
+
 }  // namespace profgate::workload

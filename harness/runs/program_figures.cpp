@@ -1,4 +1,4 @@
-#include "steps/figures.h"
+#include "runs/program_figures.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "core/units.h"
 #include "parsers/program_figures.h"
 
-namespace profgate::cli {
+namespace profgate::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -38,7 +38,7 @@ std::int64_t as_duration_ns(double value, double ns_per_unit, const std::string&
 }
 
 /// The figure of that name, made where there is none yet.
-analysis::program_figure& figure_called(const config::record& figure, runs::process_samples& samples) {
+analysis::program_figure& figure_called(const config::record& figure, process_samples& samples) {
   const auto found =
       std::find_if(samples.figures.begin(), samples.figures.end(),
                    [&](const analysis::program_figure& each) { return each.name == figure.at("name"); });
@@ -68,33 +68,30 @@ void program_figures::note_start() {
   m_started_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-std::vector<double> program_figures::values_of(const config::record& figure, const ends& run,
-                                               const fs::path& log_folder) const {
+std::vector<double> program_figures::values_of(const config::record& figure, const outputs& run) const {
   const std::string where = fmt::format("{} ({})", figures_key, m_config.origin(figures_key));
   if (figure.contains("file")) {
     return parsers::read_figure_file(m_folder / figure.at("file"), core::json_path(figure.at("path"), where),
                                      m_started_ns);
   }
   const core::expression wanted(figure.at("output"), where, core::expression::fits::part_of_text);
-  const process::outcome& outcome = is_of_client(figure) ? run.client : run.program;
-  const fs::path log_file = log_folder / (is_of_client(figure) ? "client_log.txt" : "log.txt");
-  std::vector<double> values = parsers::read_figure_lines(outcome.captured, wanted, source_of(figure));
+  const printed& told = is_of_client(figure) ? run.client : run.program;
+  std::vector<double> values = parsers::read_figure_lines(told.text, wanted, source_of(figure));
   if (!values.empty()) return values;
   throw core::step_failure(
       fmt::format("no line of {} fits '{}', which gives '{}'{}", source_of(figure), figure.at("output"),
                   figure.at("name"),
-                  outcome.captured_truncated
-                      ? fmt::format("; only its first {} were looked at",
-                                    core::format_bytes(static_cast<double>(outcome.captured.size())))
-                      : ""),
-      fmt::format("compare {} with what it says: {}", where, log_file.string()));
+                  told.is_truncated ? fmt::format("; only its first {} were looked at",
+                                                  core::format_bytes(static_cast<double>(told.text.size())))
+                                    : ""),
+      fmt::format("compare {} with what it says: {}", where, told.log_file.string()));
 }
 
-void program_figures::add(const ends& run, const fs::path& log_folder, runs::process_samples& samples) const {
+void program_figures::add(const outputs& run, process_samples& samples) const {
   const std::vector<std::string> stages = m_config.list("workload.stages");
   for (const config::record& figure : m_figures) {
     const std::string& name = figure.at("name");
-    const std::vector<double> values = values_of(figure, run, log_folder);
+    const std::vector<double> values = values_of(figure, run);
     if (std::find(stages.begin(), stages.end(), name) == stages.end()) {
       std::vector<double>& all = figure_called(figure, samples).values;
       all.insert(all.end(), values.begin(), values.end());
@@ -107,4 +104,4 @@ void program_figures::add(const ends& run, const fs::path& log_folder, runs::pro
   }
 }
 
-}  // namespace profgate::cli
+}  // namespace profgate::runs

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
-#include "process/runner.h"
 #include "runs/process_samples.h"
 
-namespace profgate::cli {
+namespace profgate::runs {
 
 /// workload.figures: what a program tells of its run by itself, in a file or on its standard output.
 class program_figures {
@@ -24,17 +24,22 @@ class program_figures {
   /// Before each start of the program: files that are older are of another run.
   void note_start();
 
-  struct ends {
-    const process::outcome& program;
-    const process::outcome& client;
+  /// What a process printed, as far as it was kept.
+  struct printed {
+    std::string_view text{};
+    bool is_truncated = false;
+    std::filesystem::path log_file{};  ///< all of it
   };
-  /// Adds what was told in the run that ended so, whose logs are in `log_folder`: times of stages, and other
-  /// figures. bad_input or step_failure where it did not tell what it should have.
-  void add(const ends& run, const std::filesystem::path& log_folder, runs::process_samples& samples) const;
+  struct outputs {
+    printed program{};
+    printed client{};
+  };
+  /// Adds what was told in a run that printed this: times of stages, and other figures. bad_input or
+  /// step_failure where it did not tell what it should have.
+  void add(const outputs& run, process_samples& samples) const;
 
  private:
-  std::vector<double> values_of(const config::record& figure, const ends& run,
-                                const std::filesystem::path& log_folder) const;
+  std::vector<double> values_of(const config::record& figure, const outputs& run) const;
 
   const config::resolved& m_config;
   std::filesystem::path m_folder;
@@ -42,4 +47,4 @@ class program_figures {
   std::int64_t m_started_ns = 0;
 };
 
-}  // namespace profgate::cli
+}  // namespace profgate::runs

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "gate/rules.h"
+
+/// Figures that a program tells of itself (workload.figures), judged as stages are. A stage's samples are
+/// whole nanoseconds of which fewer are better, so a rate is kept as the time that a thousand of what it
+/// counts take; ratios are the same either way.
+namespace profgate::gate {
+
+enum class figure_kind {
+  time,     ///< s, ms, us, ns, and those for something: "ms/token"
+  rate,     ///< "tokens/s": more is better
+  unknown,  ///< "MB", "%": nobody knows which way is better, so it is not judged
+};
+
+figure_kind kind_of_unit(std::string_view unit);
+
+/// By name of the figure: its unit, as it was declared.
+using figure_units = std::map<std::string, std::string>;
+
+/// Whether it is a figure, and one of this kind.
+bool is_figure_of_kind(const figure_units& units, const std::string& name, figure_kind kind);
+
+/// What a value of a time or a rate is kept as. bad_input where it is none: not above zero, or out of all
+/// proportion.
+std::int64_t figure_sample_ns(double value, const std::string& unit, const std::string& name);
+
+/// The rules for one stage: the difference that is ignored is one of times, and nothing to a rate.
+decision_rules rules_of_stage(decision_rules rules, const figure_units& units, const std::string& stage);
+stored_rules rules_of_stage(stored_rules rules, const figure_units& units, const std::string& stage);
+
+/// A sample for people: a rate in its own unit, all else as a time.
+std::string sample_text(const figure_units& units, const std::string& stage, double sample_ns);
+
+}  // namespace profgate::gate

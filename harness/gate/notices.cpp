@@ -1,0 +1,97 @@
+#include "notices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "gate/process_runs.h"
+#include "gate/rank_statistics.h"
+
+namespace profgate::gate {
+namespace {
+
+void tell_of_figures(const run_set& candidate, judgement& judged) {
+  const figure_units& units = candidate.units_of_figures;
+  for (const stage_judgement& stage : judged.stages) {
+    if (!stage.numbers || !is_figure_of_kind(units, stage.stage, figure_kind::rate)) continue;
+    judged.notices.push_back(fmt::format(
+        "{} is told in {}, of which more is better: {} → {}; its times are those of a thousand", stage.stage,
+        units.at(stage.stage), sample_text(units, stage.stage, stage.numbers->baseline_median_ns),
+        sample_text(units, stage.stage, stage.numbers->candidate_ns())));
+  }
+  for (const auto& [name, unit] : units) {
+    if (kind_of_unit(unit) != figure_kind::unknown) continue;
+    judged.notices.push_back(
+        fmt::format("{} is not judged: its unit '{}' does not say which way is better, as those of time (s, "
+                    "ms, us, ns) and rates (…/s) do",
+                    name, unit));
+  }
+}
+
+/// How far apart the middle half of the processes lies, of their median.
+double spread_ratio(std::vector<double> medians_ns) {
+  if (medians_ns.size() < 2) return 0;
+  std::sort(medians_ns.begin(), medians_ns.end());
+  const std::size_t quarter = medians_ns.size() / 4;
+  return (medians_ns[medians_ns.size() - 1 - quarter] - medians_ns[quarter]) / median_of(medians_ns);
+}
+
+/// Nobody can measure a stored baseline again: whether its machine was busy then is seen only by how far its
+/// processes lie apart, and a difference from such numbers may be one of machines.
+void tell_of_busy_baseline(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                           judgement& judged) {
+  for (const stage_judgement& stage : judged.stages) {
+    if (stage.which != verdict::improved && stage.which != verdict::regressed) continue;
+    const auto spread = [&](const run_set& runs) {
+      return spread_ratio(stage_medians_ns(runs, stage.stage, rules.reduction));
+    };
+    if (spread(baseline) <= rules.stored.ratio) continue;
+    judged.notices.push_back(fmt::format(
+        "{}: the middle half of the baseline's processes spreads over {:.1f} % of their median, as on a busy "
+        "machine (the candidate's: {:.1f} %): an A/B decides, profgate ab",
+        stage.stage, 100 * spread(baseline), 100 * spread(candidate)));
+  }
+}
+
+}  // namespace
+
+void add_notices(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                 judgement& judged) {
+  if (judged.overall == verdict::improved) judged.notices.push_back(faster_notice);
+  if (judged.stages.empty()) return;
+  tell_of_figures(candidate, judged);
+  if (!judged.is_interleaved) {
+    judged.notices.push_back(fmt::format(
+        "stored numbers are of another session: only a slowdown of surely more than {:.1f} % fails",
+        100 * rules.stored.ratio));
+    tell_of_busy_baseline(baseline, candidate, rules, judged);
+    return;
+  }
+  const bool is_on_gpu = !candidate.identity.device_uuid.empty();
+  if (is_on_gpu) return;
+  judged.notices.push_back("on a CPU neither clocks nor throttling nor other processes can be watched");
+  const bool is_attributed = std::any_of(judged.stages.begin(), judged.stages.end(),
+                                         [](const auto& stage) { return stage.attributed.has_value(); });
+  if (is_attributed)
+    judged.notices.push_back("on a CPU there are no kernels: the operators' ranges take their place");
+}
+
+void tell_of_discarded_runs(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+                            judgement& judged) {
+  std::vector<const process_record*> discarded = discarded_processes(candidate);
+  if (judged.is_interleaved) {
+    const std::vector<const process_record*> others = discarded_processes(baseline);
+    discarded.insert(discarded.end(), others.begin(), others.end());
+  }
+  judged.discarded_runs = discarded.size();
+  std::set<std::string> spoilers;
+  for (const process_record* process : discarded) spoilers.insert(*process->spoiled_by);
+  for (const std::string& spoiler : spoilers) judged.warnings.push_back("runs were discarded: " + spoiler);
+  if (judged.is_interleaved && discarded.size() > rules.interleaved.most_repetitions) {
+    judged.warnings.push_back(fmt::format(
+        "after {} discarded runs no more were repeated: what survived was judged", discarded.size()));
+  }
+}
+
+}  // namespace profgate::gate
