@@ -163,15 +163,17 @@ TYPED_TEST(expert_kernels, take_one_token_through_a_layer) {
 struct group_size {
   int hidden, experts, top_k, width, tokens;
   float preference;  ///< for the first experts: the others get few tokens, or none
+  float spread = 1;  ///< of x; where it is large, so are the gates, and the power of many is infinite
 };
 
 /// Choice, order, both products and the sum of several tokens, each against the step before it.
 TYPED_TEST(expert_kernels, take_many_tokens_through_a_layer) {
-  for (const group_size& size : {group_size{64, 8, 3, 48, 40, 0}, group_size{200, 37, 5, 72, 90, 1},
-                                 group_size{136, 4, 2, 264, 300, 1}, group_size{72, 1, 1, 8, 513, 0},
-                                 group_size{80, 300, 3, 24, 7, 0}, group_size{256, 3, 2, 128, 431, 1},
-                                 group_size{1280, 16, 6, 96, 700, 0.2F}, group_size{2048, 4, 2, 40, 65, 0},
-                                 group_size{64, 3, 2, 8, 8500, 0}, group_size{2504, 40, 17, 8, 5, 0}}) {
+  for (const group_size& size :
+       {group_size{64, 8, 3, 48, 40, 0}, group_size{200, 37, 5, 72, 90, 1},
+        group_size{136, 4, 2, 264, 300, 1}, group_size{72, 1, 1, 8, 513, 0}, group_size{80, 300, 3, 24, 7, 0},
+        group_size{256, 3, 2, 128, 431, 1}, group_size{1280, 16, 6, 96, 700, 0.2F},
+        group_size{2048, 4, 2, 40, 65, 0}, group_size{64, 3, 2, 8, 8500, 0},
+        group_size{2504, 40, 17, 8, 5, 0}, group_size{64, 4, 2, 48, 50, 0, 100}}) {
     SCOPED_TRACE(std::to_string(size.tokens) + " tokens, " + std::to_string(size.experts) + " experts of " +
                  std::to_string(size.width));
     const auto tokens = static_cast<std::size_t>(size.tokens);
@@ -181,7 +183,7 @@ TYPED_TEST(expert_kernels, take_many_tokens_through_a_layer) {
     const auto experts = static_cast<std::size_t>(size.experts);
     const std::size_t slots = tokens * top_k;
     const float scale = 1.0F / std::sqrt(static_cast<float>(size.hidden));
-    const floats x = noise(tokens * hidden, 1, 1);
+    const floats x = noise(tokens * hidden, size.spread, 1);
     const floats gate_up = noise(experts * 2 * width * hidden, scale, 2);
     const floats down = noise(experts * hidden * width, scale, 3);
     const floats before = noise(tokens * hidden, 1, 4);

@@ -26,8 +26,7 @@ __device__ inline void choose_among(const expert_shape& shape, float (&values)[P
 #pragma unroll
   for (int i = 0; i < PerLane; ++i) total += __expf(values[i] - largest);
   total = warp_sum(total);
-  float chosen_total = 0;
-  float own_share = 0;  // of choice number `lane`
+  float own_logit = -INFINITY;  // of choice number `lane`
   for (int k = 0; k < shape.top_k; ++k) {
     float best = -INFINITY;
     int index = shape.experts;
@@ -48,12 +47,13 @@ __device__ inline void choose_among(const expert_shape& shape, float (&values)[P
 #pragma unroll
     for (int i = 0; i < PerLane; ++i)
       if (i * warp_size + lane == index) values[i] = -INFINITY;
-    const float share = __expf(best - largest) / total;
-    chosen_total += share;
-    if (lane == k) own_share = share;
+    if (lane == k) own_logit = best;
     if (lane == 0) ids[k] = index;
   }
-  if (lane < shape.top_k) shares[lane] = shape.renormalise ? own_share / chosen_total : own_share;
+  // All shares at once: a quotient in each round would keep the next choice waiting.
+  const float share = lane < shape.top_k ? __expf(own_logit - largest) / total : 0.0F;
+  const float chosen_total = shape.renormalise ? warp_sum(share) : 1.0F;
+  if (lane < shape.top_k) shares[lane] = share / chosen_total;
 }
 
 /// logit_of(expert, again) loads a logit; where it is not there yet `again` is set, and all are asked anew.

@@ -13,7 +13,11 @@ struct vision_window {
 
   template <typename T>
   __device__ vision_window(const vision_attention_inputs<T>& in, int window)
-      : positions(in.side == 0 ? in.tokens : in.side * in.side), side(in.side), grid(in.grid) {
+      : vision_window(in, window, in.side) {}
+  /// Where the side is known to the compiler, token_at() needs no division.
+  template <typename T>
+  __device__ vision_window(const vision_attention_inputs<T>& in, int window, int known_side)
+      : positions(known_side == 0 ? in.tokens : known_side * known_side), side(known_side), grid(in.grid) {
     const int across = side == 0 ? 1 : (grid + side - 1) / side;
     first_row = window / across * side;
     first_column = window % across * side;

@@ -30,11 +30,18 @@ struct cached_context {
   int own_first_key;  ///< of the thread's columns in a tile
 
   __device__ void copy(unsigned to_shared, const bf16* from, int tile) const {
-    copy_tile<HeadDim, tile_keys, threads>(to_shared, [=, this](int row) {
-      const int position = tile * tile_keys + row;
-      const bool valid = position < context;
-      return source_row{from + static_cast<std::int64_t>(valid ? position : 0) * HeadDim, valid};
-    });
+    const int first_position = tile * tile_keys;
+    from += static_cast<std::int64_t>(first_position) * HeadDim;
+    const int rows = context - first_position;
+    if (rows >= tile_keys)  // most tiles: no row needs a look
+      copy_tile<HeadDim, tile_keys, threads>(to_shared, [=](int row) {
+        return source_row{from + row * HeadDim, true};
+      });
+    else
+      copy_tile<HeadDim, tile_keys, threads>(to_shared, [=](int row) {
+        const bool valid = row < rows;
+        return source_row{from + (valid ? row : 0) * HeadDim, valid};
+      });
   }
   __device__ void copy_keys(int tile) const { copy(memory<HeadDim>::keys(base, tile), keys, tile); }
   __device__ void copy_values(int tile) const { copy(memory<HeadDim>::values(base, tile), values, tile); }

@@ -154,8 +154,8 @@ __global__ __launch_bounds__(pair_threads, 2) void warpgroup_attention(vision_at
   const int own_query = warp * 16 + lane / 4;  // of the block, and the one 8 further
   const int head = static_cast<int>(blockIdx.x);
   const int first_query = static_cast<int>(blockIdx.y) * block_queries;
-  const vision_window window(in, static_cast<int>(blockIdx.z));
-  const int side = Side > 0 ? Side : in.side;
+  const int side = Side == no_side ? 0 : Side == any_side ? in.side : Side;
+  const vision_window window(in, static_cast<int>(blockIdx.z), side);
   if constexpr (Side != no_side)
     if (window.first_row + first_query / side >= window.grid) return;  // nothing but padding asks
   window_tiles<Side> source{.rows = {in, window, head},
