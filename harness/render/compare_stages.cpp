@@ -106,6 +106,7 @@ waterfall fall_of(const compare::compared_stage& stage, bool is_judged,
   fall.title = fmt::format("Kernel time of {}{}", stage.name, per_text(stage));
   fall.from_label = "A";
   fall.to_label = "B";
+  fall.axis_label = "B − A";
   fall.is_judged = is_judged;
   waterfall_bar rest{"everything else", "", 0};
   std::size_t rest_count = 0;
@@ -136,15 +137,17 @@ json operators_view(const compare::compared_stage& stage, bool is_judged) {
     as_kernel.a_name = row.a ? row.name : "";
     as_kernel.b_name = row.b ? row.name : "";
     if (row.a) {
-      as_kernel.a_launches = row.a->calls;
+      as_kernel.a_launches = row.a->calls.value_or(0);
       as_kernel.a_ns = row.a->time_ns;
     }
     if (row.b) {
-      as_kernel.b_launches = row.b->calls;
+      as_kernel.b_launches = row.b->calls.value_or(0);
       as_kernel.b_ns = row.b->time_ns;
     }
     as_kernel.device = row.device;
     rows.push_back(kernel_view(as_kernel, largest_ns, is_judged, {}));
+    if (row.a && !row.a->calls) rows.back()["a_launches"] = empty_cell;
+    if (row.b && !row.b->calls) rows.back()["b_launches"] = empty_cell;
     rows.back()["name"] = core::to_valid_utf8(row.name);
   }
   return rows;
