@@ -141,8 +141,9 @@ side_stage stage_of(const gate::run_set& runs, const std::string& name) {
   stage.kernels = kernels_of(runs, name);
   stage.categories = by_category(stage.kernels);
   if (stage.kernels.empty()) {
-    stage.kernels_absent_reason = runs.traces.empty() ? "the run set holds no traced process"
-                                                      : "the run set's traces hold no kernels of it";
+    stage.kernels_absent_reason = !stage.operators.empty() ? "the device is a CPU, which has no kernels"
+                                  : runs.traces.empty()    ? "the run set holds no traced process"
+                                                           : "the run set's traces hold no kernels of it";
   }
   return stage;
 }

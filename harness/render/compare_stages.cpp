@@ -127,6 +127,13 @@ waterfall fall_of(const compare::compared_stage& stage, bool is_judged,
   return fall;
 }
 
+bool are_calls_unknown(const compare::compared_stage& stage) {
+  return std::any_of(stage.operators.begin(), stage.operators.end(),
+                     [](const compare::compared_operator& row) {
+                       return (row.a && !row.a->calls) || (row.b && !row.b->calls);
+                     });
+}
+
 json operators_view(const compare::compared_stage& stage, bool is_judged) {
   double largest_ns = 0;
   for (const compare::compared_operator& row : stage.operators)
@@ -298,6 +305,7 @@ json stage_view(const compare::compared_stage& whole, bool other_work,
             {"kernel_note", kernel_note(stage, fall)},
             {"whole_names", listed_whole_names(stage, names)},
             {"operators", operators_view(stage, is_judged)},
+            {"are_calls_unknown", are_calls_unknown(stage)},
             {"a_operator_time", stage.a_operator_time},
             {"b_operator_time", stage.b_operator_time},
             {"picture", ""},

@@ -304,6 +304,7 @@ TEST(side_of_run_set, of_a_cpu_has_the_calls_of_its_operators_and_not_their_stre
   EXPECT_EQ(decode.operators[1].calls, std::nullopt) << "stretches are no calls";
   EXPECT_EQ(decode.operator_time, "on the host");
   EXPECT_THAT(decode.kernels, IsEmpty());
+  EXPECT_EQ(decode.kernels_absent_reason, "the device is a CPU, which has no kernels");
   const compared_stage both = in_units(stage(compare_sides(side, side), "decode_all"));
   EXPECT_EQ(both.per, "token");
   ASSERT_TRUE(both.operators.at(0).a);
