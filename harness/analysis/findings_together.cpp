@@ -9,7 +9,8 @@
 namespace profgate::analysis {
 namespace {
 
-constexpr double rounding_ratio = 1e-9;  ///< what lies above a roof may be a sum of rows, in another order
+constexpr double order_of_sum_ratio =
+    1e-9;  ///< what lies above a roof may be a sum of rows, in another order
 
 class rows_of_stage {
  public:
@@ -91,8 +92,8 @@ std::vector<stage_saving> savings_together(const run_figures& figures,
     const double most_ns = median_ns && room ? *median_ns * *room : median_ns ? *median_ns : sum_ns;
     const double saved_ns = std::min(sum_ns, most_ns);
     savings.push_back({stage.bare.name, saved_ns, ratio_together(of_stage.known(), saved_ns),
-                       of_stage.known().front()->ratio_of, room && most_ns < sum_ns * (1 - rounding_ratio),
-                       of_stage.has_unknown()});
+                       of_stage.known().front()->ratio_of,
+                       room && most_ns < sum_ns * (1 - order_of_sum_ratio), of_stage.has_unknown()});
   }
   return savings;
 }
