@@ -4,20 +4,13 @@
 
 #include <algorithm>
 
+#include "core/dtypes.h"
 #include "core/units.h"
 
 namespace profgate::analysis {
 namespace {
 
 constexpr const char* vision_stage = "vision";
-
-/// "float32" and "fp32" are one dtype; so are "bfloat16" and "bf16".
-std::string short_dtype(const std::string& dtype) {
-  if (dtype == "float32") return "fp32";
-  if (dtype == "float16") return "fp16";
-  if (dtype == "bfloat16") return "bf16";
-  return dtype;
-}
 
 /// Who tells of the model and its work; null: nobody.
 const core::workload_result* model_of(const bare_facts& facts) {
@@ -35,9 +28,9 @@ measured<double> vendor_peak(const bare_facts& facts) {
   const core::workload_result* const model = model_of(facts);
   if (model == nullptr)
     return figure::absent("the model's dtype is not known, neither by a result file nor by its shape");
-  const std::string dtype = short_dtype(model->model_dtype);
+  const std::string dtype = core::short_dtype(model->model_dtype);
   for (const auto& [name, tflops] : facts.peaks->peak_tflops) {
-    if (short_dtype(name) == dtype) return tflops * flops_per_tflop;
+    if (core::short_dtype(name) == dtype) return tflops * flops_per_tflop;
   }
   return figure::absent(
       fmt::format("{} has no peak for dtype '{}'", named(*facts.peaks), model->model_dtype));

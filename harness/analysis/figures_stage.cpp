@@ -132,7 +132,8 @@ const figure_table<utilisation>& utilisation_table() {
        {"achieved_flops_per_s", &use::flops_per_s, "", "arithmetic, achieved", "flops_per_s", higher},
        {"achieved_bytes_per_s", &use::bytes_per_s, "", "bandwidth, achieved", "bytes_per_s", higher},
        {"mfu_over_measured_ratio", &use::mfu_over_measured_ratio,
-        "achieved over the ceiling that the workload measured, and over the vendor's dense peak",
+        "achieved over the ceiling that the workload measured, and over the dense peak, the vendor's "
+        "or a configured one (`ceilings.vendor_source`)",
         "MFU, measured ceiling", "percent", higher},
        {"mfu_over_vendor_ratio", &use::mfu_over_vendor_ratio, "", "MFU, vendor's peak", "percent", higher},
        {"mbu_over_measured_ratio", &use::mbu_over_measured_ratio, "", "MBU, measured ceiling", "percent",

@@ -147,6 +147,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
   judge_steps(facts, result);
   judge_trace(facts, figures, result);
   mark_shared_savings(result.recommendations);
+  result.stage_savings = savings_together(figures, result.recommendations);
   // What nobody can bound comes after what is bounded, the measurement's own last.
   const auto saved_ns = [&](const recommendation& item) {
     if (item.comes_first) return std::numeric_limits<double>::infinity();

@@ -12,15 +12,17 @@ namespace {
 constexpr double large_imbalance_ratio = 4;
 constexpr double least_mean_rows = 8;
 
+constexpr const char* experts_operator = "moe.experts";
+
 /// The routed experts' part of the stage, in the trace.
 measured<double> experts_share(const stage_figures& stage) {
   using figure = measured<double>;
   if (!stage.traced) return figure::absent(stage.traced.reason());
   for (const operator_figures& one : stage.traced->operators) {
-    if (one.record.op_name == "moe.experts")
+    if (one.record.op_name == experts_operator)
       return stage.traced->operators_by_device ? one.cuda_share_ratio : one.share_ratio;
   }
-  return figure::absent("the trace has no operator moe.experts");
+  return figure::absent(fmt::format("the trace has no operator {}", experts_operator));
 }
 
 }  // namespace
@@ -42,11 +44,13 @@ void judge_experts(const run_figures& figures, const stage_figures& stage, findi
   // As if nothing but the fullest expert set the pace, as it does where each has a device of its own; where
   // blocks of all experts share one, much less.
   const double waits_ratio = 1.0 - 1.0 / use.median_imbalance();
-  result.recommendations.push_back(
+  recommendation item =
       saving(figures, stage, saved_time::some_kernels, std::min(1.0, *share) * waits_ratio,
              "Even out what experts get (the router's balance, a capacity), or split the rows of the fullest "
              "over more of the device.",
-             evidence));
+             evidence);
+  item.op_name = experts_operator;
+  result.recommendations.push_back(std::move(item));
 }
 
 }  // namespace profgate::analysis

@@ -88,7 +88,7 @@ void judge_neighbours(const run_figures& figures, const stage_figures& stage, fi
     ++named;
     std::vector<std::string> names;
     for (const std::string& name : found.kernel_names) names.push_back(figures.kernel_names.of(name));
-    result.recommendations.push_back(saving_part(
+    recommendation item = saving_part(
         figures, stage, saved_time::kernels_and_gaps, saved_ns,
         fmt::format("Fuse {}: they follow each other, and each is short.", fmt::join(names, " + ")),
         fmt::format(
@@ -97,7 +97,9 @@ void judge_neighbours(const run_figures& figures, const stage_figures& stage, fi
             stage.bare.name == core::whole_process_stage || stage.traced->steps ? "" : " a step",
             core::format_duration(static_cast<double>(found.together_ns) / static_cast<double>(found.times)),
             core::format_duration(static_cast<double>(found.together_ns - found.saves_at_most_ns) /
-                                  static_cast<double>(found.times)))));
+                                  static_cast<double>(found.times))));
+    item.neighbours = found.kernel_names;
+    result.recommendations.push_back(std::move(item));
   }
 }
 

@@ -68,7 +68,7 @@ void judge_ceilings(const stage_figures& stage, findings& result) {
     const measured<double>& ratio;
   };
   const utilisation& use = stage.bare.use;
-  const std::string peak = use.are_peaks_configured ? "configured peak" : "vendor's peak";
+  const std::string peak = fmt::format("{} peak", whose_peaks(use.are_peaks_configured));
   const std::array<named_ratio, 4> ratios{{{"MFU over the measured ceiling", use.mfu_over_measured_ratio},
                                            {"MFU over the " + peak, use.mfu_over_vendor_ratio},
                                            {"MBU over the measured ceiling", use.mbu_over_measured_ratio},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/dtypes.h"
 #include "findings_parts.h"
 
 namespace profgate::analysis {
@@ -27,7 +28,7 @@ struct roof_share {
 /// "measured", "vendor's peak", "configured peak".
 std::string peaks_word(const roof_share& share, const char* measured_word, const char* peak_word) {
   if (share.is_measured) return measured_word;
-  return fmt::format("{} {}", share.is_configured ? "configured" : "vendor's", peak_word);
+  return fmt::format("{} {}", whose_peaks(share.is_configured), peak_word);
 }
 
 measured<roof_share> share_of_roof(const stage_figures& stage) {
@@ -51,11 +52,6 @@ bool has_kernels(const stage_figures& stage) {
   return stage.traced && !stage.traced->kernels.empty();
 }
 
-/// As the settings call it.
-std::string long_dtype(const std::string& dtype) {
-  return dtype == "fp32" ? "float32" : dtype == "bf16" ? "bfloat16" : dtype;
-}
-
 /// Why there is no roof, and what would give one.
 struct unknown_roof {
   std::string reason;
@@ -77,7 +73,7 @@ unknown_roof why_no_roof(const run_facts& facts, const stage_figures& stage) {
   const measured<double>& mbu = use.mbu_over_vendor_ratio;
   std::vector<std::string> missing;
   if (!mfu && facts.bare.counted)
-    missing.push_back("hardware.peak_tflops." + long_dtype(facts.bare.counted->model_dtype));
+    missing.push_back("hardware.peak_tflops." + core::long_dtype(facts.bare.counted->model_dtype));
   if (!mbu) missing.emplace_back("hardware.memory_bandwidth_gbs");
   return {fmt::format("no ceiling was measured, and {}", mfu ? mbu.reason() : mfu.reason()),
           fmt::format("set {}", fmt::join(missing, " and "))};

@@ -291,9 +291,7 @@ using host_walk = nesting_walk<nothing>;
 class stretch_writer {
  public:
   stretch_writer(const std::string& stage, labelled_traces& result)
-      : m_stage(stage),
-        m_outside(result.texts.keep(fmt::format("{} outside of operators", stage))),
-        m_result(result) {}
+      : m_stage(stage), m_outside(result.texts.keep(outside_of_operators(stage))), m_result(result) {}
 
   nothing enter(const core::range_record& range, const host_walk::stack& around) {
     advance(range.start_ns, around);

@@ -192,6 +192,7 @@ json strip_json(const timeline_strip& strip) {
                json_object entry;
                entry.put("kind", row.kind);
                entry.put("label", row.label);
+               entry.put("is_further_lane", row.is_further_lane);
                json starts_ns = json::array();
                json durations_ns = json::array();
                json names = json::array();
@@ -254,6 +255,16 @@ json findings_json(const findings& findings) {
                                         : measured<bool>::absent(item.saves_at_most_ns.reason()));
                entry.put_text("kernel_name", item.kernel_name, "it is not about one kernel");
                entry.put_text("op_name", item.op_name, "it is not about one operator");
+               return entry.take();
+             }));
+  object.put("stage_savings", list_of(findings.stage_savings, [](const stage_saving& together) {
+               json_object entry;
+               entry.put("stage", together.stage);
+               entry.put("saves_at_most_ns", together.saves_at_most_ns);
+               entry.put("saves_at_most_ratio", together.saves_at_most_ratio);
+               entry.put("saves_at_most_ratio_of", together.ratio_of);
+               entry.put("ends_at_roof", together.ends_at_roof);
+               entry.put("leaves_some_out", together.leaves_some_out);
                return entry.take();
              }));
   return object.take();

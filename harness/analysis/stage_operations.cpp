@@ -214,6 +214,10 @@ std::string to_text(idle_cause cause) {
   return "";
 }
 
+std::string outside_of_operators(std::string_view stage) {
+  return std::string(stage) + " outside of operators";
+}
+
 stage_operations sum_up(const std::vector<stage_trace>& occurrences) {
   for (const stage_trace& trace : occurrences) refuse_impossible(trace);
   stage_operations stage;

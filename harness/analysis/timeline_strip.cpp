@@ -65,7 +65,8 @@ class strip_collector : public span_visitor {
 
   void on_track(std::size_t index, const track& row) override {
     m_place_of[index] = {row.kind, row.device, row.stream, row.lane, index};
-    m_rows[m_place_of[index]] = {text_of(row.kind), label_of(row), {}};
+    m_rows[m_place_of[index]] = {
+        text_of(row.kind), label_of(row), row.kind == track_kind::stream && row.lane > 0, {}};
     m_is_kernels_row[index] = row.kind == track_kind::stream;
   }
 

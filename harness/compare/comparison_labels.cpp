@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "analysis/facts.h"
+
 namespace profgate::compare {
 namespace {
 
@@ -43,6 +45,28 @@ std::string other_work_text(const profile_comparison& result) {
     text += fmt::format("{}{} {} and {}", text.empty() ? "" : ", ", name, *fact.a, *fact.b);
   }
   return text;
+}
+
+void name_peaks(profile_comparison& result) {
+  const std::optional<bool>& of_a = result.a.are_peaks_configured;
+  const std::optional<bool>& of_b = result.b.are_peaks_configured;
+  if (!of_a && !of_b) return;
+  const auto word = [](bool are_configured) {
+    return fmt::format("{} peak", analysis::whose_peaks(are_configured));
+  };
+  const std::string words = !of_a || !of_b || *of_a == *of_b
+                                ? word(of_a ? *of_a : *of_b)
+                                : fmt::format("{} of A, {} of B", word(*of_a), word(*of_b));
+  const std::string default_words = word(false);
+  const auto name_in = [&](std::vector<compared_figure>& figures) {
+    for (compared_figure& figure : figures) {
+      std::string& label = figure.what.shown.label;
+      if (figure.what.key.ends_with("_over_vendor_ratio") && label.ends_with(default_words))
+        label.replace(label.size() - default_words.size(), default_words.size(), words);
+    }
+  };
+  name_in(result.figures);
+  for (compared_stage& stage : result.stages) name_in(stage.figures);
 }
 
 std::vector<std::string> labels_of(const profile_comparison& result) {

@@ -115,6 +115,7 @@ profile_comparison compare_sides(const compared_side& a, const compared_side& b)
   for (const side_stage& stage : b.stages)
     if (find_stage(a, stage.name) == nullptr)
       result.stages.push_back(compare_stage(stage.name, nullptr, &stage, result.is_cross_model));
+  name_peaks(result);
   return result;
 }
 

@@ -219,6 +219,9 @@ compared_side side_of_profile(std::string_view profile_json, const std::string& 
   if (side.facts.count("git.commit") > 0 && !side.facts["git.commit"].starts_with("not measured"))
     side.commit = side.facts["git.commit"];
   for (const figure_row& row : run_figure_rows()) side.figures[row.key] = figure_at(profile, row.key);
+  const json& ceilings = profile["ceilings"];
+  if (optional_at(ceilings, "/vendor_flops_per_s") || optional_at(ceilings, "/vendor_bytes_per_s"))
+    side.are_peaks_configured = text_at(ceilings, "vendor_source").empty();
   for (const json& stage : profile["stages"]) side.stages.push_back(stage_of(profile, stage));
   for (const json& problem : profile["timeline"].value("problems", json::array()))
     if (problem.is_string()) side.problems.push_back(problem.get<std::string>());

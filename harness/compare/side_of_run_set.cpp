@@ -48,6 +48,38 @@ std::vector<side_kernel> kernels_of(const gate::run_set& runs, const std::string
   return kernels;
 }
 
+/// On a CPU: the ranges in their own time, by name. What a trace holds of them are stretches, several where
+/// others interrupt one; how often each was called the structure tells.
+std::vector<side_operator> operators_of(const gate::run_set& runs, const std::string& stage) {
+  const std::string outside = analysis::outside_of_operators(stage);
+  std::map<std::string, side_operator> sums;
+  double occurrences = 0;
+  for (const auto& traced : runs.traces) {
+    const auto found = traced.find(stage);
+    if (found == traced.end()) continue;
+    occurrences += found->second.times ? static_cast<double>(found->second.times->occurrences) : 1;
+    for (const analysis::operation_sum& range : found->second.operations) {
+      if (range.category != "host" || range.name == outside) continue;
+      side_operator& sum = sums[range.name];
+      sum.name = range.name;
+      sum.time_ns += static_cast<double>(range.exclusive_units) / static_cast<double>(analysis::units_per_ns);
+    }
+  }
+  const auto structure = runs.structure.find(stage);
+  if (structure != runs.structure.end()) {
+    for (const auto& [called, count] : structure->second.calls) {
+      const auto sum = sums.find(called.first);
+      if (sum != sums.end()) sum->second.calls = sum->second.calls.value_or(0) + static_cast<double>(count);
+    }
+  }
+  std::vector<side_operator> operators;
+  for (auto& [name, sum] : sums) {
+    sum.time_ns /= occurrences;
+    operators.push_back(std::move(sum));
+  }
+  return operators;
+}
+
 std::vector<side_kernel> by_category(const std::vector<side_kernel>& kernels) {
   std::map<std::string, side_kernel> sums;
   for (const side_kernel& kernel : kernels) {
@@ -92,9 +124,13 @@ side_stage stage_of(const gate::run_set& runs, const std::string& name) {
     stage.figures["/bare/samples_count"] = static_cast<double>(medians.size());
   }
   const auto structure = runs.structure.find(name);
+  stage.operators = operators_of(runs, name);
+  if (!stage.operators.empty()) stage.operator_time = "on the host";
   const bool is_told = structure != runs.structure.end() && structure->second.launches;
-  if (is_told && name == decode_stage && structure->second.tokens > 1) {
+  const bool has_structure = is_told || (structure != runs.structure.end() && !stage.operators.empty());
+  if (has_structure && name == decode_stage && structure->second.tokens > 1)
     stage.tokens = static_cast<double>(structure->second.tokens);
+  if (is_told && stage.tokens) {
     stage.figures["/launches_per_token_count"] =
         static_cast<double>(*structure->second.launches) / static_cast<double>(structure->second.tokens);
   }
@@ -105,8 +141,9 @@ side_stage stage_of(const gate::run_set& runs, const std::string& name) {
   stage.kernels = kernels_of(runs, name);
   stage.categories = by_category(stage.kernels);
   if (stage.kernels.empty()) {
-    stage.kernels_absent_reason = runs.traces.empty() ? "the run set holds no traced process"
-                                                      : "the run set's traces hold no kernels of it";
+    stage.kernels_absent_reason = !stage.operators.empty() ? "the device is a CPU, which has no kernels"
+                                  : runs.traces.empty()    ? "the run set holds no traced process"
+                                                           : "the run set's traces hold no kernels of it";
   }
   return stage;
 }

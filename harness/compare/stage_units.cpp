@@ -30,7 +30,7 @@ compared_stage in_units(compared_stage stage) {
   for (compared_operator& row : stage.operators) {
     for (const auto& [side, unit] : {std::pair{&row.a, stage.a_unit}, std::pair{&row.b, stage.b_unit}}) {
       if (!*side) continue;
-      (*side)->calls /= unit.trace;
+      if ((*side)->calls) *(*side)->calls /= unit.trace;
       (*side)->time_ns /= unit.trace;
     }
   }

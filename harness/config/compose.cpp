@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "config/config.h"
@@ -84,15 +85,19 @@ defaults_list take_defaults(yaml_node& tree, const group& of, const text_source&
 /// Bases of bases of bases: more than anyone reads, and few enough for the stack.
 constexpr std::size_t max_base_files = 16;
 
+/// In rising order.
+constexpr std::array<const char*, 3> override_origins{"profgate_add_workload", "PROFGATE_OVERRIDES",
+                                                      "command line"};
+
 /// Builds the layers of one request, from the lowest to the highest.
 class composer {
  public:
   explicit composer(const request& wanted) : m_wanted(wanted) {
     const fs::path project_dir =
         fs::absolute(wanted.project_dir.empty() ? fs::path(".") : wanted.project_dir);
-    m_overrides = {parse_overrides(wanted.pair_overrides, "profgate_add_workload", project_dir),
-                   parse_overrides(wanted.environment_overrides, "PROFGATE_OVERRIDES", project_dir),
-                   parse_overrides(wanted.command_line_overrides, "command line", project_dir)};
+    m_overrides = {parse_overrides(wanted.pair_overrides, override_origins[0], project_dir),
+                   parse_overrides(wanted.environment_overrides, override_origins[1], project_dir),
+                   parse_overrides(wanted.command_line_overrides, override_origins[2], project_dir)};
   }
 
   resolved build() {
@@ -212,6 +217,19 @@ class composer {
   const layer& m_defaults = default_layer();
 };
 
+/// Who overrides a peak of a hardware file says it instead of the vendor, whose source is none any more.
+resolved without_source_of_others(const resolved& composed) {
+  const auto is_overridden = [&](std::string_view key) {
+    const std::string& origin = composed.origin(key);
+    return std::find(override_origins.begin(), override_origins.end(), origin) != override_origins.end();
+  };
+  if (composed.is_null("hardware.source") || is_overridden("hardware.source")) return composed;
+  for (const char* key :
+       {"hardware.peak_tflops.float32", "hardware.peak_tflops.bfloat16", "hardware.memory_bandwidth_gbs"})
+    if (is_overridden(key)) return composed.with("hardware.source", std::monostate{}, composed.origin(key));
+  return composed;
+}
+
 }  // namespace
 
 resolved compose(const request& wanted) {
@@ -223,6 +241,7 @@ resolved compose(const request& wanted) {
     own.runner = adapter;
     composed = composer(own).build();
   }
+  composed = without_source_of_others(composed);
   check_combinations(composed);
   if (wanted.engine == "llm") check_llm(composed);
   return composed;

@@ -77,6 +77,15 @@ std::string format_number(double value) {
   return fmt::format("{:.{}f}", value, decimals);
 }
 
+std::string format_mean_count(double mean, std::string_view one, std::string_view several) {
+  const double below = std::floor(mean);
+  const bool is_whole = mean == below;
+  const std::string number =
+      is_whole ? fmt::format("{:.0f}", mean) : fmt::format("{:.0f} to {:.0f}", below, below + 1);
+  const std::string_view noun = mean == 1 ? one : several;
+  return fmt::format("{}{}{}{}", number, noun.empty() ? "" : " ", noun, is_whole ? "" : " on average");
+}
+
 std::string with_minus_sign(std::string number) {
   return number.starts_with('-') ? "−" + number.substr(1) : number;
 }

@@ -66,7 +66,7 @@ std::string change_text(double a, double b) {
   if (a <= 0 || b <= 0) return empty_cell;
   const double factor = b / a;
   if (factor > 3) return fmt::format("×{:.{}f}", factor, factor < 10 ? 1 : 0);
-  if (factor < 1.0 / 3) return fmt::format("×{:.2g}", factor);
+  if (factor < 1.0 / 3) return fmt::format("÷{:.{}f}", 1 / factor, 1 / factor < 10 ? 1 : 0);
   return signed_percent(factor - 1);
 }
 

@@ -10,7 +10,7 @@
 /// Figures of two sides as rows and bars.
 namespace profgate::render {
 
-/// "+5.1 %", or "×6.9" where percent are hard to read; neither where a side is not above zero.
+/// "+5.1 %", or "×6.9" and "÷130" where percent are hard to read; neither where a side is not above zero.
 std::string change_text(double a, double b);
 
 /// "better", "worse" or "plain".

@@ -101,18 +101,21 @@ ordered_json kernels_json(const compare::compared_stage& stage) {
 ordered_json operators_json(const compare::compared_stage& stage) {
   ordered_json rows = ordered_json::array();
   for (const compare::compared_operator& row : stage.operators) {
-    const auto put = [&](json_object& object, const char* key,
-                         const std::optional<compare::side_operator>& side,
-                         double compare::side_operator::*member) {
-      object.put(key, side ? measured<double>((*side).*member) : measured<double>::absent(only_one_side));
+    const auto calls = [](const std::optional<compare::side_operator>& side) {
+      if (!side) return measured<double>::absent(only_one_side);
+      return side->calls ? measured<double>(*side->calls)
+                         : measured<double>::absent("the run set does not tell how often it was called");
+    };
+    const auto time_ns = [](const std::optional<compare::side_operator>& side) {
+      return side ? measured<double>(side->time_ns) : measured<double>::absent(only_one_side);
     };
     json_object object;
     object.put("op_name", row.name);
     if (!row.device.empty()) object.put("device", row.device);
-    put(object, "a_calls_count", row.a, &compare::side_operator::calls);
-    put(object, "b_calls_count", row.b, &compare::side_operator::calls);
-    put(object, "a_ns", row.a, &compare::side_operator::time_ns);
-    put(object, "b_ns", row.b, &compare::side_operator::time_ns);
+    object.put("a_calls_count", calls(row.a));
+    object.put("b_calls_count", calls(row.b));
+    object.put("a_ns", time_ns(row.a));
+    object.put("b_ns", time_ns(row.b));
     object.put("difference_ns", (row.b ? row.b->time_ns : 0) - (row.a ? row.a->time_ns : 0));
     rows.push_back(object.take());
   }

@@ -106,6 +106,7 @@ waterfall fall_of(const compare::compared_stage& stage, bool is_judged,
   fall.title = fmt::format("Kernel time of {}{}", stage.name, per_text(stage));
   fall.from_label = "A";
   fall.to_label = "B";
+  fall.axis_label = "B − A";
   fall.is_judged = is_judged;
   waterfall_bar rest{"everything else", "", 0};
   std::size_t rest_count = 0;
@@ -126,6 +127,13 @@ waterfall fall_of(const compare::compared_stage& stage, bool is_judged,
   return fall;
 }
 
+bool are_calls_unknown(const compare::compared_stage& stage) {
+  return std::any_of(stage.operators.begin(), stage.operators.end(),
+                     [](const compare::compared_operator& row) {
+                       return (row.a && !row.a->calls) || (row.b && !row.b->calls);
+                     });
+}
+
 json operators_view(const compare::compared_stage& stage, bool is_judged) {
   double largest_ns = 0;
   for (const compare::compared_operator& row : stage.operators)
@@ -136,15 +144,17 @@ json operators_view(const compare::compared_stage& stage, bool is_judged) {
     as_kernel.a_name = row.a ? row.name : "";
     as_kernel.b_name = row.b ? row.name : "";
     if (row.a) {
-      as_kernel.a_launches = row.a->calls;
+      as_kernel.a_launches = row.a->calls.value_or(0);
       as_kernel.a_ns = row.a->time_ns;
     }
     if (row.b) {
-      as_kernel.b_launches = row.b->calls;
+      as_kernel.b_launches = row.b->calls.value_or(0);
       as_kernel.b_ns = row.b->time_ns;
     }
     as_kernel.device = row.device;
     rows.push_back(kernel_view(as_kernel, largest_ns, is_judged, {}));
+    if (row.a && !row.a->calls) rows.back()["a_launches"] = empty_cell;
+    if (row.b && !row.b->calls) rows.back()["b_launches"] = empty_cell;
     rows.back()["name"] = core::to_valid_utf8(row.name);
   }
   return rows;
@@ -295,6 +305,7 @@ json stage_view(const compare::compared_stage& whole, bool other_work,
             {"kernel_note", kernel_note(stage, fall)},
             {"whole_names", listed_whole_names(stage, names)},
             {"operators", operators_view(stage, is_judged)},
+            {"are_calls_unknown", are_calls_unknown(stage)},
             {"a_operator_time", stage.a_operator_time},
             {"b_operator_time", stage.b_operator_time},
             {"picture", ""},

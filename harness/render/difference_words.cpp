@@ -11,7 +11,7 @@ namespace profgate::render {
 namespace {
 
 std::string counted_launches(double count) {
-  return fmt::format("{:.{}f} launch{}", count, count == std::floor(count) ? 0 : 1, count == 1 ? "" : "es");
+  return core::format_mean_count(count, "launch", "launches");
 }
 
 std::string detail_of_kind(const gate::cause& cause) {
@@ -21,8 +21,9 @@ std::string detail_of_kind(const gate::cause& cause) {
                          cause.baseline_each_ns / 1e3, cause.candidate_each_ns / 1e3,
                          counted_launches(cause.candidate_launches));
     case gate::cause_kind::launches:
-      return fmt::format("{}: {:.6g} → {:.6g}, {:.2f} µs each", group_of(cause), cause.baseline_launches,
-                         cause.candidate_launches, cause.candidate_each_ns / 1e3);
+      return fmt::format("{}: {} → {}, {:.2f} µs each", group_of(cause),
+                         core::format_mean_count(cause.baseline_launches),
+                         core::format_mean_count(cause.candidate_launches), cause.candidate_each_ns / 1e3);
     case gate::cause_kind::new_operation:
       return fmt::format("new: {}, {:.2f} µs each", counted_launches(cause.candidate_launches),
                          cause.candidate_each_ns / 1e3);

@@ -21,6 +21,7 @@ constexpr double plot_left_px = 400;
 constexpr double plot_right_px = 876;
 constexpr double bar_row_px = 38;
 constexpr double bar_px = 18;
+constexpr double cap_px = 7;              ///< an interval's end, above and below its arm; longer than its dot
 constexpr double value_room_px = 84;      ///< beside a bar, for its number
 constexpr std::size_t label_chars = 46;   ///< of the label's column, in its font
 constexpr std::size_t detail_chars = 80;  ///< of the smaller font below it
@@ -78,13 +79,17 @@ json panel_json(const std::string& title, double top_px) {
 }
 
 /// Adds grid and bottom; returns where the next panel begins.
-double close_panel(json& panel, double top_px, double bottom_px, const axis& scale, json ticks) {
+double close_panel(json& panel, double top_px, double bottom_px, const axis& scale, json ticks,
+                   const std::string& axis_label) {
   panel["grid_top"] = top_px + 30;
   panel["grid_bottom"] = bottom_px;
   panel["ticks_y"] = bottom_px + 14;
+  panel["axis_label"] = axis_label;
+  panel["axis_label_x"] = (plot_left_px + plot_right_px) / 2;
+  panel["axis_label_y"] = bottom_px + 30;
   panel["zero_x"] = scale.px(0);
   panel["ticks"] = std::move(ticks);
-  return bottom_px + 40;
+  return bottom_px + 56;
 }
 
 double add_intervals(json& panels, const std::vector<interval_row>& intervals, double top_px) {
@@ -102,12 +107,15 @@ double add_intervals(json& panels, const std::vector<interval_row>& intervals, d
     const double from = row.lower_ratio.value_or(row.ratio);
     const double to = row.upper_ratio.value_or(row.ratio);
     shape["kind"] = "interval";
+    shape["has_bounds"] = row.lower_ratio.has_value() && row.upper_ratio.has_value();
     // the colour only where the bounds are on one side of zero
     shape["tone"] = from > 0 ? "worse" : to < 0 ? "better" : "plain";
     shape["x"] = scale.px(row.ratio);
     shape["x_from"] = scale.px(from);
     shape["x_to"] = scale.px(to);
     shape["y"] = rounded_px(y_px + bar_row_px / 2);
+    shape["cap_top"] = rounded_px(y_px + bar_row_px / 2 - cap_px);
+    shape["cap_bottom"] = rounded_px(y_px + bar_row_px / 2 + cap_px);
     shape["value"] = signed_percent(row.ratio);
     shape["value_x"] = rounded_px(scale.px(to) + 8);
     shape["value_y"] = rounded_px(y_px + bar_row_px / 2 + 4);
@@ -115,7 +123,8 @@ double add_intervals(json& panels, const std::vector<interval_row>& intervals, d
     panel["rows"].push_back(std::move(shape));
     y_px += bar_row_px;
   }
-  const double next_px = close_panel(panel, top_px, y_px, scale, ticks_json(scale, signed_percent));
+  const double next_px = close_panel(panel, top_px, y_px, scale, ticks_json(scale, signed_percent),
+                                     "candidate − baseline, of the baseline's time");
   panels.push_back(std::move(panel));
   return next_px;
 }
@@ -170,7 +179,8 @@ double add_waterfall(json& panels, const waterfall& fall, double top_px) {
       fmt::format("{} in all, {}", signed_duration(difference_ns),
                   fall.from_ns > 0 ? signed_percent(difference_ns / fall.from_ns) : "from nothing"),
       precise_duration(fall.to_ns));
-  const double next_px = close_panel(panel, top_px, y_px, scale, ticks_json(scale, signed_duration));
+  const double next_px =
+      close_panel(panel, top_px, y_px, scale, ticks_json(scale, signed_duration), fall.axis_label);
   panels.push_back(std::move(panel));
   return next_px;
 }

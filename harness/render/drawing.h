@@ -33,7 +33,8 @@ struct waterfall {
   std::string to_label{};
   double to_ns = 0;
   std::vector<waterfall_bar> bars{};
-  bool is_judged = true;  ///< else more is not worse
+  std::string axis_label{};  ///< of what the axis counts: "candidate − baseline"
+  bool is_judged = true;     ///< else more is not worse
 };
 
 /// A measured change with its bounds, where it has any.

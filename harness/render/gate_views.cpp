@@ -154,7 +154,7 @@ json gate_drawing(const gate::judgement& whole) {
         bars.push_back({"not explained", "", stage.attributed->unexplained_ns});
       falls.push_back({fmt::format("Where the difference of {} comes from", stage_title(stage)), "baseline",
                        from_ns, "candidate", from_ns + stage.attributed->explained_difference_ns(),
-                       std::move(bars)});
+                       std::move(bars), "candidate − baseline"});
     }
   }
   return drawing_of(fmt::format("{}: {}", whole.pair, verdict_word(whole)), intervals, falls);

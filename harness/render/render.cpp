@@ -185,7 +185,7 @@ void put_stage_words(json& document) {
   document["has_idle"] = !having(stages, "idle").empty();
   document["has_vendor_peaks"] =
       has_any(column(stages, "utilisation"), json::array({"mfu_over_vendor_ratio", "mbu_over_vendor_ratio"}));
-  document["peaks_word"] = has_configured_peaks(document["ceilings"]) ? "configured" : "vendor";
+  document["whose_peaks"] = whose_peaks_of(document["ceilings"]);
   document["has_device_times"] = std::any_of(stages.begin(), stages.end(), [](const json& stage) {
     return has_any(stage["operators"], json::array({"cuda_ns"}));
   });

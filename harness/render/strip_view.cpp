@@ -74,11 +74,13 @@ json strip_drawing(const json& strip) {
   const double scale = (picture_width_px - row_label_px) / std::max(duration_ns, 1.0);
   json rows = json::array();
   bool has_idle_row = false;
+  bool has_lanes = false;
   double y = 4;
   for (const json& row : strip["rows"]) {
     if (!row.is_object()) continue;
     const std::string kind = row.value("kind", "");
     has_idle_row = has_idle_row || kind == "idle";
+    has_lanes = has_lanes || row.value("is_further_lane", false);
     const bool is_named = kind == "ranges" || kind == "calls" || kind == "operators";
     const std::vector<double> starts_ns = numbers_of(row.value("starts_ns", json()));
     const std::vector<double> durations_ns = numbers_of(row.value("durations_ns", json()));
@@ -131,6 +133,7 @@ json strip_drawing(const json& strip) {
           {"rows", std::move(rows)},
           {"ticks", std::move(ticks)},
           {"has_idle_row", has_idle_row},
+          {"has_lanes", has_lanes},
           {"bar_height", span_px - 2},
           {"time", core::format_duration(duration_ns)}};
 }

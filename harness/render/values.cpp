@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/facts.h"
 #include "core/escape.h"
 #include "core/units.h"
 #include "difference_words.h"
@@ -171,9 +172,9 @@ std::string markdown_name(const std::string& name) {
   return core::escape_markdown(cut_name(name));
 }
 
-bool has_configured_peaks(const json& ceilings) {
-  return member(ceilings, "vendor_source").is_null() &&
-         (number(ceilings, "vendor_flops_per_s") || number(ceilings, "vendor_bytes_per_s"));
+std::string whose_peaks_of(const json& ceilings) {
+  const bool are_any = number(ceilings, "vendor_flops_per_s") || number(ceilings, "vendor_bytes_per_s");
+  return std::string(analysis::whose_peaks(are_any && member(ceilings, "vendor_source").is_null()));
 }
 
 std::string plus_minus(const json& object, const std::string& energy_key,

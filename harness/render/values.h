@@ -31,8 +31,8 @@ std::optional<double> number(const nlohmann::json& object, const char* key);
 /// or the ceiling is too low.
 inline constexpr double ceiling_rounding_ratio = 0.0005;
 
-/// Whether the peaks of profile.json's ceilings are no vendor's, but somebody's who set them.
-bool has_configured_peaks(const nlohmann::json& ceilings);
+/// Whose word profile.json's peaks are: "vendor's" or "configured" (analysis::whose_peaks).
+std::string whose_peaks_of(const nlohmann::json& ceilings);
 
 /// "2.8 ± 0.1 J": a measured energy with its uncertainty, where that is known.
 std::string plus_minus(const nlohmann::json& object, const std::string& energy_key,

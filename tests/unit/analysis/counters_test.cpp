@@ -382,6 +382,81 @@ TEST(opportunities, are_part_of_what_the_stage_could_save_where_most_of_it_was_n
   EXPECT_FALSE(advice[1].adds_up);
 }
 
+TEST(savings_together, count_time_that_two_rows_hold_once_and_end_at_the_roof) {
+  stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
+  const findings alone = findings_with(stage);
+  ASSERT_EQ(alone.stage_savings.size(), 1U);
+  EXPECT_EQ(alone.stage_savings[0].stage, "decode_all");
+  EXPECT_NEAR(alone.stage_savings[0].saves_at_most_ns, *alone.recommendations.at(0).saves_at_most_ns, 1e-6);
+  EXPECT_FALSE(alone.stage_savings[0].ends_at_roof);
+
+  // What the whole stage is busy above its roof, 80 of 100 µs, holds what this kernel could save.
+  stage_counters few = *stage.counters;
+  few.coverage_ratio = 0.4;
+  stage.counters = few;
+  stage.bare.use.roof_ns = 2e4;
+  stage.bare.use.roof = std::string("memory");
+  stage.bare.use.mbu_over_measured_ratio = 0.2;
+  stage.bare.use.mfu_over_measured_ratio = 0.01;
+  const findings both = findings_with(stage);
+  ASSERT_EQ(both.recommendations.size(), 2U);
+  EXPECT_NEAR(both.stage_savings.at(0).saves_at_most_ns, 8e4, 1e-6);
+  EXPECT_NEAR(*both.stage_savings.at(0).saves_at_most_ratio, 0.8, 1e-9);
+
+  // Rows of several kernels add up, to no more than what lies above the roof.
+  run_figures figures;
+  stage.bare.use.roof_ns = 9e4;
+  figures.stages = {stage};
+  const auto row = [](saved_time from, double ns, const char* kernel) {
+    recommendation item{"decode_all", "", "", from, ns, ns / 1e5, "a step"};
+    item.kernel_name = kernel;
+    return item;
+  };
+  const std::vector<recommendation> rows{row(saved_time::one_kernel, 4e3, "a"),
+                                         row(saved_time::one_kernel, 5e3, "b")};
+  EXPECT_NEAR(savings_together(figures, rows).at(0).saves_at_most_ns, 9e3, 1e-6);
+  std::vector<recommendation> more = rows;
+  more.push_back(row(saved_time::idle, 3e3, ""));
+  const stage_saving at_roof = savings_together(figures, more).at(0);
+  EXPECT_NEAR(at_roof.saves_at_most_ns, 1e4, 1e-6);
+  EXPECT_TRUE(at_roof.ends_at_roof);
+}
+
+TEST(savings_together, count_neighbours_and_experts_without_what_rows_of_their_kernels_hold) {
+  run_figures figures;
+  figures.stages.emplace_back();
+  figures.stages[0].bare.name = "s";
+  step_figures step;
+  step.median_ns = 1e5;
+  figures.stages[0].step = step;
+  const auto row = [](saved_time from, double ns) {
+    return recommendation{"s", "", "", from, ns, ns / 1e5, "a step"};
+  };
+  recommendation kernel = row(saved_time::one_kernel, 2e3);
+  kernel.kernel_name = "norm";
+  kernel.op_name = "moe.experts";
+  recommendation fused = row(saved_time::kernels_and_gaps, 5e3);
+  fused.neighbours = {"scale", "add"};
+  const auto sum_ns = [&](const std::vector<recommendation>& rows) {
+    return savings_together(figures, rows).at(0).saves_at_most_ns;
+  };
+  EXPECT_NEAR(sum_ns({kernel, fused}), 7e3, 1e-6) << "other kernels";
+  fused.neighbours = {"scale", "norm"};
+  EXPECT_NEAR(sum_ns({kernel, fused}), 5e3, 1e-6);
+  recommendation experts = row(saved_time::some_kernels, 6e3);
+  experts.op_name = "moe.experts";
+  EXPECT_NEAR(sum_ns({kernel, experts}), 6e3, 1e-6);
+  experts.op_name = "another";
+  EXPECT_NEAR(sum_ns({kernel, experts}), 8e3, 1e-6);
+  EXPECT_NEAR(sum_ns({row(saved_time::idle, 9e4), kernel, experts, fused}), 1e5, 1e-6)
+      << "no stage takes less than no time";
+
+  recommendation unknown = kernel;
+  unknown.saves_at_most_ns = unknown.saves_at_most_ratio = measured<double>::absent("nobody knows");
+  EXPECT_TRUE(savings_together(figures, {kernel, unknown}).at(0).leaves_some_out);
+  EXPECT_TRUE(savings_together(figures, {unknown}).empty());
+}
+
 TEST(opportunities, leave_out_what_is_near_its_roof) {
   // 28 MB in 7 µs are all of the bandwidth: big reaches 92 % of it, and 8 % of 70 % are no small part.
   EXPECT_EQ(advice_with(stage_of_two(launch("big", 1e4, 0.92 * 2.8e7, 1), launch("slow", 1e4, 1.2e7, 1))),

@@ -276,6 +276,62 @@ TEST(side_of_run_set, has_the_kernels_of_one_occurrence_as_its_time_is_one_s) {
   EXPECT_FALSE(prefill.figures.at("/launches_per_token_count")) << "it decodes no tokens";
 }
 
+TEST(side_of_run_set, of_a_cpu_has_the_calls_of_its_operators_and_not_their_stretches) {
+  gate::run_set runs;
+  runs.identity.pair = "m.c";
+  gate::process_record process;
+  process.samples_ns["decode_all"] = {1000000};
+  runs.processes = {process};
+  analysis::stage_operations traced;
+  traced.times.emplace();
+  traced.times->occurrences = 2;
+  const auto range = [](const char* name, const char* path, std::int64_t stretches, std::int64_t own_ns) {
+    return analysis::operation_sum{name, path, "host", stretches, own_ns, own_ns * analysis::units_per_ns};
+  };
+  traced.operations = {range("attn", "decode_step", 24, 4000), range("attn", "warm", 8, 2000),
+                       range("mlp", "decode_step", 8, 1000),
+                       range("decode_all outside of operators", "", 3, 500)};
+  runs.traces = {{{"decode_all", traced}}};
+  gate::stage_structure& structure = runs.structure["decode_all"];
+  structure.tokens = 4;
+  structure.calls = {{{"attn", "decode_step"}, 4}, {{"attn", "warm"}, 1}};
+  const compared_side side = side_of_run_set(runs, "a.json");
+  const side_stage& decode = side.stages.at(0);
+  ASSERT_EQ(decode.operators.size(), 2U) << "what is in none is no operator";
+  EXPECT_EQ(decode.operators[0].name, "attn");
+  EXPECT_EQ(decode.operators[0].calls, 5);
+  EXPECT_EQ(decode.operators[0].time_ns, 3000) << "of one occurrence";
+  EXPECT_EQ(decode.operators[1].calls, std::nullopt) << "stretches are no calls";
+  EXPECT_EQ(decode.operator_time, "on the host");
+  EXPECT_THAT(decode.kernels, IsEmpty());
+  EXPECT_EQ(decode.kernels_absent_reason, "the device is a CPU, which has no kernels");
+  const compared_stage both = in_units(stage(compare_sides(side, side), "decode_all"));
+  EXPECT_EQ(both.per, "token");
+  ASSERT_TRUE(both.operators.at(0).a);
+  EXPECT_EQ(both.operators[0].a->calls, 1.25);
+  EXPECT_EQ(both.operators[0].a->time_ns, 750);
+}
+
+TEST(compare_sides, says_whose_peaks_shares_are_of) {
+  const auto label_of = [](std::optional<bool> a, std::optional<bool> b) {
+    compared_side left = side_with({});
+    compared_side right = left;
+    left.are_peaks_configured = a;
+    right.are_peaks_configured = b;
+    const profile_comparison both = compare_sides(left, right);
+    const std::string label =
+        figure(both.figures, "/throughput/utilisation/mfu_over_vendor_ratio").what.shown.label;
+    EXPECT_EQ(
+        figure(stage(both, "decode_all").figures, "/utilisation/mfu_over_vendor_ratio").what.shown.label,
+        label);
+    return label;
+  };
+  EXPECT_EQ(label_of(false, false), "MFU, vendor's peak");
+  EXPECT_EQ(label_of(true, true), "MFU, configured peak");
+  EXPECT_EQ(label_of(true, std::nullopt), "MFU, configured peak");
+  EXPECT_EQ(label_of(false, true), "MFU, vendor's peak of A, configured peak of B");
+}
+
 TEST(side_of_run_set, of_a_program_that_does_not_time_itself_has_times_too) {
   gate::run_set runs;
   runs.identity.pair = "server.smoke";

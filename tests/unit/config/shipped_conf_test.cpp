@@ -132,6 +132,21 @@ TEST(shipped_conf, knows_gpus_by_their_drivers_names) {
   EXPECT_EQ(hardware_for_device(conf_dirs, "NVIDIA A100-SXM4-80GB"), "a100-sxm-80gb");
 }
 
+TEST(shipped_conf, takes_a_peak_that_somebody_set_for_no_vendors) {
+  const auto with = [](std::vector<std::string> overrides) {
+    overrides.insert(overrides.begin(), "hardware=h200-sxm");
+    return shipped("llm/llama-tiny", "smoke", overrides);
+  };
+  EXPECT_FALSE(with({}).is_null("hardware.source"));
+  const resolved set = with({"hardware.peak_tflops.bfloat16=500"});
+  EXPECT_TRUE(set.is_null("hardware.source"));
+  EXPECT_EQ(set.origin("hardware.source"), set.origin("hardware.peak_tflops.bfloat16"));
+  EXPECT_TRUE(with({"hardware.memory_bandwidth_gbs=4000"}).is_null("hardware.source"));
+  EXPECT_EQ(with({"hardware.memory_bandwidth_gbs=4000", "hardware.source=a newer datasheet"})
+                .text("hardware.source"),
+            "a newer datasheet");
+}
+
 TEST(shipped_conf, says_where_every_vendor_peak_was_read) {
   for (const std::string& choice : choices(conf_dirs, "hardware")) {
     const resolved composed = shipped("llm/llama-tiny", "smoke", {"hardware=" + choice});

@@ -111,6 +111,29 @@ TEST(compare_views, divide_by_the_tokens_of_each_side) {
   EXPECT_THAT(compare_json(both), HasSubstr("\"b_repetition_units_count\": 16.0"));
 }
 
+TEST(compare_views, count_no_calls_that_a_run_set_does_not_tell) {
+  compare::compared_side side = recorded("qwen3-0.6b.decode-b1.nsys");
+  for (compare::side_stage& stage : side.stages)
+    stage.operators = {{"mlp", std::nullopt, 2e6}, {"attn", 640, 1e6}};
+  const compare::profile_comparison both = compare::compare_sides(side, side);
+  const std::string text = compare_markdown(both, PROFGATE_TEMPLATES_DIR);
+  EXPECT_THAT(text, HasSubstr("A run set does not tell how often they were called.\n\n| operator"));
+  EXPECT_THAT(text, HasSubstr("| mlp      |       – |       – |"));
+  EXPECT_THAT(text, HasSubstr("Times, energies, launches and calls are divided by them."));
+  EXPECT_THAT(compare_json(both), HasSubstr("the run set does not tell how often it was called"));
+}
+
+TEST(compare_views, tell_large_ratios_as_factors_and_divisors) {
+  compare::compared_side less = recorded("qwen3-0.6b.decode-b1.nsys");
+  const compare::compared_side more = less;
+  auto& bytes = less.figures.at("/throughput/memory_peak_bytes");
+  bytes = *bytes / 12345;
+  EXPECT_THAT(compare_markdown(compare::compare_sides(more, less), PROFGATE_TEMPLATES_DIR),
+              AllOf(HasSubstr("÷12345 |"), Not(HasSubstr("×"))));
+  EXPECT_THAT(compare_markdown(compare::compare_sides(less, more), PROFGATE_TEMPLATES_DIR),
+              HasSubstr("×12345 |"));
+}
+
 TEST(compare_views, colour_differences_of_the_same_work_only) {
   compare::compared_side slower = recorded("qwen3-0.6b.decode-b1.nsys");
   for (auto& [key, value] : slower.stages[1].figures)

@@ -109,6 +109,26 @@ void add_of_icicle(const nlohmann::json& profile, derivable_values& values) {
     values.add_ratio(own_ns, std::accumulate(stages_ns.begin(), stages_ns.end(), 0.0));
 }
 
+/// From the rows alone: what adds up, and no more than what lies above the stage's roof.
+void add_saved_together(const nlohmann::json& findings, const nlohmann::json& stage, double tokens,
+                        derivable_values& values) {
+  double sum_ns = 0;
+  double ratio_per_ns = 0;
+  for (const nlohmann::json& item : findings["recommendations"]) {
+    if (item["stage"] != stage["name"] || !item["saves_at_most_ns"].is_number()) continue;
+    const double saved_ns = number_or_0(item, "saves_at_most_ns");
+    if (item.value("adds_up", nlohmann::json()) == true) sum_ns += saved_ns;
+    if (saved_ns > 0) ratio_per_ns = number_or_0(item, "saves_at_most_ratio") / saved_ns;
+  }
+  const double roof_ns = number_or_0(stage["utilisation"], "roof_ns");
+  const nlohmann::json step = stage.value("step", nlohmann::json::object());
+  const double median_ns = step.is_object() ? number_or_0(step, "median_ns") : 0;
+  if (roof_ns > 0) sum_ns = std::min(sum_ns, std::max(0.0, median_ns - roof_ns));
+  values.add("s", sum_ns);
+  if (tokens > 0) values.add("s", sum_ns / tokens);
+  values.add("%", sum_ns * ratio_per_ns);
+}
+
 }  // namespace
 
 bool derivable_values::holds(const std::string& kind, double shown, int decimals, double scale) const {
@@ -142,6 +162,7 @@ derivable_values values_of_profile(const nlohmann::json& profile) {
     if (tokens > 0) values.add("s", saved_ns / tokens);
     values.add("%", number_or_0(item, "saves_at_most_ratio"));
   }
+  for (const nlohmann::json& stage : profile["stages"]) add_saved_together(findings, stage, tokens, values);
   return values;
 }
 

@@ -115,6 +115,29 @@ TEST(gate_views, on_a_cpu_speak_of_operators_and_calls) {
                     Not(HasSubstr("what the devices did"))));
 }
 
+TEST(gate_views, draw_what_the_axis_counts_and_the_interval_over_its_dot) {
+  gate::judgement whole = made_up_judgement("regressed");
+  gate::cause more;
+  more.kind = gate::cause_kind::launches;
+  more.delta_ns = 1e6;
+  more.name = more.short_name = "memset";
+  more.baseline_launches = 4.4;
+  more.candidate_launches = 8;
+  more.baseline_each_ns = more.candidate_each_ns = 1000;
+  for (gate::stage_judgement& stage : whole.stages)
+    if (stage.attributed) stage.attributed->causes = {more};
+  const std::string picture = rendered(whole).at("gate.svg");
+  EXPECT_THAT(picture, HasSubstr(">candidate − baseline, of the baseline"));
+  EXPECT_THAT(picture, HasSubstr(">candidate − baseline</text>"));
+  EXPECT_THAT(picture, HasSubstr("more launches: 4 to 5 on average → 8, 1.00 µs each"));
+  const std::size_t dot = picture.find("<circle class=\"dot");
+  ASSERT_NE(dot, std::string::npos);
+  EXPECT_LT(dot, picture.find("<path class=\"arm")) << "what comes later is drawn over it";
+  for (gate::stage_judgement& stage : whole.stages)
+    if (stage.numbers) stage.numbers->lower_95_ratio = stage.numbers->upper_95_ratio = std::nullopt;
+  EXPECT_THAT(rendered(whole).at("gate.svg"), Not(HasSubstr("class=\"arm"))) << "too few runs for bounds";
+}
+
 TEST(gate_lines, say_what_takes_away_from_causes_that_are_more_than_the_difference) {
   gate::judgement whole = made_up_judgement("regressed");
   const auto cause_of = [](double delta_ns, const char* name) {

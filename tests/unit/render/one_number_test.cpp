@@ -18,6 +18,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using table_row = std::map<std::string, std::string>;  ///< cells by their column's head
 
@@ -203,6 +204,28 @@ TEST(one_number, of_savings_is_told_whether_it_adds_up_where_that_is_known) {
   EXPECT_THAT(report(), HasSubstr("Do not add it up: other rows of "));
   for (json& row : rows) row.erase("adds_up");  // as an earlier profgate wrote it
   EXPECT_THAT(report(), HasSubstr("whether they add up is not told.\n"));
+}
+
+TEST(one_number, of_savings_together_ends_the_recommendations) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  json& findings = profile["findings"];
+  findings["stage_savings"] = json::array({{{"stage", "prefill"},
+                                            {"saves_at_most_ns", 1.25e6},
+                                            {"saves_at_most_ratio", 0.125},
+                                            {"saves_at_most_ratio_of", "the whole"},
+                                            {"ends_at_roof", true},
+                                            {"leaves_some_out", true}}});
+  findings["recommendations"][1]["adds_up"] = false;
+  const std::string words =
+      "prefill 1.25 ms, 12.5 % of the whole (time that several rows hold counts once; no stage gets below "
+      "its "
+      "roof; what rows without a figure save is not in it).";
+  const auto reports = reports_of(profile.dump());
+  for (const char* name : {"report.md", "stakeholder_summary.md"})
+    EXPECT_THAT(reports.at(name), HasSubstr("**All of them together save at most:** " + words)) << name;
+  EXPECT_THAT(reports.at("report.html"), HasSubstr("<b>All of them together save at most:</b> " + words));
+  findings.erase("stage_savings");  // as an earlier profgate wrote it
+  EXPECT_THAT(reports_of(profile.dump()).at("report.md"), Not(HasSubstr("All of them together")));
 }
 
 TEST(one_number, of_its_roof_in_the_advice_is_that_of_the_tables) {

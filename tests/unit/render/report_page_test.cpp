@@ -249,14 +249,16 @@ TEST(closing_lines, call_a_peak_that_somebody_set_by_its_name) {
 
 TEST(report_page, explains_the_second_row_of_a_stream) {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
-  const auto has_lanes = [&](const char* label) {
-    const json row = {{"kind", "stream"}, {"label", label}, {"spans", json::array()}};
+  const auto has_lanes = [&](const json& is_further_lane) {
+    json row = {{"kind", "stream"}, {"label", "GPU 0: stream 7/2"}};
+    if (!is_further_lane.is_null()) row["is_further_lane"] = is_further_lane;
     profile["timeline"]["strips"] = {
         {{"what", "prefill"}, {"capture", "x"}, {"duration_ns", 5}, {"rows", json::array({row})}}};
     return report_pictures(profile, {}, std::nullopt)["has_lanes"].get<bool>();
   };
-  EXPECT_TRUE(has_lanes("GPU 0: stream 7/2"));
-  EXPECT_FALSE(has_lanes("GPU 0: stream 7"));
+  EXPECT_TRUE(has_lanes(true));
+  EXPECT_FALSE(has_lanes(false));
+  EXPECT_FALSE(has_lanes(nullptr)) << "an earlier profgate did not tell";
 }
 
 TEST(closing_lines, say_what_is_not_known_and_why) {

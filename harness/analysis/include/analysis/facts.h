@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/kernel_patterns.h"
@@ -21,6 +22,12 @@ struct hardware_peaks {
 
   bool is_of_vendor() const { return !source.empty(); }
 };
+
+/// Whose word on a peak it is, in the words of every report: "vendor's peak", "configured peak". What the
+/// workload measured is a "measured ceiling".
+inline std::string_view whose_peaks(bool are_configured) {
+  return are_configured ? "configured" : "vendor's";
+}
 
 /// What a program told of its run by itself.
 struct program_figure {

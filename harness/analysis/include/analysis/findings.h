@@ -67,16 +67,33 @@ struct recommendation {
   std::string ratio_of{};     ///< "the whole": the bare time of all stages; or "a step" of its stage
   std::string kernel_name{};  ///< whole; empty: it is not about one kernel
   std::string op_name{};      ///< that the kernel runs under, or that it is about
-  bool adds_up = true;        ///< false: other rows of its stage hold (a part of) what it saves, too
-  bool comes_first = false;   ///< what others rest on cannot be told before
+  std::vector<std::string> neighbours{};  ///< whole names of the kernels that would become one
+  bool adds_up = true;       ///< false: other rows of its stage hold (a part of) what it saves, too
+  bool comes_first = false;  ///< what others rest on cannot be told before
+};
+
+/// What all recommendations of a stage can save together: time that several of them hold counts once, and
+/// the stage's roof is the floor.
+struct stage_saving {
+  std::string stage;
+  double saves_at_most_ns = 0;
+  measured<double> saves_at_most_ratio;
+  std::string ratio_of{};        ///< as that of its recommendations
+  bool ends_at_roof = false;     ///< the roof allows less than the recommendations add up to
+  bool leaves_some_out = false;  ///< what others of them save is not known
 };
 
 struct findings {
   std::vector<std::string> summary;  ///< the answer first: what dominates, how fast, how sure
   std::vector<takeaway> takeaways;
   std::vector<recommendation> recommendations;  ///< the largest possible saving first, then without a bound
+  std::vector<stage_saving> stage_savings;      ///< of stages of which a saving is known, in their order
 };
 
 findings find(const run_facts& facts, const run_figures& figures);
+
+/// Of recommendations as find() makes them.
+std::vector<stage_saving> savings_together(const run_figures& figures,
+                                           const std::vector<recommendation>& rows);
 
 }  // namespace profgate::analysis

@@ -114,6 +114,9 @@ struct operation_sum {
   std::int64_t waiting_ns = 0;
 };
 
+/// What a stage's own time on a CPU is called, in which no operator was open.
+std::string outside_of_operators(std::string_view stage);
+
 /// When the devices did nothing, and in which time.
 struct stage_times {
   /// Of the stage in the process, on each device that it used: all other numbers are sums over them.

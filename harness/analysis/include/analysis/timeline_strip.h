@@ -19,6 +19,7 @@ struct strip_span {
 struct strip_row {
   std::string kind{};  ///< "ranges", "calls", "operators", "stream" or "idle"
   std::string label{};
+  bool is_further_lane = false;  ///< of a stream whose work overlaps: not its first row
   std::vector<strip_span> spans{};
 };
 

@@ -33,7 +33,7 @@ struct side_kernel {
 
 struct side_operator {
   std::string name{};
-  double calls = 0;  ///< of a device: its kernels
+  std::optional<double> calls{};  ///< of a device: its kernels; nothing: not known
   double time_ns = 0;
 };
 
@@ -72,7 +72,8 @@ struct compared_side {
   std::map<std::string, std::string> facts{};  ///< of environment, model and settings, by dotted names
   std::map<std::string, analysis::measured<double>> figures{};
   std::vector<side_stage> stages{};
-  std::vector<std::string> problems{};  ///< of the trace
+  std::vector<std::string> problems{};         ///< of the trace
+  std::optional<bool> are_peaks_configured{};  ///< else the vendor's; nothing: it has no peaks
 };
 
 /// `file` is the name that errors carry. Throws core::bad_input where it is no valid profile.json.

@@ -1,0 +1,178 @@
+#include "headline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/escape.h"
+#include "core/json.h"
+#include "core/units.h"
+#include "difference_words.h"
+#include "render/gate_views.h"
+#include "report_page.h"
+#include "stage_bound.h"
+#include "values.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+/// What a stage's own judgement says against its baseline; nothing where there is none.
+const gate::stage_judgement* judged_stage(const std::optional<gate::judgement>& judged,
+                                          const std::string& name) {
+  if (!judged) return nullptr;
+  const auto found = std::find_if(judged->stages.begin(), judged->stages.end(),
+                                  [&](const auto& stage) { return stage.stage == name && stage.numbers; });
+  return found == judged->stages.end() ? nullptr : &*found;
+}
+
+struct headline {
+  const char* label;
+  std::string value;
+  std::string note{};
+  const char* stage = "";  ///< whose change against the baseline is its own
+};
+
+json card_of(const headline& shown, const std::optional<gate::judgement>& judged) {
+  json card{
+      {"label", shown.label}, {"value", shown.value}, {"note", shown.note}, {"change", ""}, {"kind", ""}};
+  if (const gate::stage_judgement* const stage = judged_stage(judged, shown.stage)) {
+    const double ratio = stage->numbers->slowdown_ratio;
+    card["change"] = signed_percent(ratio) + " against the baseline";
+    if (stage->which == gate::verdict::regressed) card["kind"] = "bad";
+    if (stage->which == gate::verdict::improved) card["kind"] = "good";
+  }
+  return card;
+}
+
+bool is_one_sample(const json& times) {
+  return number(times, "samples_count") == 1;
+}
+
+/// Figures of the program's own in the closing line; the reports have them all.
+constexpr std::size_t most_told_figures = 4;
+
+}  // namespace
+
+std::string time_source_of(const json& stage) {
+  const auto source = stage["step"].find("source");
+  return source != stage["step"].end() && source->is_string() ? source->get<std::string>() : "";
+}
+
+json cards_of(const json& profile, const std::optional<gate::judgement>& judged) {
+  const json& throughput = profile["throughput"];
+  std::vector<headline> shown;
+  if (const auto ns = number(throughput["ttft"], "p50_ns"))
+    shown.push_back({is_one_sample(throughput["ttft"]) ? "TTFT, n = 1" : "TTFT, p50",
+                     core::format_duration(*ns), "time to first token", "prefill"});
+  if (const auto ns = number(throughput["tpot"], "p50_ns")) {
+    const auto p99_ns = number(throughput["tpot"], "p99_ns");
+    shown.push_back({is_one_sample(throughput["tpot"]) ? "TPOT, n = 1" : "TPOT, p50",
+                     core::format_duration(*ns),
+                     p99_ns ? "time per output token; p99 " + core::format_duration(*p99_ns)
+                            : std::string("time per output token"),
+                     "decode_all"});
+  }
+  if (const auto rate = number(throughput, "tokens_median_per_s"))
+    shown.push_back({"tokens/s", core::format_number(*rate), "decoded, p50"});
+  if (const auto joules = number(throughput, "energy_per_decoded_token_j")) {
+    const double uncertainty_ratio = number(throughput, "energy_uncertainty_ratio").value_or(0);
+    shown.push_back({"energy per token", core::format_energy(*joules, uncertainty_ratio), "decoded"});
+  }
+  const auto memory_bytes = number(throughput, "memory_peak_bytes");
+  // A program that tells nothing of tokens: its steps.
+  if (!number(throughput, "tokens_median_per_s")) {
+    const std::size_t most_cards = memory_bytes ? 5 : 6;
+    for (const json& stage : profile["stages"]) {
+      if (shown.size() >= most_cards || !stage["step"].is_object()) continue;
+      const auto median_ns = number(stage["step"], "median_ns");
+      if (!median_ns) continue;
+      const char* const name = stage["name"].get_ref<const std::string&>().c_str();
+      shown.push_back({name, core::format_duration(*median_ns), time_source_of(stage), name});
+    }
+  }
+  if (memory_bytes) shown.push_back({"peak memory", formatted(*memory_bytes, "bytes")});
+  json cards = json::array();
+  for (const headline& one : shown) cards.push_back(card_of(one, judged));
+  return cards;
+}
+
+json banner_of(const std::optional<gate::judgement>& judged) {
+  if (!judged) return nullptr;
+  const bool is_bad = judged->code == core::exit_code::judged_bad;
+  const bool is_good = judged->code == core::exit_code::good;
+  const gate::stage_judgement* const stage = deciding_stage(*judged);
+  std::string cause;
+  if (stage != nullptr && stage->attributed && is_bad) {
+    const std::vector<gate::cause> causes = gate::leading_causes(*stage->attributed, 1);
+    if (!causes.empty()) cause = gate::to_text(causes.front());
+  }
+  const std::string word = verdict_word(*judged);
+  std::string sentence = verdict_sentence(*judged);
+  if (sentence.starts_with(word)) sentence = sentence.substr(word.size());
+  return {{"kind", is_bad    ? "bad"
+                   : is_good ? "good"
+                             : "unsure"},
+          {"word", word},
+          {"sentence", sentence},
+          {"cause", cause},
+          {"baseline", judged->baseline_name}};
+}
+
+std::vector<std::string> closing_lines(std::string_view profile_json_text,
+                                       const std::optional<gate::judgement>& judged,
+                                       const std::string& not_judged_because) {
+  const json profile = core::parse_json(profile_json_text);
+  std::vector<std::string> lines;
+  std::string figures;
+  for (const json& card : cards_of(profile, judged)) {
+    const std::string label = card["label"];
+    if (label == "peak memory") continue;
+    const bool is_rate = label == "tokens/s";
+    const std::string value = card["value"];
+    figures += figures.empty() ? "" : ", ";
+    figures += is_rate ? value + " tokens/s" : fmt::format("{} {}", label.substr(0, label.find(',')), value);
+  }
+  const json told = profile.value("program_figures", json::array());
+  for (std::size_t i = 0; i < std::min<std::size_t>(told.size(), most_told_figures); ++i) {
+    figures += figures.empty() ? "" : ", ";
+    figures += one_plain_line(fmt::format("{} {} {}", told[i].value("name", ""),
+                                          formatted(number(told[i], "median").value_or(0), "number"),
+                                          told[i].value("unit", "")));
+  }
+  lines.push_back(figures.empty() ? "no times: nothing was measured" : figures);
+  const json* largest = nullptr;
+  for (const json& stage : profile["stages"]) {
+    const auto share = [](const json& one) { return number(one, "share_ratio").value_or(0); };
+    if (largest == nullptr || share(stage) > share(*largest)) largest = &stage;
+  }
+  std::optional<double> reached;
+  const std::string bound = largest != nullptr ? bound_of(profile, *largest, reached) : "";
+  if (!bound.empty()) {
+    lines.push_back(fmt::format("{}: {}", (*largest)["name"].get<std::string>(), bound));
+  } else {
+    const json use = largest != nullptr ? (*largest)["utilisation"] : json::object();
+    const json& ceilings = profile["ceilings"];
+    const bool is_work_known = number(use, "work_flops") || number(use, "work_bytes");
+    const bool has_ceiling =
+        number(ceilings, "measured_flops_per_s") || number(ceilings, "measured_bytes_per_s");
+    lines.push_back("what bounds it is not known: " +
+                    (!is_work_known ? "nobody says how many FLOPs and bytes it takes"
+                     : !has_ceiling ? "what this machine can do at most was not measured"
+                                    : use["not_measured"].value("roof_ns", "")));
+  }
+  if (judged) {
+    const std::string word = verdict_word(*judged);
+    const std::string sentence = verdict_sentence(*judged);
+    lines.push_back(fmt::format("gate: {}", sentence.starts_with(word) ? sentence : word + ": " + sentence));
+  } else if (!not_judged_because.empty()) {
+    lines.push_back("gate: not judged: " + not_judged_because);
+  }
+  for (std::string& line : lines) line = core::to_valid_utf8(line);
+  return lines;
+}
+
+}  // namespace profgate::render
