@@ -78,10 +78,8 @@ std::string format_number(double value) {
 }
 
 std::string format_mean_count(double mean, std::string_view one, std::string_view several) {
-  const double below = std::floor(mean);
-  const bool is_whole = mean == below;
-  const std::string number =
-      is_whole ? fmt::format("{:.0f}", mean) : fmt::format("{:.0f} to {:.0f}", below, below + 1);
+  const bool is_whole = std::abs(mean - std::round(mean)) < 0.05;  // "4.0 on average" would be odd
+  const std::string number = fmt::format("{:.{}f}", mean, is_whole ? 0 : 1);
   const std::string_view noun = mean == 1 ? one : several;
   return fmt::format("{}{}{}{}", number, noun.empty() ? "" : " ", noun, is_whole ? "" : " on average");
 }

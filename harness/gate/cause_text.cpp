@@ -14,14 +14,8 @@
 namespace profgate::gate {
 namespace {
 
-std::string launches_text(double launches) {
-  return launches == static_cast<double>(static_cast<long long>(launches)) ? fmt::format("{:.0f}", launches)
-                                                                           : fmt::format("{:.1f}", launches);
-}
-
-/// "1 launch", "28 launches".
 std::string counted_launches(double launches) {
-  return launches_text(launches) + (launches == 1 ? " launch" : " launches");
+  return core::format_mean_count(launches, "launch", "launches");
 }
 
 /// "+12.3 µs", "+3.21 ms".
@@ -99,10 +93,10 @@ std::string text_of_kind(const cause& cause) {
                          more ? "slower" : "faster", cause.baseline_each_ns / 1000,
                          cause.candidate_each_ns / 1000, counted_launches(cause.candidate_launches));
     case cause_kind::launches:
-      return fmt::format("{} is launched {}: {} → {} times, {:.2f} → {:.2f} µs each", subject_of(cause),
-                         more ? "more often" : "less often", launches_text(cause.baseline_launches),
-                         launches_text(cause.candidate_launches), cause.baseline_each_ns / 1000,
-                         cause.candidate_each_ns / 1000);
+      return fmt::format("{} is launched {}: {} → {}, {:.2f} → {:.2f} µs each", subject_of(cause),
+                         more ? "more often" : "less often", core::format_mean_count(cause.baseline_launches),
+                         core::format_mean_count(cause.candidate_launches, "time", "times"),
+                         cause.baseline_each_ns / 1000, cause.candidate_each_ns / 1000);
     case cause_kind::new_operation:
       return fmt::format("{} is new: {}, {:.2f} µs each", subject_of(cause),
                          counted_launches(cause.candidate_launches), cause.candidate_each_ns / 1000);

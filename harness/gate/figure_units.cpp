@@ -60,10 +60,13 @@ stored_rules rules_of_stage(stored_rules rules, const figure_units& units, const
   return rules;
 }
 
+double rate_of_sample(double sample_ns) {
+  return counted_by_rate * core::ns_per_s / sample_ns;
+}
+
 std::string sample_text(const figure_units& units, const std::string& stage, double sample_ns) {
   if (!is_figure_of_kind(units, stage, figure_kind::rate)) return core::format_duration(sample_ns);
-  return fmt::format("{} {}", core::format_number(counted_by_rate * core::ns_per_s / sample_ns),
-                     units.at(stage));
+  return fmt::format("{} {}", core::format_number(rate_of_sample(sample_ns)), units.at(stage));
 }
 
 }  // namespace profgate::gate

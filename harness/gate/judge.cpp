@@ -155,6 +155,8 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   judged.in_phase = is_interleaved ? phase::screen : phase::stored;
   judged.attribution_reason = nothing_to_explain;
   judged.tokens = tokens_of(baseline, candidate, stage);
+  if (is_figure_of_kind(candidate.units_of_figures, stage, figure_kind::rate))
+    judged.rate_unit = candidate.units_of_figures.at(stage);
   if (!has_samples(candidate, stage)) {
     judged.which = verdict::missing;
     judged.reason = "the candidate has no runs of this stage";

@@ -12,15 +12,7 @@ namespace profgate::gate {
 namespace {
 
 void tell_of_figures(const run_set& candidate, judgement& judged) {
-  const figure_units& units = candidate.units_of_figures;
-  for (const stage_judgement& stage : judged.stages) {
-    if (!stage.numbers || !is_figure_of_kind(units, stage.stage, figure_kind::rate)) continue;
-    judged.notices.push_back(fmt::format(
-        "{} is told in {}, of which more is better: {} → {}; its times are those of a thousand", stage.stage,
-        units.at(stage.stage), sample_text(units, stage.stage, stage.numbers->baseline_median_ns),
-        sample_text(units, stage.stage, stage.numbers->candidate_ns())));
-  }
-  for (const auto& [name, unit] : units) {
+  for (const auto& [name, unit] : candidate.units_of_figures) {
     if (kind_of_unit(unit) != figure_kind::unknown) continue;
     judged.notices.push_back(
         fmt::format("{} is not judged: its unit '{}' does not say which way is better, as those of time (s, "

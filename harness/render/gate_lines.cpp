@@ -70,6 +70,9 @@ std::string size_of(const gate::stage_judgement& stage) {
   if (stage.tokens && *stage.tokens > 1) {
     const auto tokens = static_cast<double>(*stage.tokens);
     text += from_to(from_ns / tokens, to_ns / tokens) + " a token, " + from_to(from_ns, to_ns) + " in all";
+  } else if (stage.rate_unit) {
+    text += fmt::format("{} → {} {}", core::format_number(gate::rate_of_sample(from_ns)),
+                        core::format_number(gate::rate_of_sample(to_ns)), *stage.rate_unit);
   } else {
     text += from_to(from_ns, to_ns);
   }

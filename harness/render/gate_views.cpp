@@ -105,7 +105,9 @@ json markdown_data(const gate::judgement& whole) {
                         {"candidate_ns", stage.numbers->candidate_ns()},
                         {"baseline_a_token_ns", stage.numbers->baseline_median_ns / tokens},
                         {"candidate_a_token_ns", stage.numbers->candidate_ns() / tokens},
-                        {"is_of_tokens", tokens > 1}};
+                        {"is_of_tokens", tokens > 1},
+                        {"baseline_rate", gate::rate_of_sample(stage.numbers->baseline_median_ns)},
+                        {"candidate_rate", gate::rate_of_sample(stage.numbers->candidate_ns())}};
     }
     const core::short_kernel_names names = gate::short_names_of(stage.exact);
     for (std::size_t c = 0; c < stage.exact.changes.size(); ++c)

@@ -108,6 +108,7 @@ void visit_fields(Fields& fields, gate::stage_judgement& stage) {
   fields.value("reason", stage.reason);
   fields.object("numbers", stage.numbers, stage.reason);
   fields.value("tokens_count", stage.tokens, "it decodes none, or nobody told how many");
+  fields.value("rate_unit", stage.rate_unit, "its samples are times");
   fields.value("detectable_ratio", stage.detectable_ratio, "only an inconclusive comparison has it");
   fields.value("waived_by", stage.waived_by, "no waiver applies");
   fields.object("exact", stage.exact);

@@ -33,8 +33,8 @@ std::string format_energy(double joules, double uncertainty_ratio);
 /// Four significant digits, without exponent: "1731", "84.21", "0.5774".
 std::string format_number(double value);
 
-/// "28 launches", "1 launch", and of a mean that is no whole number "4 to 5 launches on average": nothing
-/// happens 4.4 times. Without words for it "28" or "4 to 5 on average".
+/// "28 launches", "1 launch", and of a mean that is no whole number "4.4 launches on average": nothing
+/// happens 4.4 times. Without words for it "28" or "4.4 on average".
 std::string format_mean_count(double mean, std::string_view one = "", std::string_view several = "");
 
 /// For people a minus is "−", which no line breaks behind: "-1.5 %" becomes "−1.5 %".

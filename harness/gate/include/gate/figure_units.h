@@ -34,6 +34,9 @@ std::int64_t figure_sample_ns(double value, const std::string& unit, const std::
 decision_rules rules_of_stage(decision_rules rules, const figure_units& units, const std::string& stage);
 stored_rules rules_of_stage(stored_rules rules, const figure_units& units, const std::string& stage);
 
+/// What was told, of a rate's sample.
+double rate_of_sample(double sample_ns);
+
 /// A sample for people: a rate in its own unit, all else as a time.
 std::string sample_text(const figure_units& units, const std::string& stage, double sample_ns);
 

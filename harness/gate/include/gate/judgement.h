@@ -26,7 +26,8 @@ struct stage_judgement {
   phase in_phase = phase::screen;
   std::string reason{};  ///< one sentence
   std::optional<comparison> numbers{};
-  std::optional<std::int64_t> tokens{};  ///< that it decodes; nothing: it decodes none, or nobody told
+  std::optional<std::int64_t> tokens{};    ///< that it decodes; nothing: it decodes none, or nobody told
+  std::optional<std::string> rate_unit{};  ///< of a figure that is a rate (gate/figure_units.h): "tokens/s"
   std::optional<double> detectable_ratio{};
   exact_comparison exact{};
   std::optional<attribution> attributed{};
