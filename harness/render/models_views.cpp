@@ -49,6 +49,14 @@ class model_row {
   json m_row{{"not_measured", json::object()}};
 };
 
+/// A part of a profile; null where it is not there: profiles of earlier versions have fewer fields.
+const json& part_of(const json& object, const char* key) {
+  static const json nothing;
+  if (!object.is_object()) return nothing;
+  const auto found = object.find(key);
+  return found == object.end() ? nothing : *found;
+}
+
 /// Of all stages together: their idle time over their time, and the kind of work that takes most of their
 /// kernels'.
 void put_device_time(const json& profile, model_row& row) {
@@ -57,16 +65,17 @@ void put_device_time(const json& profile, model_row& row) {
   std::map<std::string, double> own_ns;
   std::string idle_reason = "no stage has a trace of a device";
   for (const json& stage : profile["stages"]) {
-    if (stage["idle"].is_object()) {
-      const double busy_ns = number(stage["idle"], "busy_ns").value_or(0);
-      const double none_ns = number(stage["idle"], "idle_ns").value_or(0);
+    if (const json& idle = part_of(stage, "idle"); idle.is_object()) {
+      const double busy_ns = number(idle, "busy_ns").value_or(0);
+      const double none_ns = number(idle, "idle_ns").value_or(0);
       idle_ns += none_ns;
       all_ns += none_ns + busy_ns;
     } else {
       idle_reason = reason_of(stage, "idle");
     }
-    for (const json& kind : stage.value("categories", json::array()))
-      own_ns[kind["category"].get<std::string>()] += number(kind, "own_ns").value_or(0);
+    for (const json& kind : part_of(stage, "categories"))
+      if (const json& name = part_of(kind, "category"); name.is_string())
+        own_ns[name.get<std::string>()] += number(kind, "own_ns").value_or(0);
   }
   if (all_ns > 0) {
     row.put("idle_ratio", idle_ns / all_ns);
@@ -86,7 +95,8 @@ void put_device_time(const json& profile, model_row& row) {
 json stage_times_of(const json& profile) {
   json stages = json::array();
   for (const json& stage : profile["stages"]) {
-    const json& timed = stage["step"].is_object() ? stage["step"] : stage["bare"];
+    const json& step = part_of(stage, "step");
+    const json& timed = step.is_object() ? step : part_of(stage, "bare");
     if (const auto median_ns = number(timed, "median_ns"))
       stages.push_back({{"name", stage["name"]}, {"median_ns", *median_ns}});
   }
@@ -103,11 +113,11 @@ json row_of(const profiled_run& run) {
   row.take("model", profile["model"], "name");
   row.take("dtype", profile["model"], "dtype");
   row.take("device_name", profile["model"], "device_name");
-  row.take("ttft_p50_ns", throughput["ttft"], "p50_ns");
-  row.take("tpot_p50_ns", throughput["tpot"], "p50_ns");
+  row.take("ttft_p50_ns", part_of(throughput, "ttft"), "p50_ns");
+  row.take("tpot_p50_ns", part_of(throughput, "tpot"), "p50_ns");
   row.take("tokens_median_per_s", throughput, "tokens_median_per_s");
-  row.take("mfu_over_measured_ratio", throughput["utilisation"], "mfu_over_measured_ratio");
-  row.take("mbu_over_measured_ratio", throughput["utilisation"], "mbu_over_measured_ratio");
+  row.take("mfu_over_measured_ratio", part_of(throughput, "utilisation"), "mfu_over_measured_ratio");
+  row.take("mbu_over_measured_ratio", part_of(throughput, "utilisation"), "mbu_over_measured_ratio");
   row.take("energy_per_decoded_token_j", throughput, "energy_per_decoded_token_j");
   row.take("energy_uncertainty_ratio", throughput, "energy_uncertainty_ratio");
   put_device_time(profile, row);

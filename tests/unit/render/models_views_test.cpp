@@ -49,6 +49,19 @@ TEST(models_table, has_no_session_time_where_no_step_tells) {
   EXPECT_EQ(row["not_measured"]["session_ns"], "no step says how long it took");
 }
 
+TEST(models_table, takes_profiles_of_versions_that_had_fewer_fields) {
+  json profile = json::parse(two_runs()[1].profile_json);
+  for (const char* key : {"ttft", "tpot", "utilisation"}) profile["throughput"].erase(key);
+  for (json& stage : profile["stages"])
+    for (const char* key : {"step", "bare", "idle", "categories"}) stage.erase(key);
+  profile["stages"][0]["categories"] = {json::object()};
+  const json row = json::parse(models_json({{"run", profile.dump()}}))["rows"][0];
+  EXPECT_TRUE(row["ttft_p50_ns"].is_null());
+  EXPECT_TRUE(row["idle_ratio"].is_null());
+  EXPECT_TRUE(row["largest_category"].is_null());
+  EXPECT_EQ(row["stages"], json::array());
+}
+
 TEST(models_table, says_once_why_columns_are_empty_by_their_headings) {
   const std::string text = models_markdown(models_json(two_runs()), PROFGATE_TEMPLATES_DIR);
   EXPECT_THAT(text, HasSubstr("- Not measured: "));
