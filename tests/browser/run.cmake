@@ -93,9 +93,13 @@ foreach(page IN LISTS made_up)  # beside their profiles, as in a run
   list(APPEND reports ${folder}/golden/${name}/report.html)
 endforeach()
 
-# Two profiles of one pair, of two models, and of a GPU and a CPU.
+# Two profiles of one pair, one of which takes more memory, of one build twice, of two models, and of a GPU and a CPU.
 set(profiles ${data}/../../profiles/h200)
+file(READ ${profiles}/qwen3-0.6b.decode-b1.nsys.json text)
+string(JSON text SET "${text}" throughput memory_peak_bytes 4000000000)
+file(WRITE ${folder}/larger.json "${text}")
 set(compared
+  "larger|${profiles}/qwen3-0.6b.decode-b1.nsys.json|${folder}/larger.json"
   "same|${profiles}/qwen3-0.6b.decode-b1.nsys.json|${profiles}/qwen3-0.6b.decode-b1.embedded.json"
   "models|${profiles}/qwen3-0.6b.decode-b1.nsys.json|${profiles}/llama-3.1-8b.decode-b1.json"
   "devices|${golden}/gpu_kernels/profile.json|${golden}/cpu_embedded/profile.json")
