@@ -60,7 +60,10 @@ function(profgate_check_workload)
   endif()
   foreach(word IN LISTS arg_COMMAND arg_OVERRIDES)
     # A list's elements end at no semicolon within brackets, so an open one would swallow those that follow.
-    string(REGEX REPLACE "\\[[^][]*\\]" "" rest "${word}")
+    set(rest "${word}")
+    while(rest MATCHES "\\[[^][]*\\]")  # from the inside: "[{output: '([0-9]+)'}]" is whole
+      string(REGEX REPLACE "\\[[^][]*\\]" "" rest "${rest}")
+    endwhile()
     if(rest MATCHES "[][]")
       message(FATAL_ERROR "${who}: '${word}' holds a square bracket without its other half, which CMake's lists cannot "
         "carry safely; put the value into the workload's YAML")

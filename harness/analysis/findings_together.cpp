@@ -89,6 +89,8 @@ std::vector<stage_saving> savings_together(const run_figures& figures,
     const double sum_ns = together_ns(of_stage, stage);
     const measured<double> median_ns = median_ns_of(stage);
     const measured<double> room = headroom(stage);
+    // Without a roof nothing says how much of the time must stay: a sum of all of it tells nothing.
+    if (median_ns && !room && sum_ns >= *median_ns) continue;
     const double most_ns = median_ns && room ? *median_ns * *room : median_ns ? *median_ns : sum_ns;
     const double saved_ns = std::min(sum_ns, most_ns);
     savings.push_back({stage.bare.name, saved_ns, ratio_together(of_stage.known(), saved_ns),

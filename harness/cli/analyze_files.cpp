@@ -1,10 +1,16 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
 
 #include "analysis/profile.h"
+#include "analysis/timeline_analysis.h"
 #include "artifacts/files.h"
 #include "artifacts/utc_time.h"
 #include "commands.h"
 #include "core/error.h"
+#include "core/slips.h"
 #include "installation.h"
 #include "make_reports.h"
 #include "profilers/backends.h"
@@ -33,6 +39,35 @@ void require_new_folder(const fs::path& folder) {
                         "name a new folder for the reports");
 }
 
+/// A stage that was named by hand and is no range of any file is a slip; one that an expression describes, or
+/// that only some programs have, may well be absent.
+void require_named_stages(const config::resolved& config, const std::vector<analysis::capture>& captures) {
+  const std::string& origin = config.origin("workload.stages");
+  if (captures.empty() || origin == config::default_origin) return;
+  std::set<std::string> there;
+  for (const analysis::capture& one : captures)
+    for (const core::range_record& range : one.timeline.ranges) there.emplace(range.name);
+  const std::vector<std::string> names(there.begin(), there.end());
+  for (const config::record& stage : config.records("workload.stages")) {
+    const std::string& name = stage.at("name");
+    const bool is_derived = name == core::whole_process_stage || name == analysis::decode_all_stage;
+    if (stage.contains("range") || is_derived || there.contains(name)) continue;
+    constexpr std::size_t most_shown = 8;
+    const std::vector<std::string> shown(
+        names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), most_shown)));
+    const auto meant = core::nearest(name, names);
+    throw core::bad_input(
+        origin, 0,
+        names.empty() ? fmt::format("the timeline has no NVTX range '{}', nor any other", name)
+                      : fmt::format("the timeline has no NVTX range '{}'; it has {}{}", name,
+                                    fmt::join(shown, ", "), names.size() > most_shown ? ", …" : ""),
+        meant
+            ? fmt::format("did you mean '{}'?", *meant)
+            : std::string("name one of its ranges as stage, or leave workload.stages out: the whole process "
+                          "is then one stage"));
+  }
+}
+
 analysis::run_facts facts_of(const analyze_files_options& options, const config::resolved& config) {
   analysis::run_facts facts;
   const fs::path& first = options.timelines.empty() ? options.counters.front() : options.timelines.front();
@@ -52,6 +87,7 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   facts.bare.bench_absent_reason = "only profilers' files were given: nothing was timed without a profiler";
   for (const fs::path& file : options.timelines)
     facts.captures.push_back({file.filename().string(), std::nullopt, runs::read_stages({file}, config)});
+  require_named_stages(config, facts.captures);
   if (facts.captures.empty()) facts.captures_absent_reason = "no timeline was given (--timeline)";
   facts.counters.absent_reason = "no counters were given (--counters)";
   std::vector<core::kernel_counters> launches;

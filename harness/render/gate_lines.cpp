@@ -42,20 +42,27 @@ std::string from_to(double from_ns, double to_ns) {
                      decimals, shown.name);
 }
 
+/// How much lower a rate is where something takes so much longer.
+double rate_loss_ratio(double slowdown_ratio) {
+  return slowdown_ratio / (1 + slowdown_ratio);
+}
+
 /// "(90 % CI 4.8 to 5.4 %; 10 + 10 runs)": two bounds that each hold with 95 %.
-std::string bounds_of(const gate::comparison& numbers) {
+std::string bounds_of(const gate::comparison& numbers, bool is_rate) {
+  const auto shown = [&](double ratio) { return percent(is_rate ? rate_loss_ratio(ratio) : ratio); };
   const std::string runs = fmt::format("{} + {} runs", numbers.baseline_runs, numbers.candidate_runs);
   if (!numbers.lower_95_ratio || !numbers.upper_95_ratio)
     return fmt::format("({}: too few for bounds)", runs);
-  std::string lower = percent(*numbers.lower_95_ratio);
+  std::string lower = shown(*numbers.lower_95_ratio);
   lower.resize(lower.size() - 2);  // one unit for both
-  return fmt::format("(90 % CI {} to {}; {})", lower, percent(*numbers.upper_95_ratio), runs);
+  return fmt::format("(90 % CI {} to {}; {})", lower, shown(*numbers.upper_95_ratio), runs);
 }
 
-std::string speed_of(const gate::comparison& numbers) {
-  const double ratio = numbers.slowdown_ratio;
+std::string speed_of(const gate::comparison& numbers, bool is_rate) {
+  const double ratio = is_rate ? rate_loss_ratio(numbers.slowdown_ratio) : numbers.slowdown_ratio;
   constexpr double nothing_ratio = 0.0005;
-  if (std::abs(ratio) < nothing_ratio) return "as fast as before";
+  if (std::abs(ratio) < nothing_ratio) return is_rate ? "as high as before" : "as fast as before";
+  if (is_rate) return percent(std::abs(ratio)) + (ratio > 0 ? " lower" : " higher");
   return percent(std::abs(ratio)) + (ratio > 0 ? " slower" : " faster");
 }
 
@@ -66,7 +73,8 @@ std::string size_of(const gate::stage_judgement& stage) {
   const gate::comparison& numbers = *stage.numbers;
   const double from_ns = numbers.baseline_median_ns;
   const double to_ns = numbers.candidate_ns();
-  std::string text = fmt::format("{} {}: ", speed_of(numbers), bounds_of(numbers));
+  std::string text = fmt::format("{} {}: ", speed_of(numbers, stage.rate_unit.has_value()),
+                                 bounds_of(numbers, stage.rate_unit.has_value()));
   if (stage.tokens && *stage.tokens > 1) {
     const auto tokens = static_cast<double>(*stage.tokens);
     text += from_to(from_ns / tokens, to_ns / tokens) + " a token, " + from_to(from_ns, to_ns) + " in all";

@@ -38,7 +38,7 @@ endfunction()
 
 profgate_configure_mini_project("${FOLDER}" [[
 profgate_add_workload(NAME llama-3.1-8b ENGINE llm MODEL llm/llama-tiny CONFIGS decode-b1 OVERRIDES run.mode=light)
-profgate_add_workload(NAME mine COMMAND false "two words" "quote\" and \\ and\ttab" "" "a;b" CONFIGS smoke TIMEOUT 60 ADAPTER pytorch OVERRIDES "gate.stages=[load, compute]" run.mode=light)
+profgate_add_workload(NAME mine COMMAND false "two words" "quote\" and \\ and\ttab" "" "a;b" CONFIGS smoke TIMEOUT 60 ADAPTER pytorch OVERRIDES "gate.stages=[load, compute]" run.mode=light "workload.figures=[{name: rate, unit: items/s, output: 'rate ([0-9.]+)'}]")
 ]] result output)
 expect("configure of ${FOLDER}: ${output}" "${result}" 0)
 execute_process(COMMAND "${CTEST}" --test-dir "${FOLDER}/build" --show-only=json-v1
@@ -106,7 +106,8 @@ endif()
 file(READ "${FOLDER}/build/profgate/pairs/mine.smoke.json" manifest)
 string(JSON override GET "${manifest}" overrides 0)
 expect("what ADAPTER becomes" "${override}" "workload.adapter=pytorch")
-foreach(index_and_override "1|gate.stages=[load, compute]" "2|run.mode=light")
+foreach(index_and_override "1|gate.stages=[load, compute]" "2|run.mode=light"
+    "3|workload.figures=[{name: rate, unit: items/s, output: 'rate ([0-9.]+)'}]")
   string(REPLACE "|" ";" index_and_override "${index_and_override}")
   list(POP_FRONT index_and_override index)
   string(JSON override GET "${manifest}" overrides ${index})

@@ -171,8 +171,8 @@ TEST_F(ab, judges_the_figures_that_a_program_tells) {
 
   const command_result fewer = profgate(ab_words({told}, telling("20", "500"), telling("20", "100")));
   EXPECT_EQ(fewer.exit_code, 1) << fewer.output;
-  EXPECT_THAT(fewer.output,
-              ::testing::AllOf(HasSubstr("regressed: rate is "), HasSubstr("500.0 → 100.0 tokens/s")));
+  EXPECT_THAT(fewer.output, ::testing::AllOf(HasSubstr("regressed: rate is 80.0 % lower "),
+                                             HasSubstr("500.0 → 100.0 tokens/s")));
 }
 
 TEST_F(ab, of_a_program_that_does_not_tell_its_figure_says_so) {

@@ -284,6 +284,19 @@ TEST_F(program, of_somebody_else_is_read_from_its_trace_alone) {
   EXPECT_EQ(artifacts::read_file(m_project / "seen/report.md"), report);
 }
 
+TEST_F(program, whose_trace_lacks_a_named_stage_is_told_which_ranges_it_has) {
+  const command_result slip = profgate(
+      {"analyze", "--timeline", m_recorded, "--out", "seen", "--set", "workload.stages=[prefill, decod]"});
+  EXPECT_EQ(slip.exit_code, 2);
+  EXPECT_THAT(slip.output, AllOf(HasSubstr("no NVTX range 'decod'"), HasSubstr("did you mean 'decode'?")));
+  EXPECT_FALSE(fs::exists(m_project / "seen"));
+  const std::string without = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/pytorch-2.11/generate_steps.sqlite";
+  const command_result none =
+      profgate({"analyze", "--timeline", without, "--out", "seen", "--set", "workload.stages=[prefill]"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.output, HasSubstr("nor any other"));
+}
+
 TEST_F(program, that_ran_in_two_processes_shows_each_beside_the_stage) {
   const std::string recorded = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/pytorch-2.11/two_processes.sqlite";
   const command_result result =

@@ -448,8 +448,8 @@ TEST(savings_together, count_neighbours_and_experts_without_what_rows_of_their_k
   EXPECT_NEAR(sum_ns({kernel, experts}), 6e3, 1e-6);
   experts.op_name = "another";
   EXPECT_NEAR(sum_ns({kernel, experts}), 8e3, 1e-6);
-  EXPECT_NEAR(sum_ns({row(saved_time::idle, 9e4), kernel, experts, fused}), 1e5, 1e-6)
-      << "no stage takes less than no time";
+  EXPECT_TRUE(savings_together(figures, {row(saved_time::idle, 9e4), kernel, experts, fused}).empty())
+      << "no stage takes no time";
 
   recommendation unknown = kernel;
   unknown.saves_at_most_ns = unknown.saves_at_most_ratio = measured<double>::absent("nobody knows");
