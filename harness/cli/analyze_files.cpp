@@ -1,7 +1,5 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <set>
 
 #include "analysis/profile.h"
@@ -52,15 +50,12 @@ void require_named_stages(const config::resolved& config, const std::vector<anal
     const std::string& name = stage.at("name");
     const bool is_derived = name == core::whole_process_stage || name == analysis::decode_all_stage;
     if (stage.contains("range") || is_derived || there.contains(name)) continue;
-    constexpr std::size_t most_shown = 8;
-    const std::vector<std::string> shown(
-        names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), most_shown)));
     const auto meant = core::nearest(name, names);
     throw core::bad_input(
         origin, 0,
-        names.empty() ? fmt::format("the timeline has no NVTX range '{}', nor any other", name)
-                      : fmt::format("the timeline has no NVTX range '{}'; it has {}{}", name,
-                                    fmt::join(shown, ", "), names.size() > most_shown ? ", …" : ""),
+        names.empty()
+            ? fmt::format("the timeline has no NVTX range '{}', nor any other", name)
+            : fmt::format("the timeline has no NVTX range '{}'; it has {}", name, core::first_few(names)),
         meant
             ? fmt::format("did you mean '{}'?", *meant)
             : std::string("name one of its ranges as stage, or leave workload.stages out: the whole process "

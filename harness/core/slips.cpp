@@ -42,6 +42,14 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   return best;
 }
 
+std::string first_few(const std::vector<std::string>& names) {
+  constexpr std::size_t most_shown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most_shown); ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > most_shown ? text + ", …" : text;
+}
+
 bool is_merge_marker(std::string_view line) {
   for (const std::string_view marker : {"<<<<<<<", "|||||||", "=======", ">>>>>>>"}) {
     if (!line.starts_with(marker)) continue;

@@ -1,9 +1,7 @@
 #include "range_check.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -74,13 +72,9 @@ void fail_absent_range(const range_name& wanted, const core::timeline& timeline)
             wanted.domain == any_domain ? *meant : range_name{*meant, wanted.domain}.as_capture_range()),
         wanted, meant);
   }
-  const std::size_t shown = std::min<std::size_t>(in_domain.size(), 8);
   throw absent_range(
       in_domain.empty() ? fmt::format("{}; its ranges are in {}", what, in_words(seen.front().domain))
-                        : fmt::format("{}; there it opened {}{}", what,
-                                      fmt::join(in_domain.begin(),
-                                                in_domain.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                                      shown < in_domain.size() ? ", …" : ""),
+                        : fmt::format("{}; there it opened {}", what, core::first_few(in_domain)),
       "open the range around the stage to be measured, or name the one to be recorded in the configuration",
       wanted);
 }

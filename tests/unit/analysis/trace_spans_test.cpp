@@ -106,6 +106,15 @@ run_facts traced(core::timeline timeline) {
   return facts;
 }
 
+/// "stream k<2>; ranges f; ": the kind of its row and the name of every span.
+std::string spans_shown(const core::timeline& timeline, const core::short_kernel_names& names) {
+  std::string shown;
+  for (const timeline_strip& strip : find_strips(traced(timeline), names))
+    for (const strip_row& row : strip.rows)
+      for (const strip_span& span : row.spans) shown += row.kind + " " + span.name + "; ";
+  return shown;
+}
+
 TEST(timeline_strips, show_one_prefill_and_the_decode_step_in_the_middle) {
   timeline_builder builder;
   builder.range("prefill", 0, 1000).kernel("p", 10, 20, 990).range("decode_all", 2000, 5000);
@@ -187,10 +196,7 @@ TEST(timeline_strips, call_kernels_as_the_reports_of_the_run_do) {
                                       .kernel("void b::k<int>(int)", 30, 400, 800)
                                       .build();
   const core::short_kernel_names names({"void a::k<int>(int)", "void b::k<int>(int)"});
-  std::string shown;
-  for (const timeline_strip& strip : find_strips(traced(timeline), names))
-    for (const strip_row& row : strip.rows)
-      for (const strip_span& span : row.spans) shown += row.kind + " " + span.name + "; ";
+  const std::string shown = spans_shown(timeline, names);
   EXPECT_THAT(shown, HasSubstr("stream a::k<int>; "));
   EXPECT_THAT(shown, HasSubstr("stream b::k<int>; "));
 }
@@ -201,10 +207,7 @@ TEST(timeline_strips, shorten_names_of_kernels_and_leave_those_of_ranges) {
                                       .range("a::f(x)", 10, 900)
                                       .kernel("void a::k<(int)2>(int)", 20, 100, 800)
                                       .build();
-  std::string names;
-  for (const timeline_strip& strip : find_strips(traced(timeline), {}))
-    for (const strip_row& row : strip.rows)
-      for (const strip_span& span : row.spans) names += row.kind + " " + span.name + "; ";
+  const std::string names = spans_shown(timeline, {});
   EXPECT_THAT(names, HasSubstr("ranges a::f(x); "));
   EXPECT_THAT(names, HasSubstr("stream k<2>; "));
 }

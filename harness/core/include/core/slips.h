@@ -12,6 +12,9 @@ namespace profgate::core {
 /// third of the longer word's length, and at least one edit is always forgiven).
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+/// What there is instead of what was asked for, the first few: "compute, load, …".
+std::string first_few(const std::vector<std::string>& names);
+
 /// Whether a line of a file that people merge was left by git: "<<<<<<< HEAD", "=======", …
 bool is_merge_marker(std::string_view line);
 
