@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "expert_gemv.h"
@@ -212,12 +213,7 @@ TYPED_TEST(expert_kernels, take_many_tokens_through_a_layer) {
     const device_array<TypeParam> x_on_gpu(x);
     const device_array<TypeParam> gate_up_on_gpu(gate_up);
     const device_array<TypeParam> down_on_gpu(down);
-    std::vector<std::pair<int, bool>> ways = {{plain_tile_tokens, false}};
-    if (tile_tokens_on<TypeParam>(this->m_queue) != plain_tile_tokens)
-      for (const bool small_blocks : {false, true})
-        ways.emplace_back(tile_tokens_on<TypeParam>(this->m_queue), small_blocks);
-    for (const auto& [tile_tokens, small_blocks] : ways) {
-      this->m_queue.small_grouped_blocks = small_blocks;
+    for (const int tile_tokens : std::set{plain_tile_tokens, tile_tokens_on<TypeParam>(this->m_queue)}) {
       const device_array<TypeParam> sum(before);
       const device_array<TypeParam> inner(slots * width);
       const device_array<TypeParam> outer(slots * hidden);
@@ -232,7 +228,7 @@ TYPED_TEST(expert_kernels, take_many_tokens_through_a_layer) {
                                take(tiles), take(1),     tile_tokens};
       const expert_shape shape{size.experts, size.top_k, size.hidden, size.width, false};
 
-      SCOPED_TRACE("tiles of " + std::to_string(tile_tokens) + (small_blocks ? ", small blocks" : ""));
+      SCOPED_TRACE("tiles of " + std::to_string(tile_tokens));
       route(this->m_queue, shape, size.tokens, routed);
       order_by_expert(this->m_queue, shape, routed.ids, size.tokens, order);
       grouped_product<TypeParam> product{.x = x_on_gpu.get(),

@@ -109,8 +109,7 @@ void combine(benchmark::State& state, const expert_case& c, int tokens) {
 }
 
 /// Both products of a chunk's chosen experts.
-void grouped_layer(benchmark::State& state, const expert_case& c, int tokens, bool uneven,
-                   bool small_blocks = false) {
+void grouped_layer(benchmark::State& state, const expert_case& c, int tokens, bool uneven) {
   const turn_memory memory(std::size_t{1} << 30U);
   auto shared = memory.shared();
   const routed_chunk chunk = route_chunk(c, tokens, uneven, shared);
@@ -119,8 +118,6 @@ void grouped_layer(benchmark::State& state, const expert_case& c, int tokens, bo
   const auto* x = shared.take<element>(tokens * hidden);
   auto* inner = shared.take<element>(std::int64_t{slots} * c.shape.width);
   auto* out = shared.take<element>(slots * hidden);
-  queue to = the_gpu().to;
-  to.small_grouped_blocks = small_blocks;
   const std::int64_t matrix = hidden * c.shape.width;
   const std::int64_t weights = 3 * matrix * c.shape.experts;
   time_rounds(state,
@@ -136,14 +133,14 @@ void grouped_layer(benchmark::State& state, const expert_case& c, int tokens, bo
                                                  .gather_divisor = c.shape.top_k,
                                                  .slots = slots,
                                                  .experts = c.shape.experts};
-                multiply_grouped(to, product, grouped_end::swiglu, chunk.order);
+                multiply_grouped(the_gpu().to, product, grouped_end::swiglu, chunk.order);
                 product.x = inner;
                 product.weight = own.take<element>(matrix * c.shape.experts);
                 product.out = out;
                 product.rows = c.shape.hidden;
                 product.depth = c.shape.width;
                 product.gather_divisor = 0;
-                multiply_grouped(to, product, grouped_end::store, chunk.order);
+                multiply_grouped(the_gpu().to, product, grouped_end::store, chunk.order);
               });
 }
 
@@ -161,9 +158,6 @@ void add_experts() {
           [&c, tokens](benchmark::State& state) { grouped_layer(state, c, tokens, false); });
       add(name + "_uneven/" + c.name,
           [&c, tokens](benchmark::State& state) { grouped_layer(state, c, tokens, true); });
-      if (the_gpu().to.warpgroups)
-        add(name + "_uneven_small_blocks/" + c.name,
-            [&c, tokens](benchmark::State& state) { grouped_layer(state, c, tokens, true, true); });
     }
   }
 }

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "cublaslt.h"
@@ -47,11 +46,6 @@ struct gpu {
     to.shared_bytes = properties.sharedMemPerBlockOptin;
     to.overlap = properties.major >= 9 && compiled_for_overlap();
     to.warpgroups = properties.major == 9 && properties.minor == 0;
-    const char* old_kernels = std::getenv("PROFGATE_OLD_KERNELS");  // for comparison
-    if (old_kernels != nullptr) {
-      to.tiled_prefill = std::strstr(old_kernels, "prefill_attention") != nullptr;
-      to.small_grouped_blocks = std::strstr(old_kernels, "grouped_gemm") != nullptr;
-    }
     PROFGATE_CUDA(cudaStreamCreateWithFlags(&to.stream, cudaStreamNonBlocking));
   }
   gpu(const gpu&) = delete;

@@ -17,8 +17,6 @@ struct queue {
   /// A kernel may start while the one before it drains: it waits for it by wait_for_previous_kernel().
   bool overlap = false;
   bool warpgroups = false;  ///< compute capability 9.0, the only one whose tensor cores serve warpgroups
-  bool small_grouped_blocks = false;  ///< grouped products in blocks of 128 rows, for comparison
-  bool tiled_prefill = false;         ///< attention over a prompt does without them, for comparison
 };
 
 template <typename... Parameters, typename... Arguments>

@@ -118,7 +118,7 @@ template <>
 void prefill_attention(const queue& to, const attention_inputs<bf16>& in, int sequence, int first_position,
                        int tokens) {
   const bool has_tiles = in.head_dim == 128 || in.head_dim == 64;
-  if (has_tiles && to.warpgroups && !to.tiled_prefill)
+  if (has_tiles && to.warpgroups)
     return prefill_attention_by_warpgroups(to, in, sequence, first_position, tokens);
   if (in.head_dim == 128) return start<128>(to, in, sequence, first_position, tokens);
   if (in.head_dim == 64) return start<64>(to, in, sequence, first_position, tokens);

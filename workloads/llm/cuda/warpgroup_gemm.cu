@@ -12,31 +12,25 @@ constexpr unsigned row_bytes = tile_depth * sizeof(bf16);
 constexpr unsigned swizzle_bytes = 1024;  // what a tile's address is a multiple of
 constexpr int fetch_steps = 4;            // weights come to the L2 cache so far ahead
 
-/// A block of Groups warpgroups, each with 64 rows of weights. Each block copies all of its tokens: the more
-/// rows it has, the less comes over from the L2 cache, which feeds the tensor cores at half of their rate
-/// with 128 rows and 192 tokens. With four warpgroups a block has a multiprocessor for itself.
-template <int Groups>
-struct block_of {
-  static constexpr int threads = Groups * 4 * warp_size;
-  static constexpr int tile_rows = Groups * 64;
-  static constexpr unsigned weight_bytes = tile_rows * row_bytes;
-  static constexpr int copy_rows = threads / row_chunks;  // that all threads copy at once, a chunk each
-  static constexpr int blocks = 4 / Groups;               // a multiprocessor
-  /// Steps whose products may be under way while the next one's begin: another block fills the gap, or this.
-  static constexpr int pending = blocks == 1 ? 1 : 0;
-  static constexpr unsigned shared_bytes = (blocks == 1 ? 4 * 56 : 3 * 32) * 1024 + swizzle_bytes;
-
-  template <int Tokens>
-  static constexpr unsigned stage_bytes = weight_bytes + Tokens* row_bytes;
-  template <int Tokens>
-  static constexpr int stages = (shared_bytes - swizzle_bytes) / stage_bytes<Tokens>;
-  /// Rows of out that it makes.
-  template <grouped_end End>
-  static constexpr int end_rows = End == grouped_end::swiglu ? tile_rows / 2 : tile_rows;
-};
+// A block of four warpgroups, each with 64 rows of weights, has a multiprocessor for itself. It copies all of
+// its tokens: the more rows it has, the less comes over from the L2 cache, which feeds the tensor cores at
+// half of their rate with 128 rows and 192 tokens.
+constexpr int warpgroups = 4;
+constexpr int block_threads = warpgroups * 4 * warp_size;
+constexpr int tile_rows = warpgroups * 64;
+constexpr unsigned weight_bytes = tile_rows * row_bytes;
+constexpr int copy_rows = block_threads / row_chunks;  // that all threads copy at once, a chunk each
+constexpr int pending_steps = 1;  // whose products may be under way while the next one's begin
+constexpr unsigned shared_bytes = 4 * 56 * 1024 + swizzle_bytes;
+template <int Tokens>
+constexpr unsigned stage_bytes = weight_bytes + Tokens* row_bytes;
+template <int Tokens>
+constexpr int stages = (shared_bytes - swizzle_bytes) / stage_bytes<Tokens>;
+/// Rows of out that a block makes.
+template <grouped_end End>
+constexpr int end_rows = End == grouped_end::swiglu ? tile_rows / 2 : tile_rows;
 static_assert(warpgroup_tile_tokens == 192);
-static_assert(block_of<2>::stages<192> == 2 && block_of<2>::stages<32> == 4 &&
-              block_of<4>::stages<192> == 4 && block_of<4>::stages<32> == 6);
+static_assert(stages<192> == 4 && stages<32> == 6);
 
 /// What a block multiplies: rows of out from first_row on, for `count` rows of the order from `begin` on.
 struct block_part {
@@ -47,15 +41,11 @@ struct block_part {
 };
 
 /// Weights are A, tokens B: sums[4 j + i] belong to tokens 8 j to 8 j + 7.
-template <grouped_end End, int Groups, int Tokens>
+template <grouped_end End, int Tokens>
 __device__ inline void multiply_part(const grouped_product<bf16>& p, const expert_order& order,
                                      const block_part& part, unsigned base) {
-  using block = block_of<Groups>;
-  constexpr int copy_rows = block::copy_rows;
-  constexpr unsigned weight_bytes = block::weight_bytes;
-  constexpr unsigned stage_bytes = block::template stage_bytes<Tokens>;
-  constexpr int stage_count = block::template stages<Tokens>;
-  constexpr int ahead = stage_count - 1 - block::pending;  // steps that are copied before they are needed
+  constexpr int stage_count = stages<Tokens>;
+  constexpr int ahead = stage_count - 1 - pending_steps;  // steps that are copied before they are needed
   constexpr int row_step = End == grouped_end::swiglu ? copy_rows / 2 : copy_rows;
   constexpr int token_copies = (Tokens + copy_rows - 1) / copy_rows;
   const int thread = static_cast<int>(threadIdx.x);
@@ -75,11 +65,11 @@ __device__ inline void multiply_part(const grouped_product<bf16>& p, const exper
     x_from[i] = static_cast<unsigned>(source) * static_cast<unsigned>(p.depth);
   }
   const auto copy_stage = [&](int step) {
-    const unsigned to = base + static_cast<unsigned>(step % stage_count) * stage_bytes +
+    const unsigned to = base + static_cast<unsigned>(step % stage_count) * stage_bytes<Tokens> +
                         swizzled<row_chunks>(copied_row, chunk);
     const int k = step * tile_depth + chunk * 8;
 #pragma unroll
-    for (int i = 0; i < block::tile_rows / copy_rows; ++i) {
+    for (int i = 0; i < tile_rows / copy_rows; ++i) {
       const bool valid = first_row + i * row_step < p.rows && k < p.depth;
       const bf16* from = weight + static_cast<std::int64_t>(i) * row_step * p.depth + k;
       copy_async(to + static_cast<unsigned>(i) * copy_rows * row_bytes, valid ? from : part.weight, valid);
@@ -108,7 +98,7 @@ __device__ inline void multiply_part(const grouped_product<bf16>& p, const exper
     wait_for_copies<ahead - 1>();
     show_copies_to_tensor_cores();
     __syncthreads();  // and no warpgroup reads the stage any more that is copied to below
-    const unsigned stage = base + static_cast<unsigned>(step % stage_count) * stage_bytes;
+    const unsigned stage = base + static_cast<unsigned>(step % stage_count) * stage_bytes<Tokens>;
     const auto a = matrix_descriptor(stage + static_cast<unsigned>(warpgroup) * (64 * row_bytes));
     const auto b = matrix_descriptor(stage + weight_bytes);
     begin_products();
@@ -118,7 +108,7 @@ __device__ inline void multiply_part(const grouped_product<bf16>& p, const exper
     close_products();
     if (step + ahead < steps) copy_stage(step + ahead);
     close_copy_group();
-    wait_for_products<block::pending>();
+    wait_for_products<pending_steps>();
   }
   wait_for_products();
   take_sums(sums);
@@ -126,7 +116,7 @@ __device__ inline void multiply_part(const grouped_product<bf16>& p, const exper
   __syncthreads();
 
   // By way of shared memory, where tokens become rows: [Tokens, end_rows].
-  constexpr int out_chunks = block::template end_rows<End> / 8;
+  constexpr int out_chunks = end_rows<End> / 8;
   const int warp = thread / warp_size % 4;
   const int lane = thread % warp_size;
 #pragma unroll
@@ -150,7 +140,7 @@ __device__ inline void multiply_part(const grouped_product<bf16>& p, const exper
     }
   }
   __syncthreads();
-  for (int i = thread; i < part.count * out_chunks; i += block::threads) {
+  for (int i = thread; i < part.count * out_chunks; i += block_threads) {
     const int token = i / out_chunks;
     const int row = part.first_row + i % out_chunks * 8;
     if (row < p.rows)  // a multiple of 8
@@ -159,12 +149,10 @@ __device__ inline void multiply_part(const grouped_product<bf16>& p, const exper
   }
 }
 
-/// Up to 192 tokens x 64 Groups rows of weights a block. Grid: (rows / end_rows, tiles).
-template <grouped_end End, int Groups>
-__global__ __launch_bounds__(block_of<Groups>::threads,
-                             block_of<Groups>::blocks) void grouped_gemm(grouped_product<bf16> p,
-                                                                         expert_order order) {
-  using block = block_of<Groups>;
+/// Up to 192 tokens x 256 rows of weights a block. Grid: (rows / end_rows, tiles).
+template <grouped_end End>
+__global__ __launch_bounds__(block_threads, 1) void grouped_gemm(grouped_product<bf16> p,
+                                                                 expert_order order) {
   extern __shared__ __align__(128) unsigned char shared_memory[];
   const unsigned base = (shared_address(shared_memory) + swizzle_bytes - 1) / swizzle_bytes * swizzle_bytes;
   wait_for_previous_kernel();
@@ -176,39 +164,31 @@ __global__ __launch_bounds__(block_of<Groups>::threads,
   const int end = load_of_step(order.tile_end + tile);
   const int expert = load_of_step(order.tile_expert + tile);
   if (tile >= tiles) return;
-  constexpr int end_rows = block::template end_rows<End>;
-  constexpr int streams = block::tile_rows / end_rows;
+  constexpr int streams = tile_rows / end_rows<End>;
   const block_part part{.weight = p.weight + static_cast<std::int64_t>(expert) * streams * p.rows * p.depth,
-                        .first_row = static_cast<int>(blockIdx.x) * end_rows,
+                        .first_row = static_cast<int>(blockIdx.x) * end_rows<End>,
                         .begin = begin,
                         .count = end - begin};
   if (part.count <= 32)
-    multiply_part<End, Groups, 32>(p, order, part, base);
+    multiply_part<End, 32>(p, order, part, base);
   else if (part.count <= 64)
-    multiply_part<End, Groups, 64>(p, order, part, base);
+    multiply_part<End, 64>(p, order, part, base);
   else if (part.count <= 128)
-    multiply_part<End, Groups, 128>(p, order, part, base);
+    multiply_part<End, 128>(p, order, part, base);
   else if (part.count <= 160)
-    multiply_part<End, Groups, 160>(p, order, part, base);
+    multiply_part<End, 160>(p, order, part, base);
   else
-    multiply_part<End, Groups, 192>(p, order, part, base);
-}
-
-template <grouped_end End, int Groups>
-void start(const queue& to, const grouped_product<bf16>& product, const expert_order& order) {
-  using block = block_of<Groups>;
-  const auto kernel = grouped_gemm<End, Groups>;
-  allow_shared_bytes(kernel, block::shared_bytes);
-  const dim3 grid(
-      ceil_div(product.rows, block::template end_rows<End>),
-      static_cast<unsigned>(largest_tile_count(product.slots, product.experts, order.tile_tokens)));
-  launch(to, kernel, grid, dim3(block::threads), block::shared_bytes, product, order);
+    multiply_part<End, 192>(p, order, part, base);
 }
 
 template <grouped_end End>
 void start(const queue& to, const grouped_product<bf16>& product, const expert_order& order) {
-  if (to.small_grouped_blocks) return start<End, 2>(to, product, order);
-  start<End, 4>(to, product, order);
+  const auto kernel = grouped_gemm<End>;
+  allow_shared_bytes(kernel, shared_bytes);
+  const dim3 grid(
+      ceil_div(product.rows, end_rows<End>),
+      static_cast<unsigned>(largest_tile_count(product.slots, product.experts, order.tile_tokens)));
+  launch(to, kernel, grid, dim3(block_threads), shared_bytes, product, order);
 }
 
 }  // namespace warpgroup_products
