@@ -1,5 +1,5 @@
-// The decoder's attention over a prompt against plain loops: by warpgroups, in blocks of few and of many
-// warps.
+// The decoder's attention against plain loops: over a prompt by warpgroups, in blocks of few and of many
+// warps; of one token of each sequence, its context split over blocks.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -95,6 +95,85 @@ TYPED_TEST(attention_kernels, attend_to_a_prompt) {
 TYPED_TEST(attention_kernels, attend_to_a_prompt_without_warpgroups) {
   this->m_queue.warpgroups = false;
   compare_with_loops<TypeParam>(this->m_queue);
+}
+
+struct step_size {
+  int heads, kv_heads, head_dim, capacity, position, batch;
+};
+
+/// Three layers in a row: what the blocks of one tell each other must not reach the next.
+TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions) {
+  for (const step_size& size : {step_size{10, 10, 128, 2112, 2047, 1}, step_size{10, 10, 128, 964, 900, 1},
+                                step_size{16, 8, 128, 2112, 2100, 1}, step_size{32, 8, 128, 1000, 999, 1},
+                                step_size{28, 4, 128, 700, 13, 1}, step_size{32, 8, 128, 600, 500, 16},
+                                step_size{4, 4, 64, 300, 0, 3}, step_size{4, 2, 8, 400, 333, 2}}) {
+    SCOPED_TRACE(std::to_string(size.heads) + " heads of " + std::to_string(size.head_dim) + " at " +
+                 std::to_string(size.position) + ", batch " + std::to_string(size.batch));
+    const auto batch = static_cast<std::size_t>(size.batch);
+    const auto dim = static_cast<std::size_t>(size.head_dim);
+    const auto heads = static_cast<std::size_t>(size.heads);
+    const auto kv_heads = static_cast<std::size_t>(size.kv_heads);
+    const auto capacity = static_cast<std::size_t>(size.capacity);
+    const auto position = static_cast<std::size_t>(size.position);
+    const std::size_t width = (heads + 2 * kv_heads) * dim;
+    const std::size_t cached = kv_heads * capacity * dim;  // of a sequence
+    const int splits =
+        splits_for(this->m_queue.multiprocessors, size.batch, size.heads, size.kv_heads, size.capacity);
+    const std::size_t part_floats =
+        batch * heads * static_cast<std::size_t>(splits) * (dim / 4) * split_part_floats;
+    const device_array<float> parts{std::vector<float>(part_floats)};
+    const device_array<float> cosines{std::vector<float>(batch * dim / 2, 1.0F)};
+    const device_array<float> sines{std::vector<float>(batch * dim / 2)};
+    const std::vector<int> at_position(batch, size.position);
+    const device_memory positions(batch * sizeof(int));
+    PROFGATE_CUDA(
+        cudaMemcpy(positions.bytes(), at_position.data(), batch * sizeof(int), cudaMemcpyHostToDevice));
+    std::vector<device_array<TypeParam>> arrays;  // of each layer: qkv, keys, values, out
+    std::vector<std::vector<float>> expected;
+    for (unsigned layer = 0; layer < 3; ++layer) {
+      const auto qkv = noise(batch * width, 1, 10 * layer + 1);
+      auto keys = noise(batch * cached, 1, 10 * layer + 2);
+      auto values = noise(batch * cached, 1, 10 * layer + 3);
+      arrays.emplace_back(qkv);
+      arrays.emplace_back(keys);
+      arrays.emplace_back(values);
+      arrays.emplace_back(batch * heads * dim);
+      expected.emplace_back();
+      for (std::size_t sequence = 0; sequence < batch; ++sequence) {
+        const std::vector<float> own(qkv.begin() + static_cast<std::ptrdiff_t>(sequence * width),
+                                     qkv.begin() + static_cast<std::ptrdiff_t>((sequence + 1) * width));
+        std::vector<float> own_keys(keys.begin() + static_cast<std::ptrdiff_t>(sequence * cached),
+                                    keys.begin() + static_cast<std::ptrdiff_t>((sequence + 1) * cached));
+        std::vector<float> own_values(values.begin() + static_cast<std::ptrdiff_t>(sequence * cached),
+                                      values.begin() + static_cast<std::ptrdiff_t>((sequence + 1) * cached));
+        for (std::size_t head = 0; head < kv_heads; ++head)
+          for (std::size_t d = 0; d < dim; ++d) {
+            const std::size_t to = (head * capacity + position) * dim + d;
+            own_keys[to] = own[(heads + head) * dim + d];
+            own_values[to] = own[(heads + kv_heads + head) * dim + d];
+          }
+        const auto one = by_loops({size.heads, size.kv_heads, size.head_dim, size.position, 1}, capacity, own,
+                                  own_keys, own_values);
+        expected.back().insert(expected.back().end(), one.begin(), one.end());
+      }
+    }
+    for (std::size_t layer = 0; layer < expected.size(); ++layer)
+      decode_attention(this->m_queue,
+                       attention_inputs<TypeParam>{.qkv = arrays[4 * layer].get(),
+                                                   .keys = arrays[4 * layer + 1].get(),
+                                                   .values = arrays[4 * layer + 2].get(),
+                                                   .capacity = size.capacity,
+                                                   .out = arrays[4 * layer + 3].get(),
+                                                   .heads = size.heads,
+                                                   .kv_heads = size.kv_heads,
+                                                   .head_dim = size.head_dim},
+                       {reinterpret_cast<const int*>(positions.bytes()), cosines.get(), sines.get()},
+                       size.batch, {parts.get(), splits});
+    for (std::size_t layer = 0; layer < expected.size(); ++layer)
+      expect_close<TypeParam>(floats_at(this->m_queue, arrays[4 * layer + 3].get(), expected[layer].size()),
+                              expected[layer]);
+    EXPECT_THAT(floats_at(this->m_queue, parts.get(), part_floats), ::testing::Each(0.0F));
+  }
 }
 
 }  // namespace

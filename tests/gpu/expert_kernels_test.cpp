@@ -121,7 +121,11 @@ TYPED_TEST(expert_kernels, take_one_token_through_a_layer) {
     const device_array<TypeParam> shared_gate_up(weights.shared_gate_up);
     const device_array<TypeParam> shared_down(weights.shared_down);
     const device_array<TypeParam> activated(static_cast<std::size_t>(size.shared + size.top_k * size.width));
-    const device_array<float> state(floats(static_cast<std::size_t>(size.experts) + 1));  // zeros
+    // Choices of two floats each, logits, readers: all zeros before and after.
+    const auto choice_floats = 2 * static_cast<std::size_t>(size.top_k);
+    const std::size_t state_floats = choice_floats + static_cast<std::size_t>(size.experts) + 1;
+    const device_array<float> state{floats(state_floats)};
+    float* const logits = state.get() + choice_floats;
     const device_array<float> ids(static_cast<std::size_t>(size.top_k));
     std::vector<floats> hidden;
     std::vector<device_array<TypeParam>> on_gpu;
@@ -143,8 +147,9 @@ TYPED_TEST(expert_kernels, take_one_token_through_a_layer) {
                              .shared_down = shared_down.get(),
                              .hidden = token.get(),
                              .activated = activated.get(),
-                             .logits = state.get(),
-                             .readers = reinterpret_cast<unsigned*>(state.get() + size.experts),
+                             .logits = logits,
+                             .choices = reinterpret_cast<std::uint64_t*>(state.get()),
+                             .readers = reinterpret_cast<unsigned*>(logits + size.experts),
                              .ids = reinterpret_cast<int*>(ids.get())});
     }
     expected_layer expected;
@@ -156,8 +161,7 @@ TYPED_TEST(expert_kernels, take_one_token_through_a_layer) {
     std::vector<int> chosen(expected.ids.size());
     PROFGATE_CUDA(cudaMemcpy(chosen.data(), ids.get(), chosen.size() * sizeof(int), cudaMemcpyDeviceToHost));
     EXPECT_EQ(chosen, expected.ids);
-    EXPECT_THAT(floats_at(this->m_queue, state.get(), static_cast<std::size_t>(size.experts) + 1),
-                ::testing::Each(0.0F));
+    EXPECT_THAT(floats_at(this->m_queue, state.get(), state_floats), ::testing::Each(0.0F));
   }
 }
 

@@ -32,6 +32,7 @@ void token_layer(benchmark::State& state, const expert_case& c) {
       .hidden = shared.take<element>(hidden),
       .activated = shared.take<element>(c.shared_width + std::int64_t{c.shape.top_k} * c.shape.width),
       .logits = shared.take<float>(c.shape.experts),
+      .choices = shared.take<std::uint64_t>(c.shape.top_k),
       .readers = shared.take<unsigned>(1),
       .ids = shared.take<int>(c.shape.top_k)};
   PROFGATE_CUDA(cudaMemset(the_gpu().pool.bytes(), 0, shared.bytes_taken()));

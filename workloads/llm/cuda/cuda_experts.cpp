@@ -40,6 +40,7 @@ void cuda_decoder<T>::experts_of_one_token(std::size_t index) {
                          .hidden = m_at.hidden,
                          .activated = m_at.expert_activated,
                          .logits = m_at.token_logits,
+                         .choices = m_at.token_choices,
                          .readers = m_at.token_readers,
                          .ids = m_at.routed.ids,
                          .next_weight = is_last ? m_weights.lm_head : m_weights.layers[index + 1].qkv,

@@ -45,10 +45,8 @@ decoder_buffers<T> place_buffers(const model_shape& shape, const decoder_plan& p
   at.activated = memory.take<T>(rows * inner);
   at.logits = memory.take<float>(batch * shape.vocab_size);
   at.split.splits = plan.attention_splits;
-  const auto parts = batch * shape.num_attention_heads * plan.attention_splits;
-  at.split.sums = memory.take<float>(parts * shape.head_dim);
-  at.split.stats = memory.take<float2>(parts);
-  at.split.counters = memory.take<unsigned>(batch * shape.num_attention_heads);
+  at.split.parts = memory.take<float>(batch * shape.num_attention_heads * plan.attention_splits *
+                                      (shape.head_dim / 4) * split_part_floats);
   at.state.next_token = memory.take<int>(batch);
   at.state.position = memory.take<int>(batch);
   at.state.choice_count = memory.take<int>(batch);
@@ -62,6 +60,7 @@ decoder_buffers<T> place_buffers(const model_shape& shape, const decoder_plan& p
     at.routed.ids = memory.take<int>(slots);
     at.routed.shares = memory.take<float>(slots);
     at.token_logits = memory.take<float>(shape.num_experts);
+    at.token_choices = memory.take<std::uint64_t>(shape.num_experts_per_tok);
     at.token_readers = memory.take<unsigned>(1);
     at.order.slot_of_row = memory.take<int>(slots);
     at.order.row_of_slot = memory.take<int>(slots);

@@ -44,8 +44,9 @@ struct decoder_buffers {
   split_scratch split;
   sequence_state state;
   routing routed;
-  float* token_logits = nullptr;      ///< [E]: as token_experts has them
-  unsigned* token_readers = nullptr;  ///< [1]
+  float* token_logits = nullptr;           ///< [E]: as token_experts has them
+  std::uint64_t* token_choices = nullptr;  ///< [top_k]
+  unsigned* token_readers = nullptr;       ///< [1]
   expert_order order;
   T* expert_activated = nullptr;  ///< [n top_k, M], for one token [S + top_k M]
   T* expert_out = nullptr;        ///< [n top_k, H]

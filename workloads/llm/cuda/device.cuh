@@ -177,26 +177,6 @@ __device__ inline void fetch_lines(const void* from, std::int64_t bytes) {
   }
 }
 
-/// A float that is its own sign of being there: its bits are 0 until another block publishes it, and who has
-/// taken it makes them 0 again. No counter, no barrier, no second trip to the cache. A 0 is published as -0.
-__device__ inline void publish(float* at, float value) {
-  const unsigned bits = __float_as_uint(value);
-  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(bits == 0 ? 0x80000000U : bits)
-               : "memory");
-}
-
-__device__ inline bool is_missing(float value) {
-  return __float_as_uint(value) == 0;
-}
-
-/// `missing` is set where it is not there yet: then ask again.
-__device__ inline float published(const float* at, bool& missing) {
-  float v;
-  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(at) : "memory");
-  missing = missing || is_missing(v);
-  return v;
-}
-
 /// True in all threads of the last of `blocks` blocks that come here with the same counter, which is zero
 /// again afterwards. What the others wrote before is visible to that block.
 __device__ inline bool last_block_here(unsigned* counter, unsigned blocks) {

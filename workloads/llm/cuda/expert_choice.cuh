@@ -11,6 +11,10 @@ __device__ inline unsigned ordered_bits(float value) {
   return (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
 }
 
+__device__ inline float of_ordered_bits(unsigned key) {
+  return __uint_as_float((key & 0x80000000U) != 0 ? key & 0x7FFFFFFFU : ~key);
+}
+
 /// One warp turns a token's logits into its choice: lane l has those of experts l, l + 32, …, PerLane of
 /// them, -infinity beyond the last.
 template <int PerLane>
@@ -56,33 +60,27 @@ __device__ inline void choose_among(const expert_shape& shape, float (&values)[P
   if (lane < shape.top_k) shares[lane] = share / chosen_total;
 }
 
-/// logit_of(expert, again) loads a logit; where it is not there yet `again` is set, and all are asked anew.
-template <int PerLane, typename LogitOf>
-__device__ inline void choose_of_lanes(const expert_shape& shape, LogitOf&& logit_of, int* ids,
+template <int PerLane>
+__device__ inline void choose_of_lanes(const expert_shape& shape, const float* logits, int* ids,
                                        float* shares) {
   float values[PerLane];
-  bool again = false;
-  do {
-    again = false;
 #pragma unroll
-    for (int i = 0; i < PerLane; ++i) {
-      const int expert = i * warp_size + static_cast<int>(threadIdx.x) % warp_size;
-      values[i] = expert < shape.experts ? logit_of(expert, again) : -INFINITY;
-    }
-  } while (__any_sync(all_lanes, again));
+  for (int i = 0; i < PerLane; ++i) {
+    const int expert = i * warp_size + static_cast<int>(threadIdx.x) % warp_size;
+    values[i] = expert < shape.experts ? __ldcg(logits + expert) : -INFINITY;
+  }
   choose_among<PerLane>(shape, values, ids, shares);
 }
 
 /// The top_k of the softmax over all logits, by one warp.
-template <typename LogitOf>
-__device__ inline void choose_experts(const expert_shape& shape, LogitOf&& logit_of, int* ids,
+__device__ inline void choose_experts(const expert_shape& shape, const float* logits, int* ids,
                                       float* shares) {
   if (shape.experts <= 2 * warp_size)
-    choose_of_lanes<2>(shape, logit_of, ids, shares);
+    choose_of_lanes<2>(shape, logits, ids, shares);
   else if (shape.experts <= 4 * warp_size)
-    choose_of_lanes<4>(shape, logit_of, ids, shares);
+    choose_of_lanes<4>(shape, logits, ids, shares);
   else
-    choose_of_lanes<largest_expert_count / warp_size>(shape, logit_of, ids, shares);
+    choose_of_lanes<largest_expert_count / warp_size>(shape, logits, ids, shares);
 }
 
 }  // namespace profgate::llm::cuda

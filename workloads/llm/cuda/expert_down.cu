@@ -25,7 +25,7 @@ __global__ __launch_bounds__(block_threads,
   const int shared_columns = (p.shared_width + column_width - 1) / column_width;
   const int expert_columns = (p.shape.width + column_width - 1) / column_width;
   const int columns = shared_columns + p.shape.top_k * expert_columns;
-  choice.make(p);
+  choice.take(p);
 
   uint4 weights[Columns][Rows];
   int x_at[Columns];  // element of activated; -1: this lane has none in the column
@@ -56,7 +56,7 @@ __global__ __launch_bounds__(block_threads,
   };
   load_columns(0);
   fetch_lines(p.next_weight, p.next_elements * static_cast<std::int64_t>(sizeof(T)));
-  // All of this block's threads know the choice; once all blocks do, the logits go back to 0.
+  // All of this block's threads know the choice; once all blocks do, the logits and it go back to 0.
   unsigned readers_before = 0;
   if (threadIdx.x == 0) readers_before = atomicAdd(p.readers, 1U);
   keep_order();
@@ -110,6 +110,7 @@ __global__ __launch_bounds__(block_threads,
   }
   if (warp != 0 || __shfl_sync(all_lanes, readers_before, 0) != gridDim.x - 1) return;
   for (int expert = lane; expert < p.shape.experts; expert += warp_size) p.logits[expert] = 0;
+  if (lane < p.shape.top_k) p.choices[lane] = 0;
   if (lane == 0) *p.readers = 0;
 }
 

@@ -39,7 +39,7 @@ __global__ __launch_bounds__(block_threads,
   constexpr int step = warp_size * width * Vectors;
   extern __shared__ __align__(16) float x_shared[];
   __shared__ float scratch[block_warps];
-  __shared__ shared_choice choice;
+  __shared__ __align__(16) shared_ranking choice;
   const int depth = p.shape.hidden;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int lane_k = lane * width;
@@ -127,11 +127,10 @@ __global__ __launch_bounds__(block_threads,
   }
   fetch_lines(p.shared_down, static_cast<std::int64_t>(depth) * p.shared_width * static_cast<int>(sizeof(T)));
   choice.make(p);
-  // Only now: the next kernel counts on logits that are there.
+  // Only now: the next kernel clears the logits.
   let_next_kernel_start();
-  if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < p.shape.top_k)
-    p.ids[threadIdx.x] = choice.ids[threadIdx.x];
   load_first(expert_rows(item));
+  if (first_item == 0) choice.publish_choice(p);
   for (; item < items; item += stride) {
     multiply_item(expert_rows(item), expert_rows(item + stride), sums);
     if (lane == 0) p.activated[item - p.shape.experts] = from_float<T>(silu_times(sums[0], sums[1]));
@@ -146,7 +145,7 @@ void start_gate_up(const queue& to, const token_experts<T>& product) {
   if (shared_bytes > 40U * 1024U)
     allow_shared_bytes(kernel, shared_bytes);  // 48 KiB, less what the kernel has itself
   // As many as run at once: all wait for the logits.
-  const bool two_fit = shared_bytes <= to.shared_bytes / 2 - 2048;
+  const bool two_fit = shared_bytes <= to.shared_bytes / 2 - 6144;
   const int blocks = to.multiprocessors * (two_fit ? blocks_per_multiprocessor : 1);
   launch(to, kernel, dim3(static_cast<unsigned>(blocks)), dim3(block_threads), shared_bytes, product);
 }

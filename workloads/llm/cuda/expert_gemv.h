@@ -19,6 +19,7 @@ struct token_experts {
   T* hidden = nullptr;                ///< [H]: normed and multiplied; the sum of all is added to it
   T* activated = nullptr;             ///< [S + top_k M]: the shared experts', then those of each choice
   float* logits = nullptr;            ///< [E]: published; 0 between layers
+  std::uint64_t* choices = nullptr;   ///< [top_k]: published; 0 between layers
   unsigned* readers = nullptr;        ///< [1], 0 between layers
   int* ids = nullptr;                 ///< [top_k], for those who ask later
   /// What the kernel after these reads first: it comes to the cache while this layer ends.

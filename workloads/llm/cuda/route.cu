@@ -12,11 +12,9 @@ __global__ __launch_bounds__(block_threads) void route_kernel(expert_shape shape
   let_next_kernel_start();
   const int token = static_cast<int>(blockIdx.x) * block_warps + static_cast<int>(threadIdx.x) / warp_size;
   if (token >= tokens) return;
-  const float* logits = out.router_logits + static_cast<std::int64_t>(token) * shape.experts;
-  choose_experts(
-      shape, [&](int expert, bool&) { return __ldcg(logits + expert); },
-      out.ids + static_cast<std::int64_t>(token) * shape.top_k,
-      out.shares + static_cast<std::int64_t>(token) * shape.top_k);
+  choose_experts(shape, out.router_logits + static_cast<std::int64_t>(token) * shape.experts,
+                 out.ids + static_cast<std::int64_t>(token) * shape.top_k,
+                 out.shares + static_cast<std::int64_t>(token) * shape.top_k);
 }
 
 }  // namespace routing_kernels
