@@ -301,6 +301,8 @@ std::vector<std::string> summarize_run(const run_facts& facts, const run_figures
   }
   add_speed(figures.bare, summary);
   add_energy(figures.bare, summary);
+  if (std::optional<std::string> recomputing = cache_sentence(facts))
+    summary.push_back(std::move(*recomputing));
   if (std::optional<std::string> unknown = unknown_bounds(facts, figures))
     summary.push_back(std::move(*unknown));
   add_confidence(figures, summary);

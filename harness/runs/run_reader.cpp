@@ -138,9 +138,13 @@ const analysis::bare_facts& run_reader::bare() {
   bare.figures = std::move(samples.figures);
   const std::vector<parsers::adapter_report> reports = adapter_reports_in(path());
   bare.seen_tokens = seen_tokens_in(reports);
+  bare.without_cache = parsers::steps_without_cache_of(reports);
   const fs::path counted = path() / "stage1" / counted_work_file;
   if (artifacts::file_exists(counted))
     bare.counted = parsers::parse_workload_result(artifacts::read_file(counted), counted.string());
+  if (bare.counted && bare.without_cache)
+    bare.counted->work_assumptions.emplace_back(
+        "decode steps are counted as with a KV cache; what this program computes again is not counted");
   bare.how_to_tell_work =
       how_to_tell_work(config(), model_request_of(config(), reports), count_failure_of(status("stage1")));
   bare.first_token_ns = std::move(samples.first_token_ns);

@@ -13,6 +13,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr std::int64_t us = 1000;
@@ -70,6 +71,31 @@ core::timeline steps_with_neighbours() {
     }
   }
   return builder.build();
+}
+
+TEST(decoding_without_a_cache, comes_first_where_most_steps_do) {
+  run_facts facts = program({});
+  facts.bare.stages = {"prefill", "decode_all"};
+  facts.bare.process_wall_ns = {10 * ms};
+  facts.bare.stage_samples_ns = {{"prefill", {ms}}, {"decode_all", {4 * ms}}};
+  facts.bare.without_cache = {31, 31, 1, 992, 17, 47};
+  const findings found = findings_of(facts);
+  ASSERT_FALSE(found.recommendations.empty());
+  EXPECT_THAT(found.recommendations.front().text, StartsWith("Use the KV cache"));
+  EXPECT_EQ(found.recommendations.front().stage, "decode_all");
+  EXPECT_FALSE(found.recommendations.front().saves_at_most_ns);
+  EXPECT_EQ(found.recommendations.front().evidence,
+            "31 of 31 decode steps were fed 17 to 47 tokens a sequence and no cache: 992 tokens computed for "
+            "31 new");
+  EXPECT_THAT(found.summary, Contains(StartsWith("It decodes without a KV cache")));
+  const core::steps_without_cache texts_longer_by_chance{2, 2, 40, 36, 18, 18};
+  const core::steps_without_cache beside_others_with_a_cache{2, 31, 1, 36, 18, 18};
+  for (const core::steps_without_cache& few : {texts_longer_by_chance, beside_others_with_a_cache}) {
+    facts.bare.without_cache = few;
+    const findings chance = findings_of(facts);
+    EXPECT_THAT(texts_of(chance.recommendations), Not(Contains(StartsWith("Use the KV cache"))));
+    EXPECT_THAT(chance.summary, Not(Contains(HasSubstr("KV cache"))));
+  }
 }
 
 TEST(neighbours, are_the_kernels_that_follow_each_other_and_what_one_of_them_would_save) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/kernel_patterns.h"
+#include "core/decode_steps.h"
 #include "core/records.h"
 
 /// What the analysis is given: everything that one run left, as plain data. Nothing here is derived.
@@ -61,6 +62,7 @@ struct bare_facts {
   std::map<std::string, std::string> stage_sources{};
   /// What it was seen to be fed and to make, as a result has it: "batch", "prompt", "decode"; empty: unknown.
   std::map<std::string, std::int64_t> seen_tokens{};
+  std::optional<core::steps_without_cache> without_cache{};  ///< nothing: none was seen
   /// The same of the times that its tokens took; empty: those of its stages tell.
   std::vector<std::int64_t> first_token_ns{};
   std::vector<std::int64_t> further_token_ns{};
