@@ -33,7 +33,9 @@ std::vector<parsers::adapter_report> adapter_reports_in(const fs::path& run_dir)
 std::map<std::string, std::int64_t> seen_tokens_in(const std::vector<parsers::adapter_report>& reports) {
   const auto seen = parsers::tokens_of(reports);
   if (!seen) return {};
-  return {{"batch", seen->batch}, {"prompt", seen->prompt}, {"decode", seen->decoded}};
+  std::map<std::string, std::int64_t> tokens = {{"batch", seen->batch}, {"prompt", seen->prompt}};
+  if (seen->decoded > 0) tokens["decode"] = seen->decoded;  // an encoder makes none
+  return tokens;
 }
 
 /// Why the model's work was not counted, in the words of the step that tried; empty: it did not.
@@ -150,6 +152,7 @@ const analysis::bare_facts& run_reader::bare() {
   bare.first_token_ns = std::move(samples.first_token_ns);
   bare.further_token_ns = std::move(samples.further_token_ns);
   const bool has_adapter = config().text("workload.adapter") != "none";
+  bare.has_adapter = has_adapter;
   for (const std::string& stage : device_timed_stages(config())) {
     if (bare.stage_samples_ns.contains(stage))
       bare.stage_sources.try_emplace(stage, analysis::adapter_ranges_source);

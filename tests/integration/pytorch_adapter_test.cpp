@@ -287,6 +287,16 @@ TEST_F(pytorch_adapter, calls_what_is_no_decoder_forward_and_what_has_no_model_a
   EXPECT_EQ(profile["stages"][0]["operators"][0]["op_name"], "Linear");
 }
 
+TEST_F(pytorch_adapter, tells_no_first_token_of_a_model_that_takes_token_ids_and_never_decodes) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("text_encoder.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, Not(HasSubstr("TTFT")));
+  EXPECT_THAT(text_of("stakeholder_summary.md"),
+              AllOf(HasSubstr(" a forward (median of 3; "), Not(HasSubstr("| TTFT")),
+                    Not(HasSubstr("decoded ones")), HasSubstr("no decode step was seen")));
+}
+
 TEST_F(pytorch_adapter, times_stages_on_the_gpu_where_one_is_in_use) {
   const command_result result =
       run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("device_clock.py")});

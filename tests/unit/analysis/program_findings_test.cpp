@@ -98,6 +98,25 @@ TEST(decoding_without_a_cache, comes_first_where_most_steps_do) {
   }
 }
 
+TEST(adapted_program, that_never_decodes_has_forwards_and_no_first_token) {
+  run_facts facts = program({});
+  facts.bare.stages = {"prefill", "decode_all"};
+  facts.bare.has_adapter = true;
+  facts.bare.process_wall_ns = {10 * ms};
+  facts.bare.stage_samples_ns = {{"prefill", {ms, ms}}};
+  const run_figures encoder = analyze_run(facts);
+  EXPECT_EQ(encoder.bare.ttft_ns.reason(),
+            "no decode step was seen, so nothing tells whether the model makes tokens");
+  EXPECT_THAT(find(facts, encoder).summary,
+              AllOf(Contains(StartsWith("prefill: 1.00 ms a forward")), Not(Contains(HasSubstr("TTFT")))));
+  facts.bare.stage_samples_ns["decode_all"] = {4 * ms};
+  EXPECT_THAT(findings_of(facts).summary,
+              AllOf(Contains(StartsWith("prefill: 1.00 ms a step")), Contains(HasSubstr("TTFT 1.00 ms"))));
+  facts.bare.stage_samples_ns.erase("decode_all");
+  facts.bare.has_adapter = false;  // who named the range says what it is
+  EXPECT_THAT(findings_of(facts).summary, Contains(HasSubstr("TTFT 1.00 ms")));
+}
+
 TEST(neighbours, are_the_kernels_that_follow_each_other_and_what_one_of_them_would_save) {
   const run_facts facts = program(steps_with_neighbours());
   const run_figures figures = analyze_run(facts);
