@@ -144,16 +144,24 @@ std::vector<std::string> ranges_to_name(const measured<traced_stage>& stage) {
 
 void add_way_to_stages(const run_facts& facts, const stage_figures& process,
                        std::vector<std::string>& summary) {
+  const bare_facts& bare = facts.bare;
   const std::vector<std::string> names = ranges_to_name(process.traced);
-  summary.push_back(
-      names.empty()
-          ? fmt::format("To see its steps apart from its start, put NVTX ranges around them ({}) and set "
-                        "workload.stages=[decode].",
-                        facts.bare.is_python ? "with torch.cuda.nvtx.range(\"decode\"):"
-                                             : "an example in C++: docs/own-program.md")
-          : fmt::format(
-                "To see its steps apart from its start, name their NVTX ranges: workload.stages=[{}].",
-                fmt::join(names, ", ")));
+  const std::string by_ranges =
+      names.empty() ? fmt::format("put NVTX ranges around them ({}) and set workload.stages=[decode]",
+                                  bare.is_python || bare.imports_torch
+                                      ? "of the package nvtx: with nvtx.annotate(\"decode\"):"
+                                      : "an example in C++: docs/own-program.md")
+                    : fmt::format("name their NVTX ranges: workload.stages=[{}]", fmt::join(names, ", "));
+  // Whether a Python's script imports torch is not known where no timeline was recorded.
+  const std::string by_adapter =
+      bare.has_adapter ? ""
+      : bare.imports_torch
+          ? "add --adapter pytorch before the -- (of a pair: ADAPTER pytorch), which names stages "
+            "and layers of a PyTorch program without an edit; or "
+      : bare.is_python && names.empty()
+          ? "add --adapter pytorch before the -- if it uses PyTorch (it needs no edit), else "
+          : "";
+  summary.push_back(fmt::format("To see its steps apart from its start, {}{}.", by_adapter, by_ranges));
 }
 
 /// Of a program that tells nothing of itself: what a step of each stage takes, and why.

@@ -38,6 +38,13 @@ std::map<std::string, std::int64_t> seen_tokens_in(const std::vector<parsers::ad
   return tokens;
 }
 
+/// Whether somebody looked at the program's libraries and found torch, and no adapter was asked for.
+bool says_torch_is_imported(const std::optional<artifacts::step_status>& timeline) {
+  return timeline && std::any_of(timeline->notes.begin(), timeline->notes.end(), [](const std::string& note) {
+           return note.starts_with(parsers::torch_without_adapter_note);
+         });
+}
+
 /// Why the model's work was not counted, in the words of the step that tried; empty: it did not.
 std::string count_failure_of(const std::optional<artifacts::step_status>& stage1) {
   if (!stage1) return "";
@@ -153,6 +160,7 @@ const analysis::bare_facts& run_reader::bare() {
   bare.further_token_ns = std::move(samples.further_token_ns);
   const bool has_adapter = config().text("workload.adapter") != "none";
   bare.has_adapter = has_adapter;
+  bare.imports_torch = says_torch_is_imported(status("timeline"));
   for (const std::string& stage : device_timed_stages(config())) {
     if (bare.stage_samples_ns.contains(stage))
       bare.stage_sources.try_emplace(stage, analysis::adapter_ranges_source);

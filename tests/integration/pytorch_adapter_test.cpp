@@ -297,6 +297,14 @@ TEST_F(pytorch_adapter, tells_no_first_token_of_a_model_that_takes_token_ids_and
                     Not(HasSubstr("decoded ones")), HasSubstr("no decode step was seen")));
 }
 
+TEST_F(pytorch_adapter, is_the_first_thing_that_a_report_without_it_names) {
+  const command_result result = run_program({}, {python, program("decoder_loop.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(text_of("report.md"),
+              HasSubstr("To see its steps apart from its start, add --adapter pytorch before the --"));
+  EXPECT_THAT(text_of("report.md"), Not(HasSubstr("torch.cuda.nvtx")));
+}
+
 TEST_F(pytorch_adapter, times_stages_on_the_gpu_where_one_is_in_use) {
   const command_result result =
       run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("device_clock.py")});

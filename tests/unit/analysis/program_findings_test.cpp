@@ -394,8 +394,22 @@ TEST(program, without_ranges_is_told_how_long_it_uses_the_gpu_and_how_to_get_sta
                              "while the host submits nothing"),
                   HasSubstr("put NVTX ranges around them (an example in C++: docs/own-program.md)"),
                   HasSubstr("timed once")));
+  const std::string nvtx =
+      "put NVTX ranges around them (of the package nvtx: with nvtx.annotate(\"decode\"):)";
   facts.bare.is_python = true;
-  EXPECT_THAT(findings_of(facts).summary, Contains(HasSubstr("(with torch.cuda.nvtx.range(\"decode\"):)")));
+  EXPECT_THAT(findings_of(facts).summary,
+              Contains(HasSubstr("add --adapter pytorch before the -- if it uses PyTorch (it needs no edit), "
+                                 "else " +
+                                 nvtx)));
+  facts.bare.imports_torch = true;
+  EXPECT_THAT(findings_of(facts).summary,
+              Contains(AllOf(StartsWith("To see its steps apart from its start, add --adapter pytorch before "
+                                        "the -- (of a pair: ADAPTER pytorch), which names"),
+                             HasSubstr("; or " + nvtx))));
+  facts.bare.imports_torch = false;
+  facts.bare.has_adapter = true;  // it saw no model
+  EXPECT_THAT(findings_of(facts).summary,
+              Contains(StartsWith("To see its steps apart from its start, " + nvtx)));
 }
 
 TEST(program, whose_work_is_known_is_told_which_peaks_are_still_missing) {

@@ -39,6 +39,9 @@ struct adapter_report {
 /// nobody knows beforehand.
 bool is_adapter_stage(std::string_view range);
 
+/// What a step's note begins with where the program was seen to import torch and no adapter was asked for.
+inline constexpr const char* torch_without_adapter_note = "the program uses PyTorch";
+
 /// The file's name, with %p for the process.
 inline constexpr const char* adapter_report_name = "pytorch.%p.json";
 
