@@ -263,6 +263,7 @@ TEST_F(pytorch_adapter, says_of_a_program_without_a_cache_that_it_computes_seque
   const auto profile = nlohmann::json::parse(text_of("profile.json"));
   EXPECT_EQ(profile["throughput"]["prompt_tokens_count"], 5);
   EXPECT_EQ(profile["throughput"]["ttft"]["samples_count"], 5) << "prefills that a step follows";
+  EXPECT_THAT(profile["model"]["work_assumptions"], Contains(HasSubstr("counted as with a KV cache")));
   EXPECT_THAT(text_of("report.md"),
               AllOf(HasSubstr("It decodes without a KV cache"),
                     HasSubstr("13 of 13 decode steps were fed 2 to 13 tokens a sequence and no cache"),
