@@ -14,7 +14,7 @@ const core::steps_without_cache* recomputing_steps(const run_facts& facts) {
 }
 
 /// "31 of 31 decode steps were fed 17 to 47 tokens a sequence and no cache: 992 tokens computed for 31".
-std::string evidence_of(const core::steps_without_cache& seen) {
+std::string fed_again_words(const core::steps_without_cache& seen) {
   const std::string lengths = seen.shortest_tokens == seen.longest_tokens
                                   ? std::to_string(seen.longest_tokens)
                                   : fmt::format("{} to {}", seen.shortest_tokens, seen.longest_tokens);
@@ -29,13 +29,13 @@ std::optional<std::string> cache_sentence(const run_facts& facts) {
   const core::steps_without_cache* const seen = recomputing_steps(facts);
   if (seen == nullptr) return std::nullopt;
   return fmt::format("It decodes without a KV cache, so each step computes the whole sequence again ({}).",
-                     evidence_of(*seen));
+                     fed_again_words(*seen));
 }
 
 void judge_cache(const run_facts& facts, const stage_figures& stage, findings& result) {
   const core::steps_without_cache* const seen = recomputing_steps(facts);
   if (seen == nullptr || stage.bare.name != decode_all_stage) return;
-  const std::string evidence = evidence_of(*seen);
+  const std::string evidence = fed_again_words(*seen);
   result.takeaways.push_back({stage.bare.name,
                               "It decodes without a KV cache: each step computes the whole sequence again.",
                               evidence});
