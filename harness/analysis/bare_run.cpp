@@ -217,6 +217,9 @@ void set_step_figures(const bare_facts& facts, double batch, bare_figures& resul
 /// Of several inputs, that of each: a repetition's prefill is all of theirs.
 measured<sample_statistics> first_token_time(const bare_facts& facts) {
   if (!facts.first_token_ns.empty()) return describe(to_doubles(facts.first_token_ns), "");
+  if (is_seen_without_decoding(facts))
+    return measured<sample_statistics>::absent(
+        "no decode step was seen, so nothing tells whether the model makes tokens");
   if (inputs_count(facts) < 2) return stage_time(facts, "prefill");
   std::vector<double> all_ns;
   for (const core::workload_input& input : facts.bench->inputs) {
@@ -307,6 +310,11 @@ void set_work(const bare_figures& figures, const measured<double>& flops, const 
 
 const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts) {
   return facts.bench ? facts.bench->tokens : facts.seen_tokens;
+}
+
+bool is_seen_without_decoding(const bare_facts& facts) {
+  return facts.has_adapter && !facts.bench && facts.first_token_ns.empty() &&
+         !facts.stage_samples_ns.contains("decode_all");
 }
 
 std::int64_t inputs_count(const bare_facts& facts) {

@@ -76,6 +76,12 @@ void judge_clocks(const stage_figures& stage, findings& result);
 /// MFU and MBU above 1: the work was counted too high, or the ceiling is too low.
 void judge_ceilings(const stage_figures& stage, findings& result);
 
+/// Decode steps that compute again what a KV cache would keep.
+void judge_cache(const run_facts& facts, const stage_figures& stage, findings& result);
+
+/// The same as a sentence about the run; nothing where a cache is used.
+std::optional<std::string> cache_sentence(const run_facts& facts);
+
 /// Tokens that crowd at few experts.
 void judge_experts(const run_figures& figures, const stage_figures& stage, findings& result);
 

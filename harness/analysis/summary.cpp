@@ -72,8 +72,16 @@ std::string idle_words(const idle_figures& idle) {
                      idle.idle_ns > 0 ? fmt::format(", most of that {}", cause.clause) : "");
 }
 
-/// "a step", or of a stage that is made of them "for 32 decode steps".
-std::string unit_of(const measured<traced_stage>& traced) {
+/// What the adapter takes for no part of a generation, or sees to be none.
+bool is_forward(const run_facts& facts, const std::string& stage) {
+  if (!facts.bare.has_adapter) return false;
+  return stage == "forward" || (stage == "prefill" && is_seen_without_decoding(facts.bare));
+}
+
+/// "a step", "a forward", or of a stage that is made of steps "for 32 decode steps".
+std::string unit_of(const run_facts& facts, const stage_figures& stage) {
+  if (is_forward(facts, stage.bare.name)) return "a forward";
+  const measured<traced_stage>& traced = stage.traced;
   if (!traced || !traced->steps || traced->ranges == 0) return "a step";
   if (traced->steps->calls % traced->ranges != 0) return "for its decode steps";
   return fmt::format("for {} decode steps", traced->steps->calls / traced->ranges);
@@ -84,10 +92,10 @@ std::string median_of(std::int64_t count) {
   return count == 1 ? "n = 1" : fmt::format("median of {}", count);
 }
 
-std::string step_sentence(const run_figures& figures, const stage_figures& stage) {
+std::string step_sentence(const run_facts& facts, const run_figures& figures, const stage_figures& stage) {
   const step_figures& step = *stage.step;
   std::string text = fmt::format("{}: {} {} ({}; {})", stage.bare.name, core::format_duration(step.median_ns),
-                                 unit_of(stage.traced), median_of(step.occurrences), step.source);
+                                 unit_of(facts, stage), median_of(step.occurrences), step.source);
   if (step.launches) text += fmt::format(", {} launches", plain_number(*step.launches));
   if (stage.idle) text += "; " + idle_words(*stage.idle);
   if (is_time_of_host(figures, stage))
@@ -136,16 +144,24 @@ std::vector<std::string> ranges_to_name(const measured<traced_stage>& stage) {
 
 void add_way_to_stages(const run_facts& facts, const stage_figures& process,
                        std::vector<std::string>& summary) {
+  const bare_facts& bare = facts.bare;
   const std::vector<std::string> names = ranges_to_name(process.traced);
-  summary.push_back(
-      names.empty()
-          ? fmt::format("To see its steps apart from its start, put NVTX ranges around them ({}) and set "
-                        "workload.stages=[decode].",
-                        facts.bare.is_python ? "with torch.cuda.nvtx.range(\"decode\"):"
-                                             : "an example in C++: docs/own-program.md")
-          : fmt::format(
-                "To see its steps apart from its start, name their NVTX ranges: workload.stages=[{}].",
-                fmt::join(names, ", ")));
+  const std::string by_ranges =
+      names.empty() ? fmt::format("put NVTX ranges around them ({}) and set workload.stages=[decode]",
+                                  bare.is_python || bare.imports_torch
+                                      ? "of the package nvtx: with nvtx.annotate(\"decode\"):"
+                                      : "an example in C++: docs/own-program.md")
+                    : fmt::format("name their NVTX ranges: workload.stages=[{}]", fmt::join(names, ", "));
+  // Whether a Python's script imports torch is not known where no timeline was recorded.
+  const std::string by_adapter =
+      bare.has_adapter ? ""
+      : bare.imports_torch
+          ? "add --adapter pytorch before the -- (of a pair: ADAPTER pytorch), which names stages "
+            "and layers of a PyTorch program without an edit; or "
+      : bare.is_python && names.empty()
+          ? "add --adapter pytorch before the -- if it uses PyTorch (it needs no edit), else "
+          : "";
+  summary.push_back(fmt::format("To see its steps apart from its start, {}{}.", by_adapter, by_ranges));
 }
 
 /// Of a program that tells nothing of itself: what a step of each stage takes, and why.
@@ -162,7 +178,7 @@ void add_program(const run_facts& facts, const run_figures& figures, std::vector
   const stage_figures* process = nullptr;
   for (const stage_figures* stage : stages) {
     if (stage->bare.name != core::whole_process_stage) {
-      summary.push_back(step_sentence(figures, *stage));
+      summary.push_back(step_sentence(facts, figures, *stage));
     } else {
       process = stage;
       add_process(figures, *stage, summary);
@@ -301,6 +317,8 @@ std::vector<std::string> summarize_run(const run_facts& facts, const run_figures
   }
   add_speed(figures.bare, summary);
   add_energy(figures.bare, summary);
+  if (std::optional<std::string> recomputing = cache_sentence(facts))
+    summary.push_back(std::move(*recomputing));
   if (std::optional<std::string> unknown = unknown_bounds(facts, figures))
     summary.push_back(std::move(*unknown));
   add_confidence(figures, summary);

@@ -30,6 +30,11 @@ adapter_report read_adapter_report(const fs::path& file) {
     if (const auto batch = item.find("batch")) calls.batch = batch->count();
     if (const auto tokens = item.find("tokens")) calls.tokens = tokens->count();
   }
+  if (const auto refed = root.find("steps_without_cache")) {  // older runs do not tell
+    for (const core::json_cursor& item : refed->items())
+      report.steps_without_cache.push_back(
+          {item.require("fed_tokens").count(), item.require("calls").count()});
+  }
   for (const auto& [stage, samples] : root.require("samples_ns").members()) {
     for (const core::json_cursor& sample : samples.items())
       report.samples_ns[stage].push_back(sample.integer(0, core::longest_plausible_ns));
@@ -88,6 +93,23 @@ std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& rep
                                       [](const auto& a, const auto& b) { return a.second < b.second; });
   return generated_tokens{usual->first.first, usual->first.second,
                           (decode_calls + prefill_calls / 2) / prefill_calls};
+}
+
+std::optional<core::steps_without_cache> steps_without_cache_of(const std::vector<adapter_report>& reports) {
+  core::steps_without_cache sum;
+  for (const adapter_report& report : reports) {
+    for (const adapter_report::stage_calls& each : report.stages) {
+      if (each.stage == "decode_step") sum.decode_calls += each.calls;
+      if (each.stage == "prefill") sum.prefill_calls += each.calls;
+    }
+    for (const adapter_report::refed_calls& each : report.steps_without_cache) {
+      sum.shortest_tokens = sum.calls == 0 ? each.fed_tokens : std::min(sum.shortest_tokens, each.fed_tokens);
+      sum.longest_tokens = std::max(sum.longest_tokens, each.fed_tokens);
+      sum.calls += each.calls;
+      sum.fed_tokens += each.calls * each.fed_tokens;
+    }
+  }
+  return sum.calls == 0 ? std::nullopt : std::optional(sum);
 }
 
 }  // namespace profgate::parsers

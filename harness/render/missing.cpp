@@ -112,7 +112,51 @@ void add_of_stages(const json& stages, const shown_figure& figure, missing_list&
   }
 }
 
+/// Whether the list is there and holds something.
+bool has_rows(const json& object, const char* key) {
+  const auto list = object.find(key);
+  return list != object.end() && list->is_array() && !list->empty();
+}
+
+/// Whether anything tells where the stage's time goes, or how near it comes to its roof.
+bool is_anything_told_of(const json& stage) {
+  if (has_rows(stage, "operators") || has_rows(stage, "kernels")) return true;
+  const auto counters = stage.find("counters");
+  if (counters != stage.end() && counters->is_object()) return true;
+  const auto use = stage.find("utilisation");
+  if (use == stage.end() || !use->is_object()) return false;
+  return number(*use, "roof_ns") || number(*use, "mfu_over_vendor_ratio") ||
+         number(*use, "mbu_over_vendor_ratio");
+}
+
+/// "no trace (timeline=none was asked for: set timeline=auto)"; `otherwise` where the step ended well.
+std::string why_step_left_nothing(const json& profile, std::string_view step_name, const char* what,
+                                  const char* otherwise) {
+  const auto text_in = [](const json& step, const char* key) {
+    const auto found = step.find(key);
+    return found != step.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  for (const json& step : profile.value("steps", json::array())) {
+    if (text_in(step, "name") != step_name || text_in(step, "state") == "ok") continue;
+    const std::string reason = text_in(step, "reason");
+    const std::string remedy = text_in(step, "remedy");
+    return fmt::format("no {} ({}{}{})", what, reason, reason.empty() || remedy.empty() ? "" : "; ", remedy);
+  }
+  return otherwise;
+}
+
 }  // namespace
+
+std::string why_nothing_is_told(const json& profile) {
+  const json& stages = profile["stages"];
+  if (std::any_of(stages.begin(), stages.end(), is_anything_told_of)) return "";
+  return fmt::format(
+      "Nothing was measured that would tell what to change: {}, {}.",
+      why_step_left_nothing(profile, "timeline", "trace",
+                            "a trace without operators and kernels (NVTX ranges around its steps, or for "
+                            "PyTorch --adapter pytorch, give it some)"),
+      why_step_left_nothing(profile, "counters", "counters", "no counters"));
+}
 
 json missing_figures(const json& profile) {
   missing_list list;

@@ -262,6 +262,7 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   put_stage_words(document);
   put_savings(document);
   document["missing"] = missing_figures(document);
+  document["findings"]["why_nothing_is_told"] = why_nothing_is_told(document);
   document["reports"] = report_list();
   document["has_experts"] = std::any_of(document["stages"].begin(), document["stages"].end(),
                                         [](const json& stage) { return stage.contains("experts"); });

@@ -33,7 +33,16 @@ std::vector<parsers::adapter_report> adapter_reports_in(const fs::path& run_dir)
 std::map<std::string, std::int64_t> seen_tokens_in(const std::vector<parsers::adapter_report>& reports) {
   const auto seen = parsers::tokens_of(reports);
   if (!seen) return {};
-  return {{"batch", seen->batch}, {"prompt", seen->prompt}, {"decode", seen->decoded}};
+  std::map<std::string, std::int64_t> tokens = {{"batch", seen->batch}, {"prompt", seen->prompt}};
+  if (seen->decoded > 0) tokens["decode"] = seen->decoded;  // an encoder makes none
+  return tokens;
+}
+
+/// Whether somebody looked at the program's libraries and found torch, and no adapter was asked for.
+bool says_torch_is_imported(const std::optional<artifacts::step_status>& timeline) {
+  return timeline && std::any_of(timeline->notes.begin(), timeline->notes.end(), [](const std::string& note) {
+           return note.starts_with(parsers::torch_without_adapter_note);
+         });
 }
 
 /// Why the model's work was not counted, in the words of the step that tried; empty: it did not.
@@ -138,14 +147,20 @@ const analysis::bare_facts& run_reader::bare() {
   bare.figures = std::move(samples.figures);
   const std::vector<parsers::adapter_report> reports = adapter_reports_in(path());
   bare.seen_tokens = seen_tokens_in(reports);
+  bare.without_cache = parsers::steps_without_cache_of(reports);
   const fs::path counted = path() / "stage1" / counted_work_file;
   if (artifacts::file_exists(counted))
     bare.counted = parsers::parse_workload_result(artifacts::read_file(counted), counted.string());
+  if (bare.counted && bare.without_cache)
+    bare.counted->work_assumptions.emplace_back(
+        "decode steps are counted as with a KV cache; what this program computes again is not counted");
   bare.how_to_tell_work =
       how_to_tell_work(config(), model_request_of(config(), reports), count_failure_of(status("stage1")));
   bare.first_token_ns = std::move(samples.first_token_ns);
   bare.further_token_ns = std::move(samples.further_token_ns);
   const bool has_adapter = config().text("workload.adapter") != "none";
+  bare.has_adapter = has_adapter;
+  bare.imports_torch = says_torch_is_imported(status("timeline"));
   for (const std::string& stage : device_timed_stages(config())) {
     if (bare.stage_samples_ns.contains(stage))
       bare.stage_sources.try_emplace(stage, analysis::adapter_ranges_source);

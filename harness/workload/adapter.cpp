@@ -34,7 +34,8 @@ std::string silent_adapter_words() {
 }
 
 std::string unasked_adapter_words() {
-  return "the program uses PyTorch, whose modules and stages are not known without its adapter: --adapter "
+  return std::string(parsers::torch_without_adapter_note) +
+         ", whose modules and stages are not known without its adapter: --adapter "
          "pytorch before the -- names them, without an edit (of a pair: ADAPTER pytorch in "
          "profgate_add_workload())";
 }

@@ -145,6 +145,25 @@ TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
                     Contains("prefill 1x3: 3")));
 }
 
+TEST_F(pytorch_adapter, takes_a_sequence_that_is_fed_again_with_one_token_more_for_a_decode_step) {
+  const command_result result = run_adapted("bare", {python, program("without_cache.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(report().errors, IsEmpty());
+  const std::string three_steps = "prefill decode_step decode_step decode_step ";
+  EXPECT_THAT(recorded(), ElementsAre(three_steps + three_steps + "prefill decode_step prefill " +
+                                      "prefill decode_step decode_step " +
+                                      "prefill decode_step decode_step decode_step decode_step"));
+  EXPECT_THAT(told_stages(report()),
+              AllOf(Contains("prefill 2x5: 2"), Contains("decode_step 2x1: 7"), Contains("prefill 3x14: 1"),
+                    Contains("prefill 1x1: 1"), Contains("decode_step 1x1: 6")));
+  const auto seen = parsers::steps_without_cache_of({report()});
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->calls, 13);
+  EXPECT_EQ(seen->decode_calls, 13);
+  EXPECT_EQ(seen->shortest_tokens, 2);
+  EXPECT_EQ(seen->longest_tokens, 13);
+}
+
 TEST_F(pytorch_adapter, takes_the_replay_of_a_cuda_graph_for_the_stage_that_was_captured) {
   const std::string inside = "(embed " + layer("layers.0") + " head)";
   ASSERT_EQ(run_adapted("traced", {python, program("cuda_graph.py")}).output, "");
@@ -237,6 +256,20 @@ TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_token
   EXPECT_THAT(profile["model"]["work_assumptions"], Not(IsEmpty()));
 }
 
+TEST_F(pytorch_adapter, says_of_a_program_without_a_cache_that_it_computes_sequences_again) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("without_cache.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  EXPECT_EQ(profile["throughput"]["prompt_tokens_count"], 5);
+  EXPECT_EQ(profile["throughput"]["ttft"]["samples_count"], 5) << "prefills that a step follows";
+  EXPECT_THAT(profile["model"]["work_assumptions"], Contains(HasSubstr("counted as with a KV cache")));
+  EXPECT_THAT(text_of("report.md"),
+              AllOf(HasSubstr("It decodes without a KV cache"),
+                    HasSubstr("13 of 13 decode steps were fed 2 to 13 tokens a sequence and no cache"),
+                    HasSubstr("Use the KV cache")));
+}
+
 TEST_F(pytorch_adapter, calls_what_is_no_decoder_forward_and_what_has_no_model_a_process) {
   const command_result encoder =
       run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("encoder.py")});
@@ -253,6 +286,24 @@ TEST_F(pytorch_adapter, calls_what_is_no_decoder_forward_and_what_has_no_model_a
   ASSERT_THAT(profile["stages"], SizeIs(1));
   EXPECT_EQ(profile["stages"][0]["name"], "process");
   EXPECT_EQ(profile["stages"][0]["operators"][0]["op_name"], "Linear");
+}
+
+TEST_F(pytorch_adapter, tells_no_first_token_of_a_model_that_takes_token_ids_and_never_decodes) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("text_encoder.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, Not(HasSubstr("TTFT")));
+  EXPECT_THAT(text_of("stakeholder_summary.md"),
+              AllOf(HasSubstr(" a forward (median of 3; "), Not(HasSubstr("| TTFT")),
+                    Not(HasSubstr("decoded ones")), HasSubstr("no decode step was seen")));
+}
+
+TEST_F(pytorch_adapter, is_the_first_thing_that_a_report_without_it_names) {
+  const command_result result = run_program({}, {python, program("decoder_loop.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(text_of("report.md"),
+              HasSubstr("To see its steps apart from its start, add --adapter pytorch before the --"));
+  EXPECT_THAT(text_of("report.md"), Not(HasSubstr("torch.cuda.nvtx")));
 }
 
 TEST_F(pytorch_adapter, times_stages_on_the_gpu_where_one_is_in_use) {

@@ -51,9 +51,16 @@ class Root:
     def __init__(self, module, ranges):
         self.module = weakref.ref(module)
         self.calls = 0
+        self._histories = {}  # by thread
         self._ranges = ranges
         self._known = {}  # by id: a weak reference, since ids are used again, and the range's handle or None
         self._next_search = {}  # by class: how many calls of the root must have been
+
+    def history(self):
+        thread = threading.get_ident()
+        if thread not in self._histories:
+            self._histories[thread] = stages.History()
+        return self._histories[thread]
 
     def range_of(self, module):
         known = self._known.get(id(module))
@@ -109,6 +116,7 @@ class Adapter:
         """Of a child process nothing has been seen yet."""
         self.lock = threading.Lock()
         self.stage_calls = {}  # (stage, batch, tokens): how often
+        self.refed_steps = {}  # decode steps without a KV cache, by the tokens that each was fed a sequence
         self.root_classes = {}
         self.clock = None if self.is_traced else DeviceClock(self.torch)  # a trace tells what the GPU does
         self.reported_s = 0
@@ -151,18 +159,19 @@ class Adapter:
             if is_layer_alone(module):
                 return self._open(type(module).__name__) if self.is_traced else None
             root = self.roots[id(module)] = Root(module, self.ranges)
-        stage, batch, tokens = stages.of_call(self.torch, module, args, kwargs, root.calls > 0)
+        call = stages.of_call(self.torch, module, args, kwargs, root.calls > 0, root.history())
+        stage = call[0]
         root.calls += 1
         self.root_classes[type(module)] = self.root_classes.get(type(module), 0) + 1
         if not self.is_settled:
             self._settle(stage)
         graph = self.here.graph
         if graph is not None and self.torch.cuda.is_current_stream_capturing():
-            graph.profgate_stage = (stage, batch, tokens)
+            graph.profgate_stage = call
             return self._begin_stage(root, CAPTURE)
         if self.decoder_config is None and stage != stages.FORWARD:
             self._note_config(module)
-        self._count(stage, batch, tokens)
+        self._count(*call)
         return self._begin_stage(root, stage)
 
     def _note_config(self, module):
@@ -184,10 +193,12 @@ class Adapter:
         self.ranges.push(handle)
         return handle
 
-    def _count(self, stage, batch, tokens):
+    def _count(self, stage, batch, tokens, fed_tokens):
         with self.lock:
             key = (stage, batch, tokens)
             self.stage_calls[key] = self.stage_calls.get(key, 0) + 1
+            if fed_tokens != tokens:
+                self.refed_steps[fed_tokens] = self.refed_steps.get(fed_tokens, 0) + 1
         # Before the range is opened, so that it costs no stage any time.
         if time.monotonic() - self.reported_s > REPORT_INTERVAL_S:
             self.write_report()
@@ -291,6 +302,7 @@ class Adapter:
                 **self._model(),
                 "stages": [{"name": stage, "batch": batch, "tokens": tokens, "calls": calls}
                            for (stage, batch, tokens), calls in self.stage_calls.items()],
+                "steps_without_cache": [{"fed_tokens": fed, "calls": calls} for fed, calls in self.refed_steps.items()],
                 "samples_ns": samples_ns or {},  # on the GPU; of a finished program only
                 "errors": self.errors,
             }

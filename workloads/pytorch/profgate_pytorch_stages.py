@@ -10,16 +10,47 @@ CACHES = ("past_key_values", "past_key_value", "kv_cache", "cache", "past", "lay
 POSITIONS = ("start", "start_pos", "position", "pos", "offset", "past_length", "cache_len", "input_pos")
 
 
-def of_call(torch, module, args, kwargs, was_called_before):
-    """(stage, batch, new tokens a sequence); the counts are None where the model is no decoder."""
+class History:
+    """What one thread has fed a root without a cache, by which a sequence that is fed again is known."""
+
+    def __init__(self):
+        self._batch, self._tokens = None, None  # of the last call; None: it was no sequence from its beginning
+        self._was_step = False
+        self._feeds_again = False  # it has done so before: one token is a prompt, then
+
+    def continues(self, batch, tokens):
+        """Whether the call is the last one's sequence and one token more, or as many in a window that is full."""
+        more = tokens - self._tokens if self._batch == batch else None
+        is_step = more == 1 or (more == 0 and self._was_step)
+        self._batch, self._tokens, self._was_step = batch, tokens, is_step
+        self._feeds_again = self._feeds_again or is_step
+        return is_step
+
+    def is_prompt_of_one(self):
+        return self._feeds_again
+
+    def end(self):
+        self._batch, self._tokens, self._was_step = None, None, False
+
+
+def of_call(torch, module, args, kwargs, was_called_before, history):
+    """(stage, batch, new tokens a sequence, fed tokens a sequence); the counts are None where the model is no decoder.
+    Without a KV cache a step is fed the whole sequence again for its one new token."""
     if torch._C._get_tracing_state() is not None:  # sizes are tensors there, and asking for them is recorded
-        return FORWARD, None, None
+        return FORWARD, None, None, None
     batch, tokens = count_tokens(torch, args, kwargs)
     if tokens is None or says_it_is_no_decoder(module, kwargs):
-        return FORWARD, None, None
-    if tokens == 1 and continues_a_sequence(args, kwargs, was_called_before):
-        return DECODE_STEP, batch, tokens
-    return PREFILL, batch, tokens
+        return FORWARD, None, None, None
+    can_feed_again = passes_no_cache(args, kwargs)
+    is_prompt = can_feed_again and history.is_prompt_of_one()
+    if tokens == 1 and not is_prompt and continues_a_sequence(args, kwargs, was_called_before):
+        history.end()
+        return DECODE_STEP, batch, tokens, tokens
+    if not can_feed_again:
+        history.end()
+    elif history.continues(batch, tokens):
+        return DECODE_STEP, batch, 1, tokens
+    return PREFILL, batch, tokens, tokens
 
 
 def count_tokens(torch, args, kwargs):
@@ -49,6 +80,13 @@ def says_it_is_no_decoder(module, kwargs):
     if not callable(getattr(type(module), "can_generate", None)):  # of the class: a module looks long for what it lacks
         return False
     return all(kwargs.get(name) is None for name in CACHES) and not module.can_generate()
+
+
+def passes_no_cache(args, kwargs):
+    """Neither one nor a place in one, and none is asked for."""
+    if any(type(value) is int for value in args) or kwargs.get("use_cache"):
+        return False
+    return all(kwargs.get(name) is None for name in CACHES + POSITIONS)
 
 
 def continues_a_sequence(args, kwargs, was_called_before):

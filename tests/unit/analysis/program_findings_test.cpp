@@ -13,6 +13,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr std::int64_t us = 1000;
@@ -70,6 +71,50 @@ core::timeline steps_with_neighbours() {
     }
   }
   return builder.build();
+}
+
+TEST(decoding_without_a_cache, comes_first_where_most_steps_do) {
+  run_facts facts = program({});
+  facts.bare.stages = {"prefill", "decode_all"};
+  facts.bare.process_wall_ns = {10 * ms};
+  facts.bare.stage_samples_ns = {{"prefill", {ms}}, {"decode_all", {4 * ms}}};
+  facts.bare.without_cache = {31, 31, 1, 992, 17, 47};
+  const findings found = findings_of(facts);
+  ASSERT_FALSE(found.recommendations.empty());
+  EXPECT_THAT(found.recommendations.front().text, StartsWith("Use the KV cache"));
+  EXPECT_EQ(found.recommendations.front().stage, "decode_all");
+  EXPECT_FALSE(found.recommendations.front().saves_at_most_ns);
+  EXPECT_EQ(found.recommendations.front().evidence,
+            "31 of 31 decode steps were fed 17 to 47 tokens a sequence and no cache: 992 tokens computed for "
+            "31 new");
+  EXPECT_THAT(found.summary, Contains(StartsWith("It decodes without a KV cache")));
+  const core::steps_without_cache texts_longer_by_chance{2, 2, 40, 36, 18, 18};
+  const core::steps_without_cache beside_others_with_a_cache{2, 31, 1, 36, 18, 18};
+  for (const core::steps_without_cache& few : {texts_longer_by_chance, beside_others_with_a_cache}) {
+    facts.bare.without_cache = few;
+    const findings chance = findings_of(facts);
+    EXPECT_THAT(texts_of(chance.recommendations), Not(Contains(StartsWith("Use the KV cache"))));
+    EXPECT_THAT(chance.summary, Not(Contains(HasSubstr("KV cache"))));
+  }
+}
+
+TEST(adapted_program, that_never_decodes_has_forwards_and_no_first_token) {
+  run_facts facts = program({});
+  facts.bare.stages = {"prefill", "decode_all"};
+  facts.bare.has_adapter = true;
+  facts.bare.process_wall_ns = {10 * ms};
+  facts.bare.stage_samples_ns = {{"prefill", {ms, ms}}};
+  const run_figures encoder = analyze_run(facts);
+  EXPECT_EQ(encoder.bare.ttft_ns.reason(),
+            "no decode step was seen, so nothing tells whether the model makes tokens");
+  EXPECT_THAT(find(facts, encoder).summary,
+              AllOf(Contains(StartsWith("prefill: 1.00 ms a forward")), Not(Contains(HasSubstr("TTFT")))));
+  facts.bare.stage_samples_ns["decode_all"] = {4 * ms};
+  EXPECT_THAT(findings_of(facts).summary,
+              AllOf(Contains(StartsWith("prefill: 1.00 ms a step")), Contains(HasSubstr("TTFT 1.00 ms"))));
+  facts.bare.stage_samples_ns.erase("decode_all");
+  facts.bare.has_adapter = false;  // who named the range says what it is
+  EXPECT_THAT(findings_of(facts).summary, Contains(HasSubstr("TTFT 1.00 ms")));
 }
 
 TEST(neighbours, are_the_kernels_that_follow_each_other_and_what_one_of_them_would_save) {
@@ -349,8 +394,22 @@ TEST(program, without_ranges_is_told_how_long_it_uses_the_gpu_and_how_to_get_sta
                              "while the host submits nothing"),
                   HasSubstr("put NVTX ranges around them (an example in C++: docs/own-program.md)"),
                   HasSubstr("timed once")));
+  const std::string nvtx =
+      "put NVTX ranges around them (of the package nvtx: with nvtx.annotate(\"decode\"):)";
   facts.bare.is_python = true;
-  EXPECT_THAT(findings_of(facts).summary, Contains(HasSubstr("(with torch.cuda.nvtx.range(\"decode\"):)")));
+  EXPECT_THAT(findings_of(facts).summary,
+              Contains(HasSubstr("add --adapter pytorch before the -- if it uses PyTorch (it needs no edit), "
+                                 "else " +
+                                 nvtx)));
+  facts.bare.imports_torch = true;
+  EXPECT_THAT(findings_of(facts).summary,
+              Contains(AllOf(StartsWith("To see its steps apart from its start, add --adapter pytorch before "
+                                        "the -- (of a pair: ADAPTER pytorch), which names"),
+                             HasSubstr("; or " + nvtx))));
+  facts.bare.imports_torch = false;
+  facts.bare.has_adapter = true;  // it saw no model
+  EXPECT_THAT(findings_of(facts).summary,
+              Contains(StartsWith("To see its steps apart from its start, " + nvtx)));
 }
 
 TEST(program, whose_work_is_known_is_told_which_peaks_are_still_missing) {

@@ -44,6 +44,23 @@ TEST_F(adapter_reports, of_encoders_know_no_tokens) {
   EXPECT_EQ(tokens_of(read()).has_value(), false);
 }
 
+TEST_F(adapter_reports, tell_of_steps_without_a_cache_where_there_were_any) {
+  write(generation, "pytorch.1.json");  // as earlier versions wrote it
+  EXPECT_FALSE(steps_without_cache_of(read()));
+  write(R"({"torch_version": "2.11", "roots": [], "errors": [], "samples_ns": {}, "stages": [
+    {"name": "decode_step", "batch": 1, "tokens": 1, "calls": 4}],
+    "steps_without_cache": [{"fed_tokens": 9, "calls": 1}, {"fed_tokens": 6, "calls": 2}]})",
+        "pytorch.2.json");
+  const auto seen = steps_without_cache_of(read());
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->calls, 3);
+  EXPECT_EQ(seen->decode_calls, 17) << "those of the other process, too";
+  EXPECT_EQ(seen->prefill_calls, 4);
+  EXPECT_EQ(seen->fed_tokens, 21);
+  EXPECT_EQ(seen->shortest_tokens, 6);
+  EXPECT_EQ(seen->longest_tokens, 9);
+}
+
 TEST_F(adapter_reports, that_are_none_are_named) {
   write(R"({"torch_version": 3})", "pytorch.1.json");
   EXPECT_THROW(read(), core::bad_input);

@@ -292,6 +292,37 @@ TEST(report, leaves_out_what_holds_no_figure_and_keeps_the_order_of_the_rest) {
                                      "Provenance", "Not Measured"));
 }
 
+TEST(report, says_that_nothing_stands_out_only_where_something_was_measured_that_would_tell) {
+  const auto what_is_said = [](const analysis::run_facts& facts) {
+    nlohmann::json profile = nlohmann::json::parse(analysis::profile_json(facts));
+    profile["findings"]["recommendations"] = nlohmann::json::array();
+    profile["findings"]["takeaways"] = nlohmann::json::array();
+    std::string html;
+    std::string summary;
+    render_reports(profile.dump(), PROFGATE_TEMPLATES_DIR, "",
+                   [&](const fs::path& path, std::string_view text) {
+                     if (path == "report.html") html = text;
+                     if (path == "stakeholder_summary.md") summary = text;
+                   });
+    return std::pair(html, summary);
+  };
+  const auto [measured_html, measured_summary] = what_is_said(golden_cases().front().facts);
+  EXPECT_THAT(measured_html, ::testing::HasSubstr("<p class=\"quiet\">Nothing stands out.</p>"));
+  EXPECT_THAT(measured_summary,
+              ::testing::AllOf(::testing::HasSubstr("\nNothing stands out.\n"),
+                               ::testing::HasSubstr("\nThe data of this run suggests nothing to change.\n")));
+  analysis::run_facts program = golden_cases()[1].facts;
+  const auto [html, summary] = what_is_said(program);
+  for (const std::string& text : {html, summary}) {
+    EXPECT_THAT(text, ::testing::HasSubstr("Nothing was measured that would tell what to change: no trace "
+                                           "(timeline is set to none; set timeline=auto), no counters ("));
+    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("Nothing stands out")));
+    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("suggests nothing to change")));
+  }
+  program.steps[2].state = core::step_state::ok;
+  EXPECT_THAT(what_is_said(program).first, ::testing::HasSubstr("a trace without operators and kernels"));
+}
+
 TEST(report, says_a_reason_once) {
   const auto times_in = [](const std::string& text, const std::string& words) {
     std::size_t count = 0;

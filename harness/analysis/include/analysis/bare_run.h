@@ -89,6 +89,10 @@ void set_work(const bare_figures& figures, const measured<double>& flops, const 
 /// make.
 const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts);
 
+/// An adapter saw the model's calls and no decode step among them. One that takes token ids may be an
+/// encoder: its calls look like prefills, and no first token comes of them.
+bool is_seen_without_decoding(const bare_facts& facts);
+
 /// How often a repetition goes through each stage: once for each input.
 std::int64_t inputs_count(const bare_facts& facts);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/kernel_patterns.h"
+#include "core/decode_steps.h"
 #include "core/records.h"
 
 /// What the analysis is given: everything that one run left, as plain data. Nothing here is derived.
@@ -54,6 +55,8 @@ struct bare_facts {
   /// Where nobody tells its FLOPs and bytes: what would.
   std::string how_to_tell_work = "a result JSON of its own can tell them (workloads/README.md)";
   bool is_python = false;                     ///< the program is a Python's script
+  bool imports_torch = false;                 ///< it was seen to, and no adapter was asked for
+  bool has_adapter = false;                   ///< one was asked for
   std::vector<std::int64_t> process_wall_ns;  ///< for a program that writes no result: stage "process"
   /// The same, by stage: how long each of its occurrences took.
   std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};
@@ -61,6 +64,7 @@ struct bare_facts {
   std::map<std::string, std::string> stage_sources{};
   /// What it was seen to be fed and to make, as a result has it: "batch", "prompt", "decode"; empty: unknown.
   std::map<std::string, std::int64_t> seen_tokens{};
+  std::optional<core::steps_without_cache> without_cache{};  ///< nothing: none was seen
   /// The same of the times that its tokens took; empty: those of its stages tell.
   std::vector<std::int64_t> first_token_ns{};
   std::vector<std::int64_t> further_token_ns{};

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/decode_steps.h"
+
 namespace profgate::parsers {
 
 /// What the PyTorch adapter saw in one process (workloads/pytorch).
@@ -21,6 +23,11 @@ struct adapter_report {
   std::string torch_version{};
   std::vector<std::string> roots{};  ///< classes of the modules that the program called
   std::vector<stage_calls> stages{};
+  struct refed_calls {
+    std::int64_t fed_tokens = 0;  ///< of each sequence, for one new one
+    std::int64_t calls = 0;
+  };
+  std::vector<refed_calls> steps_without_cache{};  ///< decode steps among those
   /// By stage, how long each call took the GPU; of unprofiled processes that used one.
   std::map<std::string, std::vector<std::int64_t>> samples_ns{};
   std::string model_config{};  ///< of a Hugging Face model, the JSON of its config.json; empty: it has none
@@ -31,6 +38,9 @@ struct adapter_report {
 /// Whether the range is a stage that the adapter opens, or that is made of those. Which of them a program has
 /// nobody knows beforehand.
 bool is_adapter_stage(std::string_view range);
+
+/// What a step's note begins with where the program was seen to import torch and no adapter was asked for.
+inline constexpr const char* torch_without_adapter_note = "the program uses PyTorch";
 
 /// The file's name, with %p for the process.
 inline constexpr const char* adapter_report_name = "pytorch.%p.json";
@@ -55,5 +65,8 @@ struct generated_tokens {
 
 /// Nothing: no prefill was seen.
 std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports);
+
+/// Nothing: there was none.
+std::optional<core::steps_without_cache> steps_without_cache_of(const std::vector<adapter_report>& reports);
 
 }  // namespace profgate::parsers
