@@ -24,7 +24,7 @@ bool judge_cold_starts(const stage_figures& stage, const sample_statistics& time
   const std::size_t cold = cold_samples(times_ns);
   if (cold == 0) return false;
   const std::string evidence =
-      fmt::format("{} of {} took more than three times the median, the longest {}", cold,
+      fmt::format("{} of {} took more than three times as long as the others, the longest {}", cold,
                   times_ns.samples.size(), core::format_duration(times_ns.max));
   result.takeaways.push_back({stage.bare.name, "It warms up inside of its ranges.", evidence});
   result.recommendations.push_back(about_measuring(

@@ -67,6 +67,7 @@ std::size_t cold_samples(const sample_statistics& statistics) {
     return [limit = factor * statistics.median](double sample) { return sample > limit; };
   };
   const auto& samples = statistics.samples;
+  if (samples.size() == 2) return samples[0] > first_factor * samples[1] ? 1 : 0;  // the median is their mean
   const auto warm = std::find_if_not(samples.begin(), samples.end(), above(first_factor));
   return static_cast<std::size_t>((warm - samples.begin()) +
                                   std::count_if(warm, samples.end(), above(any_factor)));

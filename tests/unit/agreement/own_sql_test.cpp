@@ -2,17 +2,15 @@
 // devices at once, a program without a range, a graph's nodes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <sqlite3.h>
 
 #include <filesystem>
 #include <map>
-#include <memory>
 
 #include "../collector/temp_folder.h"
-#include "analysis/stage_operations.h"
 #include "analysis/stage_rules.h"
 #include "analysis/timeline_analysis.h"
 #include "parsers/timeline.h"
+#include "sql_file.h"
 
 namespace profgate::test {
 namespace {
@@ -20,36 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path recordings = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1";
-
-class sql_file {
- public:
-  explicit sql_file(const fs::path& file) {
-    sqlite3* database = nullptr;
-    EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
-    m_database.reset(database);
-  }
-
-  std::vector<std::vector<std::int64_t>> rows(const std::string& statements) const {
-    std::vector<std::vector<std::int64_t>> result;
-    char* problem = nullptr;
-    const auto keep = [](void* list, int columns, char** texts, char**) {
-      auto& row = static_cast<std::vector<std::vector<std::int64_t>>*>(list)->emplace_back();
-      for (int i = 0; i < columns; ++i) row.push_back(texts[i] == nullptr ? -1 : std::stoll(texts[i]));
-      return 0;
-    };
-    EXPECT_EQ(sqlite3_exec(m_database.get(), statements.c_str(), keep, &result, &problem), SQLITE_OK)
-        << problem << "\n"
-        << statements;
-    return result;
-  }
-  std::int64_t number(const std::string& query) const { return rows(query).at(0).at(0); }
-
- private:
-  struct close {
-    void operator()(sqlite3* database) const { sqlite3_close(database); }
-  };
-  std::unique_ptr<sqlite3, close> m_database;
-};
 
 /// Temporary tables that the queries are made of: windows of the stage, its stretches (islands of windows
 /// that overlap), the kernels launched in it, and what of them lies in their stretch.
@@ -265,57 +233,6 @@ TEST(own_sql, the_nodes_of_a_replayed_graph) {
   EXPECT_GT(sql.number("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE graphNodeId > 0"), 0);
   make_stage_tables(sql, ranges_named("decode_all"));
   expect_as_sql_has_it(*figures.stages[0], sql);
-}
-
-/// An unedited PyTorch program whose decode steps are replayed from a CUDA graph: the adapter's ranges were
-/// open when its nodes were made, by the thread that captured.
-TEST(own_sql, gives_replayed_kernels_the_modules_of_their_capture) {
-  const fs::path file = recordings / "pytorch-2.11/adapter_graph.sqlite";
-  std::map<std::string, std::int64_t> expected_ns;  // by module, layers as one
-  const sql_file sql(file);
-  // Of a copied node the tool tells twice, once without what it is a copy of.
-  sql.rows(R"(
-CREATE TEMP TABLE made AS SELECT graphNodeId AS node, max(originalGraphNodeId) AS original, min(start) AS at
-  FROM CUDA_GRAPH_NODE_EVENTS GROUP BY graphNodeId;
-CREATE TEMP TABLE named AS SELECT copy.node AS node,
-  (SELECT textId FROM NVTX_EVENTS AS r WHERE r.start <= first.at AND r.end >= first.at AND r.domainId = 1
-   ORDER BY r.start DESC LIMIT 1) AS name
-  FROM made AS copy JOIN made AS first ON copy.original = first.node;)");
-  const auto sum_ns = [&](const std::string& pattern) {
-    return sql.number(
-        fmt::format("SELECT coalesce(sum(k.end - k.start), 0) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN "
-                    "named ON named.node = "
-                    "k.graphNodeId JOIN StringIds AS s ON s.id = named.name WHERE s.value GLOB '{}'",
-                    pattern));
-  };
-  for (const char* module : {"attn.qkv_proj", "attn.o_proj", "mlp.0", "mlp.2", "norm1", "norm2"})
-    expected_ns[fmt::format("layers.*.{}", module)] = sum_ns(fmt::format("layers.[0-9].{}", module));
-  expected_ns["layers.*.attn"] = sum_ns("layers.[0-9].attn");
-  expected_ns["head"] = sum_ns("head");
-  EXPECT_GT(expected_ns["layers.*.attn.qkv_proj"], 40'000'000);
-
-  core::timeline timeline = parsers::read_nsys_sqlite(file);
-  const std::vector<std::string> stages = {"prefill", "decode_all"};
-  std::vector<analysis::stage_rule> rules;
-  for (const std::string& stage : stages) rules.push_back({stage, stage, "LLM", "here"});
-  analysis::name_stages(timeline, rules, "LLM", analysis::layers::together);
-  std::map<std::string, std::int64_t> ours_ns;
-  std::int64_t all_ns = 0;
-  std::int64_t under_modules_ns = 0;
-  for (const core::kernel_execution& kernel : timeline.kernels)
-    if (kernel.graph_node != 0) all_ns += kernel.end_ns - kernel.start_ns;
-  const analysis::labelled_traces decodes =
-      analysis::label_operations(timeline, "decode_all", {"LLM", nullptr, stages});
-  ASSERT_EQ(decodes.occurrences.size(), 3U) << "one step that warms up, and two texts";
-  for (std::size_t text : {1U, 2U}) {
-    for (const analysis::operation& one : decodes.occurrences[text].operations) {
-      if (one.is_copy || one.path.empty()) continue;
-      ours_ns[std::string(one.path.substr(one.path.rfind('/') + 1))] += one.end_ns - one.start_ns;
-      under_modules_ns += one.end_ns - one.start_ns;
-    }
-  }
-  for (const auto& [module, module_ns] : expected_ns) EXPECT_EQ(ours_ns[module], module_ns) << module;
-  EXPECT_GT(static_cast<double>(under_modules_ns), 0.95 * static_cast<double>(all_ns));
 }
 
 }  // namespace

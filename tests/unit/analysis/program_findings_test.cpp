@@ -218,14 +218,18 @@ TEST(program, that_warms_up_inside_its_ranges_is_told_so_and_what_it_saves_is_of
   facts.bare.stage_samples_ns = {{"denoise", {100 * ms, 800 * us, 800 * us, 810 * us}}};
   const findings found = findings_of(facts);
   EXPECT_THAT(found.summary,
-              Contains("1 of 4 repetitions of denoise took more than three times the median, as "
-                       "those do that warm up."));
+              Contains("1 of 4 repetitions of denoise took more than three times as long as the "
+                       "others, as those do that warm up."));
   EXPECT_THAT(texts_of(found.recommendations),
               AllOf(Contains(HasSubstr("Warm up before the first range")),
                     ::testing::Not(Contains(HasSubstr("Quiet the machine")))));
   EXPECT_LT(*found.recommendations.front().saves_at_most_ns, 805.0 * us);
   facts.bare.stage_samples_ns = {{"denoise", {3 * ms, 800 * us, 800 * us, 810 * us}}};
   EXPECT_THAT(texts_of(findings_of(facts).recommendations), Contains(HasSubstr("Warm up before the first")));
+  facts.bare.stage_samples_ns = {{"denoise", {7'480 * ms, 1 * ms}}};
+  EXPECT_THAT(texts_of(findings_of(facts).recommendations), Contains(HasSubstr("Warm up before the first")));
+  facts.bare.stage_samples_ns = {{"denoise", {1 * ms, 7'480 * ms}}};
+  EXPECT_THAT(texts_of(findings_of(facts).recommendations), Contains(HasSubstr("Quiet the machine")));
   facts.bare.stage_samples_ns = {{"denoise", {800 * us, 800 * us, 3 * ms, 810 * us}}};
   EXPECT_THAT(texts_of(findings_of(facts).recommendations), Contains(HasSubstr("Quiet the machine")))
       << "no program warms up in between";
@@ -258,8 +262,8 @@ TEST(program, whose_first_step_is_cold_has_parts_that_add_up_to_the_step_that_is
   EXPECT_DOUBLE_EQ(idle.pause_ns, 0) << "it is the first one's alone";
   const findings found = find(facts, analyze_run(facts));
   EXPECT_THAT(texts_of(found.takeaways),
-              Contains("It warms up inside of its ranges. 1 of 5 took more than three times the median, the "
-                       "longest 91.0 ms"));
+              Contains("It warms up inside of its ranges. 1 of 5 took more than three times as long as the "
+                       "others, the longest 91.0 ms"));
   for (const recommendation& item : found.recommendations)
     EXPECT_LE(item.saves_at_most_ns ? *item.saves_at_most_ns : 0.0, 1.0 * ms) << item.text;
 }
