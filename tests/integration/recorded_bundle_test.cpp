@@ -212,7 +212,8 @@ TEST_P(recorded_bundle, without_any_timeline_has_the_kernels_that_ncu_counted) {
 
 TEST_P(recorded_bundle, tells_the_variant_one_version_of_nsys_and_a_mean_of_replayed_operators) {
   const json profile = figures_of(m_run / "profile.json");
-  EXPECT_EQ(profile["model"]["variant"], "8B");
+  const bool has_experts = profile["model"]["name"] == "deepseek-ocr-decoder";
+  EXPECT_EQ(profile["model"]["variant"], has_experts ? "3B-A570M" : "8B");
   EXPECT_EQ(profile["timeline"]["captures"][0]["tool_version"],
             profile["environment"]["tool_versions"]["nsys"]);
   for (const json& op : profile["stages"][1]["operators"]) {
@@ -270,9 +271,13 @@ TEST_P(recorded_bundle, is_analysed_as_on_the_day_of_its_recording) {
 
 INSTANTIATE_TEST_SUITE_P(h200, recorded_bundle,
                          ::testing::Values("20261117-080928-llama-3.1-8b.decode-b1",
-                                           "20261117-081030-llama-3.1-8b.prefill-2k"),
+                                           "20261117-081030-llama-3.1-8b.prefill-2k",
+                                           "20261117-174516-deepseek-ocr-decoder.decode-b1"),
                          [](const auto& bundle) {
-                           return std::string(bundle.param).ends_with("2k") ? "prefill" : "decode";
+                           const std::string name = bundle.param;
+                           return name.ends_with("2k")             ? "prefill"
+                                  : name.find("ocr") < name.size() ? "experts"
+                                                                   : "decode";
                          });
 
 }  // namespace

@@ -160,10 +160,11 @@ TEST_F(recorded_reports, of_a_run_on_the_cpu) {
 }
 
 TEST_F(recorded_reports, of_a_model_with_experts) {
-  const fs::path run = profile_only("deepseek-moe-tiny.smoke");
-  const command_result result = profgate({"render", run.string()});
+  const fs::path run = bundle("20261117-174516", "deepseek-ocr-decoder.decode-b1");
+  const command_result result = profgate({"analyze", run.string()});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   expect_golden(run, "moe");
+  expect_links(run);
 }
 
 }  // namespace

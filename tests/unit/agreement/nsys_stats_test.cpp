@@ -29,7 +29,8 @@ TEST_P(nsys_stats, finds_the_same_kernels_in_each_range) {
 
 INSTANTIATE_TEST_SUITE_P(recordings, nsys_stats,
                          ::testing::Values("qwen3-3layers/eager", "qwen3-3layers/graph",
-                                           "qwen3-0.6b.decode-b1/run", "llama-3.1-8b.decode-b1/nsys/run"));
+                                           "qwen3-0.6b.decode-b1/run", "llama-3.1-8b.decode-b1/nsys/run",
+                                           "deepseek-ocr-decoder.decode-b1/nsys/run"));
 
 }  // namespace
 }  // namespace profgate::test
