@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "difference_words.h"
+#include "gate/judge.h"
 #include "render/gate_views.h"
 #include "report_page.h"
 #include "stage_bound.h"
@@ -104,7 +105,7 @@ json banner_of(const std::optional<gate::judgement>& judged) {
   if (!judged) return nullptr;
   const bool is_bad = judged->code == core::exit_code::judged_bad;
   const bool is_good = judged->code == core::exit_code::good;
-  const gate::stage_judgement* const stage = deciding_stage(*judged);
+  const gate::stage_judgement* const stage = gate::deciding_stage(*judged);
   std::string cause;
   if (stage != nullptr && stage->attributed && is_bad) {
     const std::vector<gate::cause> causes = gate::leading_causes(*stage->attributed, 1);
