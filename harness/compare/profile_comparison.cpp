@@ -68,10 +68,9 @@ void choose_units(const side_stage& a, const side_stage& b, compared_stage& resu
   }
 }
 
-std::optional<bool> spreads_overlap(const side_stage& a, const side_stage& b, const compared_stage& units) {
-  if (!a.min_ns || !a.max_ns || !b.min_ns || !b.max_ns) return std::nullopt;
-  return *a.min_ns / units.a_unit.repetition <= *b.max_ns / units.b_unit.repetition &&
-         *b.min_ns / units.b_unit.repetition <= *a.max_ns / units.a_unit.repetition;
+std::vector<double> divided_by(double unit, std::vector<double> samples) {
+  for (double& sample : samples) sample /= unit;
+  return samples;
 }
 
 compared_stage compare_stage(const std::string& name, const side_stage* a, const side_stage* b,
@@ -88,7 +87,8 @@ compared_stage compare_stage(const std::string& name, const side_stage* a, const
     return result;
   }
   choose_units(*a, *b, result);
-  result.spreads_overlap = spreads_overlap(*a, *b, result);
+  result.shift = shift_between(divided_by(result.a_unit.repetition, a->samples_ns),
+                               divided_by(result.b_unit.repetition, b->samples_ns));
   const std::vector<device_pair> devices = pair_devices(*a, *b);
   result.by_device = !devices.empty();
   compare_devices(*a, *b, devices, result);

@@ -117,10 +117,9 @@ side_stage stage_of(const gate::run_set& runs, const std::string& name) {
     stage.figures["/bare/median_ns"] = measured<double>::absent("no process of the run set is left");
   } else {
     stage.figures["/bare/median_ns"] = gate::median_of(medians);
-    stage.min_ns = *std::min_element(medians.begin(), medians.end());
-    stage.max_ns = *std::max_element(medians.begin(), medians.end());
-    stage.figures["/bare/min_ns"] = *stage.min_ns;
-    stage.figures["/bare/max_ns"] = *stage.max_ns;
+    stage.figures["/bare/min_ns"] = *std::min_element(medians.begin(), medians.end());
+    stage.figures["/bare/max_ns"] = *std::max_element(medians.begin(), medians.end());
+    stage.samples_ns = medians;
     stage.figures["/bare/samples_count"] = static_cast<double>(medians.size());
   }
   const auto structure = runs.structure.find(name);

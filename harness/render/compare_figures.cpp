@@ -104,7 +104,7 @@ json figure_view(const compare::compared_figure& figure, bool other_work, bool m
 }
 
 bool may_be_noise(const compare::compared_stage& stage) {
-  return stage.spreads_overlap.value_or(true);
+  return !stage.shift || stage.shift->may_be_noise();
 }
 
 json figures_view(const std::vector<compare::compared_figure>& figures, bool other_work,

@@ -47,8 +47,7 @@ struct side_device {
 struct side_stage {
   std::string name{};
   std::map<std::string, analysis::measured<double>> figures{};  ///< by the keys of stage_figure_rows()
-  std::optional<double> min_ns{};                               ///< of the repetitions
-  std::optional<double> max_ns{};
+  std::vector<double> samples_ns{};                             ///< repetitions; of a run set its processes
   std::vector<side_kernel> kernels{};
   std::vector<side_kernel> categories{};
   std::string kernels_absent_reason{};  ///< where there are none
@@ -120,6 +119,19 @@ struct compared_operator {
   std::optional<side_operator> b{};
 };
 
+/// By how much the times of B lie above those of A, as the gate tells it (gate/rank_statistics.h): two bounds
+/// that each hold with 95 %. The spread of single repetitions says nothing of it: a median of many is far
+/// better known than any of them.
+struct median_shift {
+  double lower_ratio = 0;
+  double upper_ratio = 0;
+
+  bool may_be_noise() const { return lower_ratio <= 0 && upper_ratio >= 0; }
+};
+
+/// Nothing where there are too few samples for bounds. Both in the same unit, above zero.
+std::optional<median_shift> shift_between(const std::vector<double>& a, const std::vector<double>& b);
+
 /// What a stage's figures are divided by before they are set side by side.
 struct stage_unit {
   double repetition = 1;
@@ -134,7 +146,7 @@ struct compared_stage {
   bool in_a = true;
   bool in_b = true;
   std::vector<compared_figure> figures{};
-  std::optional<bool> spreads_overlap{};   ///< the repetitions of one reach into those of the other
+  std::optional<median_shift> shift{};     ///< of its times; nothing: too few of them
   bool by_device = false;                  ///< a side used several: each is compared with its like
   bool by_category = false;                ///< of two models nothing else is the same
   bool is_exclusive_time = true;           ///< else with waits for the kernel before
