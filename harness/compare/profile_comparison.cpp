@@ -7,6 +7,7 @@
 #include "compare_operations.h"
 #include "comparison_labels.h"
 #include "device_pairs.h"
+#include "told_figures.h"
 
 namespace profgate::compare {
 namespace {
@@ -24,7 +25,7 @@ std::vector<compared_figure> compare_figures(
   };
   std::vector<compared_figure> compared;
   for (const figure_row& row : rows) {
-    compared_figure figure{row, value(a, row.key), value(b, row.key)};
+    compared_figure figure{row, value(a, row.key), value(b, row.key), std::nullopt};
     if (!row.is_left_out_if_absent || (figure.a && figure.b)) compared.push_back(std::move(figure));
   }
   return compared;
@@ -109,6 +110,7 @@ profile_comparison compare_sides(const compared_side& a, const compared_side& b)
   result.is_other_work = result.is_cross_model || a.config != b.config || !other_work_text(result).empty();
   result.labels = labels_of(result);
   result.figures = compare_figures(run_figure_rows(), &a.figures, &b.figures);
+  compare_told(a, b, result);
   for (const side_stage& stage : a.stages)
     result.stages.push_back(
         compare_stage(stage.name, &stage, find_stage(b, stage.name), result.is_cross_model));

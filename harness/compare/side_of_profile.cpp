@@ -227,6 +227,10 @@ compared_side side_of_profile(std::string_view profile_json, const std::string& 
   if (side.facts.count("git.commit") > 0 && !side.facts["git.commit"].starts_with("not measured"))
     side.commit = side.facts["git.commit"];
   for (const figure_row& row : run_figure_rows()) side.figures[row.key] = figure_at(profile, row.key);
+  for (const json& told : profile.value("program_figures", json::array())) {
+    if (const auto median = optional_at(told, "/median"))
+      side.told.push_back({text_at(told, "name"), text_at(told, "unit"), *median, {}});
+  }
   const json& ceilings = profile["ceilings"];
   if (optional_at(ceilings, "/vendor_flops_per_s") || optional_at(ceilings, "/vendor_bytes_per_s"))
     side.are_peaks_configured = text_at(ceilings, "vendor_source").empty();

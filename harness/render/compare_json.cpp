@@ -44,6 +44,7 @@ ordered_json figure_json(const compare::compared_figure& figure) {
   json_object object;
   object.put("key", figure.what.key);
   object.put("label", figure.what.shown.label);
+  if (figure.is_told()) object.put("unit", figure.what.unit);
   object.put("better", text_of(figure.what.shown.which));
   object.put("a", figure.a);
   object.put("b", figure.b);

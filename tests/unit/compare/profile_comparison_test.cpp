@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "gate/figure_units.h"
 
 namespace profgate::compare {
 namespace {
@@ -346,6 +347,67 @@ TEST(side_of_run_set, of_a_cpu_has_the_calls_of_its_operators_and_not_their_stre
   ASSERT_TRUE(both.operators.at(0).a);
   EXPECT_EQ(both.operators[0].a->calls, 1.25);
   EXPECT_EQ(both.operators[0].a->time_ns, 750);
+}
+
+gate::run_set run_set_with_rate(double tokens_per_s) {
+  gate::run_set runs;
+  runs.units_of_figures = {{"rate", "tokens/s"}, {"load", "ms"}};
+  for (std::size_t slot = 0; slot < 8; ++slot) {
+    gate::process_record process;
+    process.slot = slot;
+    const double level = 1 + 0.001 * static_cast<double>(slot);
+    process.samples_ns["rate"] = {gate::figure_sample_ns(level * tokens_per_s, "tokens/s", "rate")};
+    process.samples_ns["load"] = {static_cast<std::int64_t>(level * 5e6)};
+    runs.processes.push_back(process);
+  }
+  return runs;
+}
+
+TEST(compare_sides, shows_a_rate_of_run_sets_in_its_unit_and_more_of_it_as_better) {
+  const compared_side a = side_of_run_set(run_set_with_rate(500), "a");
+  ASSERT_EQ(a.stages.size(), 1U) << "a rate is no stage, a time that is told is one";
+  EXPECT_EQ(a.stages[0].name, "load");
+  const profile_comparison both = compare_sides(a, side_of_run_set(run_set_with_rate(100), "b"));
+  const compared_figure& rate = figure(both.figures, "/program_figures/rate/median");
+  EXPECT_EQ(rate.what.unit, "tokens/s");
+  EXPECT_EQ(rate.what.shown.which, analysis::better::higher);
+  EXPECT_EQ(rate.what.shown.label, "rate (higher is better)");
+  EXPECT_NEAR(*rate.a, 502, 0.01);
+  EXPECT_NEAR(*rate.b, 100.4, 0.01);
+  ASSERT_TRUE(rate.shift);
+  EXPECT_FALSE(rate.shift->may_be_noise());
+  EXPECT_LT(rate.shift->upper_ratio, -0.79);
+}
+
+TEST(compare_sides, shows_what_programs_tell_in_runs_and_sets_a_run_set_beside_them) {
+  const auto side_telling = [](const std::string& figures) {
+    std::string text = recorded_text("qwen3-0.6b.decode-b1.nsys");
+    text.insert(text.find('{') + 1, "\"program_figures\": [" + figures + "],\n ");
+    return side_of_profile(text, "p.json", "p");
+  };
+  const compared_side a = side_telling(
+      R"({"name": "rate", "unit": "tokens/s", "median": 400.0}, {"name": "pool", "unit": "MB", "median": 7.0},)"
+      R"({"name": "load", "unit": "ms", "median": 3.0}, {"name": "none", "unit": "ms", "median": null,)"
+      R"( "not_measured": {"median": "the program told none"}})");
+  const compared_side b = side_telling(
+      R"({"name": "rate", "unit": "tokens/s", "median": 440.0}, {"name": "load", "unit": "s", "median": 3.0})");
+  const profile_comparison both = compare_sides(a, b);
+  const compared_figure& rate = figure(both.figures, "/program_figures/rate/median");
+  EXPECT_EQ(*rate.a, 400);
+  EXPECT_EQ(*rate.b, 440);
+  EXPECT_FALSE(rate.shift) << "a profile keeps no single values";
+  const compared_figure& pool = figure(both.figures, "/program_figures/pool/median");
+  EXPECT_EQ(pool.what.shown.which, analysis::better::neither);
+  EXPECT_EQ(pool.what.shown.label, "pool");
+  EXPECT_EQ(pool.b.reason(), "the program does not tell it");
+  EXPECT_EQ(
+      std::count_if(both.figures.begin(), both.figures.end(),
+                    [](const compared_figure& one) { return one.what.shown.label.starts_with("load"); }),
+      2)
+      << "ms are not set beside s";
+
+  const profile_comparison mixed = compare_sides(side_of_run_set(run_set_with_rate(500), "a"), b);
+  EXPECT_EQ(*figure(mixed.figures, "/program_figures/rate/median").b, 440);
 }
 
 TEST(compare_sides, says_whose_peaks_shares_are_of) {

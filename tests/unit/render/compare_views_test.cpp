@@ -226,6 +226,26 @@ TEST(compare_views, colour_no_time_that_may_be_noise) {
   EXPECT_THAT(html(), HasSubstr("class=\"n worse\""));
 }
 
+TEST(compare_views, show_what_programs_tell_in_its_unit_among_what_changed) {
+  const auto telling = [](double rate) {
+    compare::compared_side side;
+    side.source = "run set";
+    side.told = {{"rate", "items/s", rate, {rate, 1.01 * rate, 1.02 * rate, 0.99 * rate}}};
+    return side;
+  };
+  const compare::profile_comparison slower = compare::compare_sides(telling(500), telling(400));
+  const std::string row = "| rate (higher is better) | 500 items/s | 400 items/s | ";
+  EXPECT_THAT(compare_markdown(slower, PROFGATE_TEMPLATES_DIR),
+              AllOf(HasSubstr(row + "−20.0 % |"), HasSubstr(row + "−100 items/s |  −20.0 % |")));
+  EXPECT_THAT(compare_json(slower),
+              AllOf(HasSubstr("\"unit\": \"items/s\""), HasSubstr("\"better\": \"higher\"")));
+  EXPECT_THAT(compare_html(slower, PROFGATE_TEMPLATES_DIR), HasSubstr("class=\"n worse\""));
+  const compare::profile_comparison faster = compare::compare_sides(telling(400), telling(500));
+  EXPECT_THAT(compare_html(faster, PROFGATE_TEMPLATES_DIR), HasSubstr("class=\"n better\""));
+  const compare::profile_comparison noise = compare::compare_sides(telling(500), telling(501));
+  EXPECT_THAT(compare_html(noise, PROFGATE_TEMPLATES_DIR), Not(HasSubstr("class=\"n better\"")));
+}
+
 TEST(compare_views, tell_shares_in_points_and_degrees_without_a_ratio) {
   const std::string text = compare_markdown(
       compare::compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1")),

@@ -58,6 +58,14 @@ struct side_stage {
   double traced_occurrences = 1;   ///< that the kernels and operators are of
 };
 
+/// A figure that the program tells of itself (workload.figures), in its own unit.
+struct told_figure {
+  std::string name{};
+  std::string unit{};
+  double median = 0;
+  std::vector<double> samples{};  ///< of a run set its processes; empty: a profile does not keep them
+};
+
 /// One of the two.
 struct compared_side {
   std::string name{};    ///< as the caller called it
@@ -70,6 +78,7 @@ struct compared_side {
   std::string created_utc{};
   std::map<std::string, std::string> facts{};  ///< of environment, model and settings, by dotted names
   std::map<std::string, analysis::measured<double>> figures{};
+  std::vector<told_figure> told{};
   std::vector<side_stage> stages{};
   std::vector<std::string> problems{};         ///< of the trace
   std::optional<bool> are_peaks_configured{};  ///< else the vendor's; nothing: it has no peaks
@@ -87,15 +96,33 @@ struct figure_row {
   enum class extent { any, repetition, trace };
   extent of = extent::any;  ///< what its value grows with: nothing, a repetition's tokens, all of a trace
   bool is_left_out_if_absent = false;  ///< of models that have it, and no loss of the others
+  std::string unit{};                  ///< of a figure that the program tells: it stands behind each value
 };
 const std::vector<figure_row>& run_figure_rows();
 const std::vector<figure_row>& stage_figure_rows();
 const std::vector<figure_row>& device_figure_rows();  ///< keys: pointers into stages[].traced.devices[]
 
+/// By how much the times of B lie above those of A, as the gate tells it (gate/rank_statistics.h): two bounds
+/// that each hold with 95 %. The spread of single repetitions says nothing of it: a median of many is far
+/// better known than any of them.
+struct median_shift {
+  double lower_ratio = 0;
+  double upper_ratio = 0;
+
+  bool may_be_noise() const { return lower_ratio <= 0 && upper_ratio >= 0; }
+};
+
+/// Nothing where there are too few samples for bounds. Both in the same unit, above zero.
+std::optional<median_shift> shift_between(const std::vector<double>& a, const std::vector<double>& b);
+
 struct compared_figure {
   figure_row what{};
   analysis::measured<double> a{};
   analysis::measured<double> b{};
+  std::optional<median_shift> shift{};  ///< of a figure that has samples of its own
+
+  /// Else it is made of what stages took.
+  bool is_told() const { return what.key.starts_with("/program_figures/"); }
 };
 
 /// The same work in both; empty names: only the other has it.
@@ -118,19 +145,6 @@ struct compared_operator {
   std::optional<side_operator> a{};
   std::optional<side_operator> b{};
 };
-
-/// By how much the times of B lie above those of A, as the gate tells it (gate/rank_statistics.h): two bounds
-/// that each hold with 95 %. The spread of single repetitions says nothing of it: a median of many is far
-/// better known than any of them.
-struct median_shift {
-  double lower_ratio = 0;
-  double upper_ratio = 0;
-
-  bool may_be_noise() const { return lower_ratio <= 0 && upper_ratio >= 0; }
-};
-
-/// Nothing where there are too few samples for bounds. Both in the same unit, above zero.
-std::optional<median_shift> shift_between(const std::vector<double>& a, const std::vector<double>& b);
 
 /// What a stage's figures are divided by before they are set side by side.
 struct stage_unit {
