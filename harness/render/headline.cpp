@@ -53,6 +53,12 @@ bool is_one_sample(const json& times) {
   return number(times, "samples_count") == 1;
 }
 
+/// ", batch 2": tokens/s are those of the whole batch, TPOT is that of one of its texts.
+std::string batch_text(const json& throughput) {
+  const double batch = number(throughput, "batch_count").value_or(1);
+  return batch > 1 ? fmt::format(", batch {:.0f}", batch) : "";
+}
+
 /// Figures of the program's own in the closing line; the reports have them all.
 constexpr std::size_t most_told_figures = 4;
 
@@ -78,7 +84,7 @@ json cards_of(const json& profile, const std::optional<gate::judgement>& judged)
                      "decode_all"});
   }
   if (const auto rate = number(throughput, "tokens_median_per_s"))
-    shown.push_back({"tokens/s", core::format_number(*rate), "decoded, p50"});
+    shown.push_back({"tokens/s", core::format_number(*rate), "decoded, p50" + batch_text(throughput)});
   if (const auto joules = number(throughput, "energy_per_decoded_token_j")) {
     const double uncertainty_ratio = number(throughput, "energy_uncertainty_ratio").value_or(0);
     shown.push_back({"energy per token", core::format_energy(*joules, uncertainty_ratio), "decoded"});
@@ -129,13 +135,15 @@ std::vector<std::string> closing_lines(std::string_view profile_json_text,
   const json profile = core::parse_json(profile_json_text);
   std::vector<std::string> lines;
   std::string figures;
+  const std::string batch = batch_text(profile["throughput"]);
   for (const json& card : cards_of(profile, judged)) {
     const std::string label = card["label"];
     if (label == "peak memory") continue;
     const bool is_rate = label == "tokens/s";
     const std::string value = card["value"];
     figures += figures.empty() ? "" : ", ";
-    figures += is_rate ? value + " tokens/s" : fmt::format("{} {}", label.substr(0, label.find(',')), value);
+    figures += is_rate ? value + " tokens/s" + (batch.empty() ? "" : " (" + batch.substr(2) + ")")
+                       : fmt::format("{} {}", label.substr(0, label.find(',')), value);
   }
   const json told = profile.value("program_figures", json::array());
   for (std::size_t i = 0; i < std::min<std::size_t>(told.size(), most_told_figures); ++i) {
