@@ -187,7 +187,14 @@ void add_program(const run_facts& facts, const run_figures& figures, std::vector
   if (process != nullptr && stages.size() == 1) add_way_to_stages(facts, *process, summary);
 }
 
-void add_speed(const bare_figures& bare, std::vector<std::string>& summary) {
+/// " of batch 2"; nothing of a batch of one, or where nobody tells.
+std::string of_batch(const bare_facts& facts) {
+  const std::map<std::string, std::int64_t>& counts = token_counts(facts);
+  const auto batch = counts.find("batch");
+  return batch != counts.end() && batch->second > 1 ? fmt::format(" of batch {}", batch->second) : "";
+}
+
+void add_speed(const bare_facts& facts, const bare_figures& bare, std::vector<std::string>& summary) {
   std::vector<std::string> parts;
   if (bare.ttft_ns) parts.push_back("TTFT " + core::format_duration(bare.ttft_ns->median));
   if (bare.tpot_ns)
@@ -195,7 +202,7 @@ void add_speed(const bare_figures& bare, std::vector<std::string>& summary) {
         "TPOT {}{}", core::format_duration(bare.tpot_ns->p50),
         bare.tpot_ns->p99 ? fmt::format(" (p99 {})", core::format_duration(*bare.tpot_ns->p99)) : ""));
   if (bare.tokens_per_s)
-    parts.push_back(core::format_number(bare.tokens_per_s->median) + " tokens/s decoded");
+    parts.push_back(core::format_number(bare.tokens_per_s->median) + " tokens/s decoded" + of_batch(facts));
   if (parts.empty()) return;
   const bool is_one =
       (!bare.ttft_ns || bare.ttft_ns->samples.size() == 1) && (!bare.tpot_ns || bare.tpot_ns->count == 1);
@@ -315,7 +322,7 @@ std::vector<std::string> summarize_run(const run_facts& facts, const run_figures
   } else {
     add_program(facts, figures, summary);
   }
-  add_speed(figures.bare, summary);
+  add_speed(facts.bare, figures.bare, summary);
   add_energy(figures.bare, summary);
   if (std::optional<std::string> recomputing = cache_sentence(facts))
     summary.push_back(std::move(*recomputing));

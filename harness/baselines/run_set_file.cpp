@@ -129,6 +129,8 @@ gate::stage_structure read_structure(const json_cursor& object) {
     const std::vector<std::string> names = kernels->texts();
     structure.kernels.emplace(names.begin(), names.end());
   }
+  if (const auto reason = object.find("kernels_absent_reason"))
+    structure.kernels_absent_reason = reason->text();
   if (const auto calls = object.find("calls")) {
     for (const json_cursor& called : calls->items())
       structure.calls[{called.require("name").text(), called.require("operator_path").text()}] =

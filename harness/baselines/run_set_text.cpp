@@ -125,6 +125,8 @@ json structure_json(const gate::stage_structure& structure) {
   }
   if (structure.graph_nodes) object["graph_nodes"] = *structure.graph_nodes;
   if (structure.kernels) object["kernels"] = list_json(*structure.kernels, text_json);
+  if (!structure.kernels_absent_reason.empty())
+    object["kernels_absent_reason"] = text_json(structure.kernels_absent_reason);
   if (structure.launches) object["launches"] = *structure.launches;
   if (!structure.operations.empty()) object["operations"] = list_json(structure.operations, facts_json);
   return object;

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "config/schema.h"
 #include "make_reports.h"
+#include "measuring_turn.h"
 #include "process/runner.h"
 #include "render/gate_views.h"
 #include "render/models_views.h"
@@ -191,6 +192,12 @@ core::exit_code session(const session_options& options) {
 
   const std::vector<pair_outcome> outcomes = tell(registered_pairs(build_dir), fs::current_path());
   return exit_code_of(outcomes, outcome.how == process::ending::exited && outcome.exit_code == 0);
+}
+
+core::exit_code tell_before_ctest() {
+  if (const auto holder = whoever_measures())
+    print("{} measures on this machine: tests that measure wait until it has ended\n", *holder);
+  return core::exit_code::good;
 }
 
 core::exit_code tell_after_ctest(const session_options& options) {

@@ -66,9 +66,13 @@ core::exit_code step(const step_options& options);
 
 struct session_options {
   std::optional<std::filesystem::path> build_dir;
+  bool is_before_ctest = false;
   bool is_after_ctest = false;
 };
 core::exit_code session(const session_options& options);
+
+/// For whom the tests of the ctest which starts this process will wait, as ctest keeps what they say of it.
+core::exit_code tell_before_ctest();
 
 /// Of the pairs that the ctest which started this process has run, the same lines; never anything but good,
 /// for ctest has its result already.

@@ -58,9 +58,10 @@ core::exit_code step(const step_options& options) {
 }
 
 core::exit_code run(const pair_options& options) {
-  const pair_manifest manifest = manifest_of(options);
+  pair_manifest manifest = manifest_of(options);
   std::optional<saved_workload> saved;
   if (!options.save.empty()) saved = plan_saving(options, manifest);
+  manifest.is_being_saved = saved.has_value();
   const artifacts::process_owner owner = artifacts::owner_of(getpid());
   constexpr outcome_told told = outcome_told::by_caller;
   core::exit_code prepared = run_step("prepare", manifest, owner, options.overrides, told);

@@ -66,6 +66,18 @@ std::optional<baselines::anchor_place> anchor_place_of(const config::resolved& c
                                  (project_dir / config.text("gate.history_file")).lexically_normal()};
 }
 
+namespace {
+
+/// What makes a baseline; nothing where the command becomes a pair anyway, as whoever typed it asked for.
+std::string accept_hint_for(const pair_manifest& manifest) {
+  if (manifest.is_being_saved) return "";
+  if (manifest.config != ad_hoc_config) return fmt::format("profgate baseline record {}", manifest.pair);
+  return "profgate run --save <name>, which makes a pair of the command; to compare two commands: profgate "
+         "ab -- <one> -- <the other>";
+}
+
+}  // namespace
+
 gate::judgement judge_against_stored(step_context& context, const gate::build_identity& identity,
                                      const baselines::run_more& more) {
   baselines::stored_request request;
@@ -76,10 +88,7 @@ gate::judgement judge_against_stored(step_context& context, const gate::build_id
   request.waivers = read_waivers(request.baselines_dir);
   request.today = today_utc();
   request.anchor = anchor_place_of(context.config, context.manifest.project_dir, request.baselines_dir);
-  request.accept_hint = context.manifest.config == ad_hoc_config
-                            ? "profgate run --save <name>, which makes a pair of the command; to compare two "
-                              "commands: profgate ab -- <one> -- <the other>"
-                            : fmt::format("profgate baseline record {}", context.manifest.pair);
+  request.accept_hint = accept_hint_for(context.manifest);
   baselines::stored_outcome outcome = baselines::judge_against_stored(std::move(request), more);
   if (!outcome.candidate.processes.empty()) {
     baselines::stored_run_set stored;

@@ -130,10 +130,13 @@ void add_session(CLI::App& app, action& chosen) {
   CLI::App* command = app.add_subcommand("session", "Run ctest -L '^stage2$' and print one line a pair");
   command->add_option("--build-dir", options->build_dir,
                       "Build folder of the project that registers the pairs");
+  command->add_flag("--before-ctest", options->is_before_ctest,
+                    "Run nothing: print who else measures on this machine, for whom tests wait");
   command->add_flag("--after-ctest", options->is_after_ctest,
                     "Run nothing: print it of the pairs that the ctest which calls this has run");
   command->callback([&chosen, options] {
     chosen = [options] {
+      if (options->is_before_ctest) return cli::tell_before_ctest();
       return options->is_after_ctest ? cli::tell_after_ctest(*options) : cli::session(*options);
     };
   });

@@ -15,6 +15,7 @@ namespace profgate::cli {
 namespace {
 
 constexpr const char* measuring_variable = "PROFGATE_MEASURING_PID";
+constexpr const char* measuring_lock = "measuring";
 constexpr std::int64_t longest_turn_ms = std::int64_t{12} * 3600 * 1000;
 
 /// Whether the profgate that the environment names still lives. A value that outlived it means nothing.
@@ -30,10 +31,15 @@ bool is_measured_by_another() {
 
 }  // namespace
 
+std::optional<std::string> whoever_measures() {
+  if (is_measured_by_another()) return std::nullopt;
+  return core::file_lock::holder_among_users(core::shared_lock_file(measuring_lock));
+}
+
 measuring_turn::measuring_turn(progress& display) {
   if (is_measured_by_another()) return;
   m_lock = core::file_lock::among_users(
-      core::shared_lock_file("measuring"),
+      core::shared_lock_file(measuring_lock),
       {longest_turn_ms,
        [&](const std::string& holder) {
          display.note(fmt::format("waits: {} measures on this machine", holder));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "core/file_lock.h"
 #include "progress.h"
@@ -21,5 +22,8 @@ class measuring_turn {
  private:
   std::optional<core::file_lock> m_lock;
 };
+
+/// "process 4711 of user 0 (profgate step stage1)": for whom a turn would wait now. Nothing: for nobody.
+std::optional<std::string> whoever_measures();
 
 }  // namespace profgate::cli

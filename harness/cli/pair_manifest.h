@@ -31,6 +31,7 @@ struct pair_manifest {
   std::vector<std::filesystem::path> conf_dirs;
   std::vector<std::string> overrides;
   build_facts build;
+  bool is_being_saved = false;  ///< of a typed command: --save makes a registered pair of it
 };
 
 /// Of a build folder that was copied or moved, alone or with its project, paths lead into the copy.

@@ -7,6 +7,7 @@
 #include "compare_operations.h"
 #include "comparison_labels.h"
 #include "device_pairs.h"
+#include "told_figures.h"
 
 namespace profgate::compare {
 namespace {
@@ -24,7 +25,7 @@ std::vector<compared_figure> compare_figures(
   };
   std::vector<compared_figure> compared;
   for (const figure_row& row : rows) {
-    compared_figure figure{row, value(a, row.key), value(b, row.key)};
+    compared_figure figure{row, value(a, row.key), value(b, row.key), std::nullopt};
     if (!row.is_left_out_if_absent || (figure.a && figure.b)) compared.push_back(std::move(figure));
   }
   return compared;
@@ -68,10 +69,9 @@ void choose_units(const side_stage& a, const side_stage& b, compared_stage& resu
   }
 }
 
-std::optional<bool> spreads_overlap(const side_stage& a, const side_stage& b, const compared_stage& units) {
-  if (!a.min_ns || !a.max_ns || !b.min_ns || !b.max_ns) return std::nullopt;
-  return *a.min_ns / units.a_unit.repetition <= *b.max_ns / units.b_unit.repetition &&
-         *b.min_ns / units.b_unit.repetition <= *a.max_ns / units.a_unit.repetition;
+std::vector<double> divided_by(double unit, std::vector<double> samples) {
+  for (double& sample : samples) sample /= unit;
+  return samples;
 }
 
 compared_stage compare_stage(const std::string& name, const side_stage* a, const side_stage* b,
@@ -88,7 +88,8 @@ compared_stage compare_stage(const std::string& name, const side_stage* a, const
     return result;
   }
   choose_units(*a, *b, result);
-  result.spreads_overlap = spreads_overlap(*a, *b, result);
+  result.shift = shift_between(divided_by(result.a_unit.repetition, a->samples_ns),
+                               divided_by(result.b_unit.repetition, b->samples_ns));
   const std::vector<device_pair> devices = pair_devices(*a, *b);
   result.by_device = !devices.empty();
   compare_devices(*a, *b, devices, result);
@@ -109,6 +110,7 @@ profile_comparison compare_sides(const compared_side& a, const compared_side& b)
   result.is_other_work = result.is_cross_model || a.config != b.config || !other_work_text(result).empty();
   result.labels = labels_of(result);
   result.figures = compare_figures(run_figure_rows(), &a.figures, &b.figures);
+  compare_told(a, b, result);
   for (const side_stage& stage : a.stages)
     result.stages.push_back(
         compare_stage(stage.name, &stage, find_stage(b, stage.name), result.is_cross_model));

@@ -127,6 +127,15 @@ std::optional<double> optional_at(const json& from, const std::string& pointer) 
   return figure ? std::optional<double>(*figure) : std::nullopt;
 }
 
+std::vector<double> samples_of(const json& stage) {
+  std::vector<double> samples_ns;
+  const auto bare = stage.find("bare");
+  if (bare == stage.end() || !bare->is_object()) return samples_ns;
+  for (const json& sample : bare->value("samples_ns", json::array()))
+    if (sample.is_number()) samples_ns.push_back(sample.get<double>());
+  return samples_ns;
+}
+
 std::string text_at(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -170,8 +179,7 @@ side_stage stage_of(const json& profile, const json& from) {
   side_stage stage;
   stage.name = text_at(from, "name");
   for (const figure_row& row : stage_figure_rows()) stage.figures[row.key] = figure_at(from, row.key);
-  stage.min_ns = optional_at(from, "/bare/min_ns");
-  stage.max_ns = optional_at(from, "/bare/max_ns");
+  stage.samples_ns = samples_of(from);
   for (const json& row : from.value("kernel_groups", json::array()))
     stage.kernels.push_back(kernel_of(row, "kernel_name"));
   for (const json& row : from.value("categories", json::array()))
@@ -219,6 +227,10 @@ compared_side side_of_profile(std::string_view profile_json, const std::string& 
   if (side.facts.count("git.commit") > 0 && !side.facts["git.commit"].starts_with("not measured"))
     side.commit = side.facts["git.commit"];
   for (const figure_row& row : run_figure_rows()) side.figures[row.key] = figure_at(profile, row.key);
+  for (const json& told : profile.value("program_figures", json::array())) {
+    if (const auto median = optional_at(told, "/median"))
+      side.told.push_back({text_at(told, "name"), text_at(told, "unit"), *median, {}});
+  }
   const json& ceilings = profile["ceilings"];
   if (optional_at(ceilings, "/vendor_flops_per_s") || optional_at(ceilings, "/vendor_bytes_per_s"))
     side.are_peaks_configured = text_at(ceilings, "vendor_source").empty();

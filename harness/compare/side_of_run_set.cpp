@@ -4,6 +4,7 @@
 
 #include "compare/profile_comparison.h"
 #include "core/kernel_names.h"
+#include "gate/figure_units.h"
 #include "gate/process_runs.h"
 #include "gate/rank_statistics.h"
 
@@ -117,10 +118,9 @@ side_stage stage_of(const gate::run_set& runs, const std::string& name) {
     stage.figures["/bare/median_ns"] = measured<double>::absent("no process of the run set is left");
   } else {
     stage.figures["/bare/median_ns"] = gate::median_of(medians);
-    stage.min_ns = *std::min_element(medians.begin(), medians.end());
-    stage.max_ns = *std::max_element(medians.begin(), medians.end());
-    stage.figures["/bare/min_ns"] = *stage.min_ns;
-    stage.figures["/bare/max_ns"] = *stage.max_ns;
+    stage.figures["/bare/min_ns"] = *std::min_element(medians.begin(), medians.end());
+    stage.figures["/bare/max_ns"] = *std::max_element(medians.begin(), medians.end());
+    stage.samples_ns = medians;
     stage.figures["/bare/samples_count"] = static_cast<double>(medians.size());
   }
   const auto structure = runs.structure.find(name);
@@ -146,6 +146,16 @@ side_stage stage_of(const gate::run_set& runs, const std::string& name) {
                                                            : "the run set's traces hold no kernels of it";
   }
   return stage;
+}
+
+/// A rate is kept as a time that nobody spent (gate/figure_units.h): it is no stage. Nothing where no process
+/// of it is left.
+std::optional<told_figure> rate_of(const gate::run_set& runs, const std::string& name) {
+  const std::vector<double> medians = gate::stage_medians_ns(runs, name, gate::reduction_for(runs));
+  if (medians.empty()) return std::nullopt;
+  told_figure told{name, runs.units_of_figures.at(name), gate::rate_of_sample(gate::median_of(medians)), {}};
+  for (const double sample_ns : medians) told.samples.push_back(gate::rate_of_sample(sample_ns));
+  return told;
 }
 
 }  // namespace
@@ -179,7 +189,13 @@ compared_side side_of_run_set(const gate::run_set& runs, const std::string& name
   std::stable_sort(order.begin(), order.end(), [](const std::string& a, const std::string& b) {
     return (a == "prefill") > (b == "prefill");
   });
-  for (const std::string& stage : order) side.stages.push_back(stage_of(runs, stage));
+  for (const std::string& stage : order) {
+    if (gate::is_figure_of_kind(runs.units_of_figures, stage, gate::figure_kind::rate)) {
+      if (const auto told = rate_of(runs, stage)) side.told.push_back(*told);
+    } else {
+      side.stages.push_back(stage_of(runs, stage));
+    }
+  }
   for (const figure_row& row : run_figure_rows())
     side.figures[row.key] = measured<double>::absent("a run set does not keep it");
   return side;

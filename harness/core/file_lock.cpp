@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/escape.h"
 #include "core/interrupt.h"
 
 namespace profgate::core {
@@ -55,8 +56,26 @@ owned_fd open_for_everyone(const fs::path& file) {
   return fd;
 }
 
+/// " (profgate step stage1)": the program and what it was told to do, up to the first option. What follows
+/// may hold a secret, and this goes to logs. Empty: it cannot be seen.
+std::string command_of(pid_t pid) {
+  constexpr std::size_t most_words = 3;
+  constexpr std::size_t longest_word = 60;
+  std::ifstream words(fmt::format("/proc/{}/cmdline", pid));
+  std::string text;
+  std::string word;
+  for (std::size_t i = 0; i < most_words && std::getline(words, word, '\0'); ++i) {
+    if (i > 0 && (word.empty() || word.front() == '-')) break;
+    if (i == 0) word = word.substr(word.rfind('/') + 1);
+    text += (text.empty() ? "" : " ") + shorten_middle(to_valid_utf8(word), longest_word);
+  }
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';  // it is one line
+  return text.empty() ? "" : fmt::format(" ({})", text);
+}
+
 /// Who holds the lock, by the kernel's own list: what a file says that everyone may write to proves nothing.
-std::string holder_of(const owned_fd& fd) {
+std::optional<std::string> listed_holder(const owned_fd& fd) {
   struct stat file {};
   ::fstat(fd.get(), &file);
   const std::string wanted =
@@ -71,9 +90,13 @@ std::string holder_of(const owned_fd& fd) {
     struct stat process {};
     if (kind != "FLOCK" || place != wanted) continue;
     if (::stat(fmt::format("/proc/{}", pid).c_str(), &process) != 0) break;
-    return fmt::format("process {} of user {}", pid, process.st_uid);
+    return fmt::format("process {} of user {}{}", pid, process.st_uid, command_of(pid));
   }
-  return "a process that cannot be seen from here";  // in another container
+  return std::nullopt;
+}
+
+std::string holder_of(const owned_fd& fd) {
+  return listed_holder(fd).value_or("a process that cannot be seen from here");  // in another container
 }
 
 }  // namespace
@@ -101,6 +124,12 @@ std::optional<file_lock> file_lock::try_file(const fs::path& file) {
   if (try_lock(fd)) return file_lock(std::move(fd));
   if (errno != EWOULDBLOCK) throw_lock_error(file);
   return std::nullopt;
+}
+
+std::optional<std::string> file_lock::holder_among_users(const fs::path& file) {
+  // Not by trying: whoever wants it in that moment would wait.
+  const owned_fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return fd.is_open() ? listed_holder(fd) : std::nullopt;
 }
 
 file_lock file_lock::among_users(const fs::path& file, const lock_wait& wait) {

@@ -22,12 +22,25 @@ std::string per_token(std::int64_t launches, std::int64_t tokens) {
   return fmt::format("{}/{}", launches / common, tokens / common);
 }
 
+/// Of a build that was traced.
+std::string why_no_kernels(const stage_structure& structure) {
+  if (!structure.kernels_absent_reason.empty()) return structure.kernels_absent_reason;
+  return structure.calls.empty() ? "its trace tells of none" : "it ran on the CPU, which has no kernels";
+}
+
+/// "kernels, launches and graph nodes: in the baseline: …"; one reason of both is said once.
+std::string why_nothing_is_compared(const stage_structure& baseline, const stage_structure& candidate) {
+  const std::string before = baseline.kernels ? "" : why_no_kernels(baseline);
+  const std::string now = candidate.kernels ? "" : why_no_kernels(candidate);
+  const std::string what = "kernels, launches and graph nodes: ";
+  if (before == now) return what + now;
+  const std::string both = before.empty() || now.empty() ? "" : "; ";
+  return what + (before.empty() ? "" : "in the baseline: " + before) + both +
+         (now.empty() ? "" : "in the candidate: " + now);
+}
+
 void compare_kernels(const stage_structure& baseline, const stage_structure& candidate, bool fails,
                      exact_comparison& result) {
-  if (!baseline.kernels || !candidate.kernels) {
-    result.not_compared.push_back("kernels: an arm was not traced");
-    return;
-  }
   const auto report = [&](const std::set<std::string>& of, const std::set<std::string>& without,
                           exact_kind kind) {
     std::vector<std::string> names;
@@ -40,8 +53,14 @@ void compare_kernels(const stage_structure& baseline, const stage_structure& can
 
 void compare_launches(const stage_structure& baseline, const stage_structure& candidate, bool fails,
                       exact_comparison& result) {
-  if (!baseline.launches || !candidate.launches || baseline.tokens <= 0 || candidate.tokens <= 0) {
-    result.not_compared.push_back("launches a token: an arm was not traced or decoded no tokens");
+  if (!baseline.launches || !candidate.launches) {
+    result.not_compared.push_back(fmt::format("launches: the {}'s trace does not tell which calls launched",
+                                              baseline.launches ? "candidate" : "baseline"));
+    return;
+  }
+  if (baseline.tokens <= 0 || candidate.tokens <= 0) {
+    result.not_compared.push_back(fmt::format("launches a token: the {} decoded none",
+                                              baseline.tokens <= 0 ? "baseline" : "candidate"));
     return;
   }
   const std::string before = per_token(*baseline.launches, baseline.tokens);
@@ -175,10 +194,16 @@ bool exact_comparison::fails() const {
 exact_comparison compare_exactly(const stage_structure& baseline, const stage_structure& candidate,
                                  const exact_rules& rules) {
   exact_comparison result;
+  if (!baseline.kernels || !candidate.kernels) {
+    result.not_compared.push_back(why_nothing_is_compared(baseline, candidate));
+    compare_operations(baseline, candidate, rules, result);
+    return result;
+  }
   compare_kernels(baseline, candidate, rules.kernels_fail, result);
   compare_launches(baseline, candidate, rules.launches_fail, result);
   if (!baseline.graph_nodes || !candidate.graph_nodes) {
-    result.not_compared.push_back("graph nodes: an arm was not traced");
+    result.not_compared.push_back(fmt::format("graph nodes: they were not recorded of the {}",
+                                              baseline.graph_nodes ? "candidate" : "baseline"));
   } else if (*baseline.graph_nodes != *candidate.graph_nodes) {
     result.changes.push_back({exact_kind::graph_nodes,
                               {},
@@ -321,7 +346,9 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
   structure.tokens = tokens;
   const std::vector<analysis::stage_window> windows =
       analysis::find_windows(timeline, {std::string(stage)}, domain);
-  if (windows.empty() || timeline.kernels_absent_reason) return structure;
+  if (timeline.kernels_absent_reason) structure.kernels_absent_reason = *timeline.kernels_absent_reason;
+  if (windows.empty()) structure.kernels_absent_reason = "the stage does not occur in the trace";
+  if (!structure.kernels_absent_reason.empty()) return structure;
   // Of a program that repeats its stage the last one: the first may warm up. What counts is what it asks for,
   // whenever the device gets round to it.
   const analysis::stage_window& last = windows.back();
@@ -330,7 +357,9 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
            one.launched_ns <= last.end_ns;
   };
   for (const core::opaque_graph& graph : timeline.opaque_graphs) {
-    if (is_asked_for(graph)) return structure;
+    if (!is_asked_for(graph)) continue;
+    structure.kernels_absent_reason = "kernels of a graph were not seen, the graph as a whole was";
+    return structure;
   }
   std::set<std::uint64_t> calls;
   std::set<std::uint64_t> nodes;

@@ -214,12 +214,6 @@ void look_at_circumstances(const run_set& baseline, const run_set& candidate,
       [&](const stage_judgement& stage) { return stage.which != verdict::regressed || is_alike(stage); });
 }
 
-/// As it counts for the whole: what is waived is as good as unchanged.
-verdict counted(const stage_judgement& stage) {
-  if (stage.waived_by) return verdict::unchanged;
-  return stage.exact.fails() ? verdict::regressed : stage.which;
-}
-
 judgement judge(const run_set& baseline, const run_set& candidate, const comparability& conditions,
                 const judge_rules& rules, const std::vector<waiver>& waivers, const std::string& today,
                 const compared_names& names, bool is_interleaved) {
@@ -251,24 +245,6 @@ judgement judge(const run_set& baseline, const run_set& candidate, const compara
 }
 
 }  // namespace
-
-void conclude(judgement& whole, bool inconclusive_fails) {
-  if (whole.stages.empty()) {
-    whole.overall = verdict::missing;
-    whole.reason = "no stage is gated";
-  } else {
-    std::vector<verdict> verdicts;
-    for (const stage_judgement& stage : whole.stages) verdicts.push_back(counted(stage));
-    whole.overall = worst_of(verdicts, inconclusive_fails);
-    for (const stage_judgement& stage : whole.stages) {
-      if (counted(stage) != whole.overall) continue;
-      whole.reason = fmt::format("{}: {}", stage.stage, stage.reason);
-      if (stage.waived_by) whole.reason += fmt::format("; waived by {}", *stage.waived_by);
-      break;
-    }
-  }
-  whole.code = exit_code_of(whole.overall, inconclusive_fails);
-}
 
 judgement judge_stored(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
                        const std::vector<waiver>& waivers, const std::string& today,

@@ -18,9 +18,15 @@ using nlohmann::json;
 constexpr double widest_bar_ratio = 0.5;      ///< a change of this size fills half of a bar's column
 constexpr double coloured_from_ratio = 0.01;  ///< smaller changes are shown, but not as good or bad
 
-std::string shown(const analysis::measured<double>& figure, const std::string& format) {
+/// " tokens/s" of a figure that has a unit of its own.
+std::string unit_behind(const compare::figure_row& what) {
+  return what.unit.empty() ? "" : " " + what.unit;
+}
+
+std::string shown(const analysis::measured<double>& figure, const compare::figure_row& what) {
   if (!figure) return empty_cell;
-  return formatted(*figure, format == "duration" ? "precise_duration" : format);
+  const std::string& format = what.shown.format;
+  return formatted(*figure, format == "duration" ? "precise_duration" : format) + unit_behind(what);
 }
 
 /// A bar from the middle of its column: {side, width in percent of the column}.
@@ -40,7 +46,7 @@ std::string difference_of(const compare::compared_figure& figure) {
     const std::string points = fmt::format("{:.1f}", std::abs(difference) * 100);
     return points == "0.0" ? "0" : (difference > 0 ? "+" : "−") + points + " points";
   }
-  return (difference > 0 ? "+" : "−") + formatted(std::abs(difference), format);
+  return (difference > 0 ? "+" : "−") + formatted(std::abs(difference), format) + unit_behind(figure.what);
 }
 
 /// Why cells are empty, each reason once with all that it explains.
@@ -82,8 +88,8 @@ bool has_ratio(const compare::compared_figure& figure) {
 
 json figure_view(const compare::compared_figure& figure, bool other_work, bool may_be_noise) {
   json row{{"label", figure.what.shown.label},
-           {"a", shown(figure.a, figure.what.shown.format)},
-           {"b", shown(figure.b, figure.what.shown.format)},
+           {"a", shown(figure.a, figure.what)},
+           {"b", shown(figure.b, figure.what)},
            {"a_reason", figure.a ? "" : core::to_valid_utf8(figure.a.reason())},
            {"b_reason", figure.b ? "" : core::to_valid_utf8(figure.b.reason())},
            {"difference", empty_cell},
@@ -104,7 +110,7 @@ json figure_view(const compare::compared_figure& figure, bool other_work, bool m
 }
 
 bool may_be_noise(const compare::compared_stage& stage) {
-  return stage.spreads_overlap.value_or(true);
+  return !stage.shift || stage.shift->may_be_noise();
 }
 
 json figures_view(const std::vector<compare::compared_figure>& figures, bool other_work,
@@ -119,8 +125,7 @@ json figures_view(const std::vector<compare::compared_figure>& figures, bool oth
       absent.add("in neither", figure.what.shown.label,
                  reason_a == reason_b ? reason_a : fmt::format("A: {}; B: {}", reason_a, reason_b));
     } else if (figure.a && figure.b && *figure.a == *figure.b) {
-      same.push_back(
-          {{"label", figure.what.shown.label}, {"value", shown(figure.a, figure.what.shown.format)}});
+      same.push_back({{"label", figure.what.shown.label}, {"value", shown(figure.a, figure.what)}});
     } else {
       rows.push_back(figure_view(figure, other_work, may_be_noise(figure)));
       if (!figure.a) absent.add("only in B", figure.what.shown.label, reason_a);

@@ -24,8 +24,8 @@ nlohmann::json figure_view(const compare::compared_figure& figure, bool other_wo
 nlohmann::json figures_view(const std::vector<compare::compared_figure>& figures, bool other_work,
                             const std::function<bool(const compare::compared_figure&)>& may_be_noise);
 
-/// Whether the repetitions of a stage reach into those of the other side, or nobody knows: one rule for all
-/// that was measured of it, its kernels and operators included, which are of a single trace.
+/// Whether a stage's times may as well not have shifted, or nobody knows: one rule for all that was measured
+/// of it, its kernels and operators included, which are of a single trace.
 bool may_be_noise(const compare::compared_stage& stage);
 
 }  // namespace profgate::render

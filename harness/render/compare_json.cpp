@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "analysis/json_object.h"
 #include "gate_words.h"
 #include "render/compare_views.h"
@@ -42,6 +44,7 @@ ordered_json figure_json(const compare::compared_figure& figure) {
   json_object object;
   object.put("key", figure.what.key);
   object.put("label", figure.what.shown.label);
+  if (figure.is_told()) object.put("unit", figure.what.unit);
   object.put("better", text_of(figure.what.shown.which));
   object.put("a", figure.a);
   object.put("b", figure.b);
@@ -132,8 +135,15 @@ ordered_json stage_json(const compare::compared_stage& stage) {
   object.put("b_repetition_units_count", stage.b_unit.repetition);
   object.put("a_trace_units_count", stage.a_unit.trace);
   object.put("b_trace_units_count", stage.b_unit.trace);
-  object.put("spreads_overlap",
-             analysis::or_absent(stage.spreads_overlap, "a side has no times of its repetitions"));
+  constexpr const char* too_few = "a side has too few times of repetitions";
+  const auto shift = [&](double compare::median_shift::*bound) {
+    if (!stage.shift) return measured<double>::absent(too_few);
+    return measured<double>(std::round((*stage.shift).*bound * 1e6) / 1e6);  // further digits are a libm's
+  };
+  object.put("shift_lower_ratio", shift(&compare::median_shift::lower_ratio));
+  object.put("shift_upper_ratio", shift(&compare::median_shift::upper_ratio));
+  object.put("may_be_noise",
+             stage.shift ? measured<bool>(stage.shift->may_be_noise()) : measured<bool>::absent(too_few));
   object.put("figures", figures_json(stage.figures));
   if (stage.kernels.empty()) {
     object.put_null("kernels", stage.kernels_absent_reason);

@@ -195,7 +195,7 @@ json largest_differences(const compare::compared_stage& stage, const waterfall& 
   double all_ns = 0;
   for (const compare::compared_kernel& kernel : stage.kernels) all_ns += std::abs(kernel.b_ns - kernel.a_ns);
   json list = json::array();
-  if (stage.spreads_overlap.value_or(false)) return list;  // nobody knows whether there is a difference
+  if (stage.shift && stage.shift->may_be_noise()) return list;  // nobody knows whether there is a difference
   for (const waterfall_bar& bar : fall.bars) {
     if (list.size() == most_named || std::abs(bar.delta_ns) < smallest_share * all_ns) break;
     list.push_back({{"name", bar.label}, {"difference", signed_duration(bar.delta_ns)}});
@@ -252,6 +252,17 @@ std::string only_in_one(const compare::compared_stage& stage, const core::short_
   return first + (first.empty() || second.empty() ? "" : "; ") + second;
 }
 
+/// What is known of how sure the difference is; empty where a side lacks the stage.
+std::string shift_text(const compare::compared_stage& stage) {
+  const bool has_times =
+      stage.in_a && stage.in_b && stage.figures.front().a.has_value() && stage.figures.front().b.has_value();
+  if (!has_times) return "";
+  if (!stage.shift) return "Too few repetitions to tell it from noise.";
+  if (!stage.shift->may_be_noise()) return "";
+  return fmt::format("Its median may as well be the same (90 % CI {} to {}): this may be noise.",
+                     signed_percent(stage.shift->lower_ratio), signed_percent(stage.shift->upper_ratio));
+}
+
 /// "64 tokens in A, 16 in B": what was divided by.
 std::string unit_note(const compare::compared_stage& stage) {
   if (stage.per.empty()) return "";
@@ -293,9 +304,8 @@ json stage_view(const compare::compared_stage& whole, bool other_work,
                          : stage.in_a             ? "only in A"
                                                   : "only in B"},
             {"headline", figure_view(stage.figures.front(), other_work, may_be_noise(stage))},
-            {"spread", !stage.spreads_overlap   ? "unknown"
-                       : *stage.spreads_overlap ? "overlap"
-                                                : "apart"},
+            {"shift", shift_text(stage)},
+            {"may_be_noise", may_be_noise(stage)},
             {"figures", figures_view(stage.figures, other_work,
                                      [&](const compare::compared_figure&) { return may_be_noise(stage); })},
             {"by_category", stage.by_category},

@@ -54,8 +54,12 @@ json card_of(const std::string& label, const compare::compared_figure& figure, b
 }
 
 /// A figure of the whole run may be noise where a stage may that it is made of: TTFT is the prefill's, what
-/// is counted by the decoded token the decode's, everything else that of all stages.
-bool may_run_figure_be_noise(const compare::profile_comparison& comparison, const std::string& key) {
+/// is counted by the decoded token the decode's, everything else that of all stages. What the program tells
+/// has samples of its own, or nobody knows.
+bool may_run_figure_be_noise(const compare::profile_comparison& comparison,
+                             const compare::compared_figure& figure) {
+  if (figure.is_told()) return !figure.shift || figure.shift->may_be_noise();
+  const std::string& key = figure.what.key;
   const auto has = [&](const char* part) { return key.find(part) != std::string::npos; };
   const std::string_view stage_name = has("/ttft/") ? compare::prefill_stage
                                       : has("/tpot/") || has("/tokens_") || has("_per_decoded_token_")
@@ -81,12 +85,16 @@ json cards_of(const compare::profile_comparison& comparison) {
         "/throughput/energy_per_decoded_token_j"}) {
     for (const compare::compared_figure& figure : comparison.figures)
       if (figure.what.key == key)
-        add(figure.what.shown.label, figure, may_run_figure_be_noise(comparison, key));
+        add(figure.what.shown.label, figure, may_run_figure_be_noise(comparison, figure));
   }
-  if (!cards.empty()) return cards;
+  const bool has_tokens = !cards.empty();
+  constexpr std::size_t most = 6;
+  for (const compare::compared_figure& figure : comparison.figures)
+    if (figure.is_told() && cards.size() < most)
+      add(figure.what.shown.label, figure, may_run_figure_be_noise(comparison, figure));
+  if (has_tokens) return cards;
   for (const compare::compared_stage& whole : comparison.stages) {
-    constexpr std::size_t most = 6;
-    if (cards.size() == most) break;
+    if (cards.size() >= most) break;
     const compare::compared_stage stage = in_units(whole);
     add(core::to_valid_utf8(stage.name) + per_text(stage), stage.figures.front(), may_be_noise(stage));
   }
@@ -118,7 +126,7 @@ json view_of(const compare::profile_comparison& comparison, const std::filesyste
           {"labels", labels},
           {"figures", figures_view(comparison.figures, comparison.is_other_work,
                                    [&](const compare::compared_figure& figure) {
-                                     return may_run_figure_be_noise(comparison, figure.what.key);
+                                     return may_run_figure_be_noise(comparison, figure);
                                    })},
           {"stages", stages},
           {"differs", differs},

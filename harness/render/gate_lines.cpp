@@ -6,6 +6,7 @@
 #include "core/escape.h"
 #include "core/units.h"
 #include "difference_words.h"
+#include "gate/judge.h"
 #include "gate/since_anchor.h"
 #include "render/gate_views.h"
 
@@ -113,17 +114,10 @@ std::string harmless(std::string_view text) {
   return out;
 }
 
-bool counts_as(const gate::stage_judgement& stage, gate::verdict which) {
-  if (stage.waived_by) return which == gate::verdict::unchanged;
-  return stage.which == which || (stage.exact.fails() && which == gate::verdict::regressed);
-}
-
-/// The stage that would fail the whole, were it not waived; nothing where something else decides.
-const gate::stage_judgement* passes_by_waiver(const gate::judgement& whole) {
-  if (whole.code != core::exit_code::good) return nullptr;
-  const auto found = std::find_if(whole.stages.begin(), whole.stages.end(),
-                                  [](const auto& stage) { return stage.waived_by.has_value(); });
-  return found == whole.stages.end() ? nullptr : &*found;
+/// Whether the stage that decides would fail the whole, were it not waived.
+bool passes_by_waiver(const gate::judgement& whole) {
+  const gate::stage_judgement* const deciding = gate::deciding_stage(whole);
+  return deciding != nullptr && deciding->waived_by && whole.code == core::exit_code::good;
 }
 
 /// With "not allowed: " before what the configuration forbids.
@@ -133,7 +127,7 @@ std::string exact_text(const gate::exact_change& change, const gate::exact_compa
 
 /// What the runs say; a change that is not allowed comes before the size, which may well be nothing.
 std::string sentence_of_runs(const gate::judgement& whole) {
-  const gate::stage_judgement* deciding = deciding_stage(whole);
+  const gate::stage_judgement* deciding = gate::deciding_stage(whole);
   if (deciding == nullptr || !deciding->numbers) return after_verdict(whole);
   if (!deciding->exact.fails()) return size_sentence(*deciding);
   const auto& changes = deciding->exact.changes;
@@ -284,7 +278,7 @@ std::string stage_title(const gate::stage_judgement& stage) {
 
 std::string verdict_word(const gate::judgement& whole) {
   if (whole.failed_by) return "failed";
-  return passes_by_waiver(whole) != nullptr ? "waived" : gate::to_text(whole.overall);
+  return passes_by_waiver(whole) ? "waived" : gate::to_text(whole.overall);
 }
 
 std::string verdict_sentence(const gate::judgement& whole) {
@@ -294,27 +288,10 @@ std::string verdict_sentence(const gate::judgement& whole) {
                        whole.circumstances.front(), more == 0 ? "" : fmt::format(" and {} more", more));
   }
   if (!whole.failed_by) return sentence_of_runs(whole);
-  const bool has_runs = deciding_stage(whole) != nullptr;
+  const bool has_runs = gate::deciding_stage(whole) != nullptr;
   return has_runs ? fmt::format("{} (its runs: {}: {})", *whole.failed_by, gate::to_text(whole.overall),
                                 sentence_of_runs(whole))
                   : *whole.failed_by;
-}
-
-const gate::stage_judgement* deciding_stage(const gate::judgement& whole) {
-  if (const gate::stage_judgement* waived = passes_by_waiver(whole)) return waived;
-  // Of several the one that costs most.
-  const gate::stage_judgement* deciding = nullptr;
-  const auto size_ns = [](const gate::stage_judgement& stage) {
-    return stage.numbers ? std::abs(stage.numbers->difference_ns) : 0;
-  };
-  for (const gate::stage_judgement& stage : whole.stages) {
-    if (!counts_as(stage, whole.overall)) continue;
-    const bool is_first = deciding == nullptr;
-    const bool is_worse =
-        !is_first && whole.overall != gate::verdict::unchanged && size_ns(stage) > size_ns(*deciding);
-    if (is_first || is_worse) deciding = &stage;
-  }
-  return deciding;
 }
 
 std::vector<std::string> gate_lines(const gate::judgement& whole) {
@@ -326,7 +303,7 @@ std::vector<std::string> gate_lines(const gate::judgement& whole) {
 }
 
 std::vector<std::string> gate_detail_lines(const gate::judgement& whole) {
-  const gate::stage_judgement* deciding = deciding_stage(whole);
+  const gate::stage_judgement* deciding = gate::deciding_stage(whole);
   std::vector<std::string> lines;
   const auto append = [&](const std::vector<std::string>& more) {
     lines.insert(lines.end(), more.begin(), more.end());

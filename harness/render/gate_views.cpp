@@ -11,6 +11,7 @@
 #include "core/kernel_names.h"
 #include "difference_words.h"
 #include "drawing.h"
+#include "gate/judge.h"
 #include "gate/operator_calls.h"
 #include "gate/since_anchor.h"
 #include "render/verdict_json.h"
@@ -177,7 +178,7 @@ int urgency(const summary_row& row) {
 }
 
 std::string first_cause_of(const gate::judgement& judged) {
-  const gate::stage_judgement* stage = deciding_stage(judged);
+  const gate::stage_judgement* stage = gate::deciding_stage(judged);
   if (stage == nullptr) return empty_cell;
   for (const gate::exact_change& change : stage->exact.changes) {
     if (change.fails) return core::escape_markdown(gate::to_text(change));

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "difference_words.h"
+#include "gate/judge.h"
 #include "render/gate_views.h"
 #include "report_page.h"
 #include "stage_bound.h"
@@ -52,6 +53,12 @@ bool is_one_sample(const json& times) {
   return number(times, "samples_count") == 1;
 }
 
+/// ", batch 2": tokens/s are those of the whole batch, TPOT is that of one of its texts.
+std::string batch_text(const json& throughput) {
+  const double batch = number(throughput, "batch_count").value_or(1);
+  return batch > 1 ? fmt::format(", batch {:.0f}", batch) : "";
+}
+
 /// Figures of the program's own in the closing line; the reports have them all.
 constexpr std::size_t most_told_figures = 4;
 
@@ -77,7 +84,7 @@ json cards_of(const json& profile, const std::optional<gate::judgement>& judged)
                      "decode_all"});
   }
   if (const auto rate = number(throughput, "tokens_median_per_s"))
-    shown.push_back({"tokens/s", core::format_number(*rate), "decoded, p50"});
+    shown.push_back({"tokens/s", core::format_number(*rate), "decoded, p50" + batch_text(throughput)});
   if (const auto joules = number(throughput, "energy_per_decoded_token_j")) {
     const double uncertainty_ratio = number(throughput, "energy_uncertainty_ratio").value_or(0);
     shown.push_back({"energy per token", core::format_energy(*joules, uncertainty_ratio), "decoded"});
@@ -104,7 +111,7 @@ json banner_of(const std::optional<gate::judgement>& judged) {
   if (!judged) return nullptr;
   const bool is_bad = judged->code == core::exit_code::judged_bad;
   const bool is_good = judged->code == core::exit_code::good;
-  const gate::stage_judgement* const stage = deciding_stage(*judged);
+  const gate::stage_judgement* const stage = gate::deciding_stage(*judged);
   std::string cause;
   if (stage != nullptr && stage->attributed && is_bad) {
     const std::vector<gate::cause> causes = gate::leading_causes(*stage->attributed, 1);
@@ -128,13 +135,15 @@ std::vector<std::string> closing_lines(std::string_view profile_json_text,
   const json profile = core::parse_json(profile_json_text);
   std::vector<std::string> lines;
   std::string figures;
+  const std::string batch = batch_text(profile["throughput"]);
   for (const json& card : cards_of(profile, judged)) {
     const std::string label = card["label"];
     if (label == "peak memory") continue;
     const bool is_rate = label == "tokens/s";
     const std::string value = card["value"];
     figures += figures.empty() ? "" : ", ";
-    figures += is_rate ? value + " tokens/s" : fmt::format("{} {}", label.substr(0, label.find(',')), value);
+    figures += is_rate ? value + " tokens/s" + (batch.empty() ? "" : " (" + batch.substr(2) + ")")
+                       : fmt::format("{} {}", label.substr(0, label.find(',')), value);
   }
   const json told = profile.value("program_figures", json::array());
   for (std::size_t i = 0; i < std::min<std::size_t>(told.size(), most_told_figures); ++i) {

@@ -171,7 +171,11 @@ TEST_F(interruption, a_run_waits_until_nobody_else_measures) {
       });
   EXPECT_EQ(waited.exit_code, 0) << waited.output;
   EXPECT_FALSE(has_measured) << "beside another";
-  EXPECT_THAT(waited.output, HasSubstr("waits: process " + std::to_string(getpid())));
+  const std::string holder = "waits: process " + std::to_string(getpid()) + " of user " +
+                             std::to_string(geteuid()) + " (integration_faults)";
+  const std::size_t said_at = waited.output.find(holder);
+  ASSERT_NE(said_at, std::string::npos) << waited.output;
+  EXPECT_EQ(waited.output.find("waits: ", said_at + 1), std::string::npos) << waited.output;
 
   other = core::file_lock::among_users(m_project / "profgate-measuring.lock", {});
   m_environment["PROFGATE_MEASURING_PID"] = std::to_string(getpid());

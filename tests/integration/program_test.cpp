@@ -245,7 +245,9 @@ TEST_F(program, that_was_typed_can_be_saved_and_runs_again_by_its_name) {
   ASSERT_EQ(first.exit_code, 0) << first.output;
   EXPECT_THAT(first.output, AllOf(HasSubstr("profgate_add_workload(NAME sh CONFIGS quick"),
                                   HasSubstr("OVERRIDES timeline=none stage1.repetitions=2\n"),
-                                  HasSubstr(R"(COMMAND /bin/sh -c "echo 'rate 2.5'"))")));
+                                  HasSubstr(R"(COMMAND /bin/sh -c "echo 'rate 2.5'"))"),
+                                  ::testing::Not(HasSubstr("--save <name>"))))
+      << "what was done is not proposed";
   const std::string written = artifacts::read_file(m_project / "conf/workload/quick.yaml");
   EXPECT_THAT(written, AllOf(HasSubstr("\ndevice: cpu\n"), HasSubstr("\nstages: [process]\n")));
 
@@ -257,6 +259,7 @@ TEST_F(program, that_was_typed_can_be_saved_and_runs_again_by_its_name) {
 
   const command_result again = run_program({"workload=quick"}, shell("echo 'rate 3.5'"));
   ASSERT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("--save <name>"));
   EXPECT_EQ(nlohmann::json::parse(text_of("profile.json"))["program_figures"][0]["mean"], 3.5);
 
   const command_result staged =

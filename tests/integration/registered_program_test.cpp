@@ -1,9 +1,12 @@
 // A command that was tried ad hoc becomes a pair of somebody's project, and ctest runs it.
+#include <unistd.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "artifacts/files.h"
+#include "core/file_lock.h"
 #include "pair_fixture.h"
 
 namespace profgate::integration {
@@ -149,6 +152,25 @@ TEST_F(registered_program, plain_ctest_ends_with_why_steps_were_skipped) {
   const std::size_t first = session.output.find("counters skipped of 2 pairs");
   EXPECT_NE(first, std::string::npos) << session.output;
   EXPECT_EQ(session.output.find("counters skipped", first + 1), std::string::npos) << session.output;
+}
+
+TEST_F(registered_program, plain_ctest_begins_with_whom_its_tests_wait_for) {
+  const command_result configured = configure(line_for("probe", "STAGES prefill"));
+  ASSERT_EQ(configured.exit_code, 0) << configured.output;
+  std::optional<core::file_lock> other =
+      core::file_lock::among_users(m_project / "profgate-measuring.lock", {});
+  const std::vector<std::string> ctest = {"ctest", "--test-dir", "build", "-R",
+                                          R"(^stage2\.probe\.smoke\.stage1$)"};
+  const command_result waited = run(ctest, [&]() -> std::optional<std::string> {
+    if (!runs().empty()) other.reset();  // prepare has run: ctest has begun
+    return std::nullopt;
+  });
+  EXPECT_EQ(waited.exit_code, 0) << waited.output;
+  EXPECT_THAT(waited.output,
+              HasSubstr("process " + std::to_string(getpid()) + " of user " + std::to_string(geteuid()) +
+                        " (integration_faults) measures on this "
+                        "machine: tests that measure wait until it has ended\n"));
+  EXPECT_THAT(run(ctest).output, Not(HasSubstr("measures on this machine")));
 }
 
 TEST_F(registered_program, plain_ctest_ends_with_the_line_of_a_file_that_was_refused) {

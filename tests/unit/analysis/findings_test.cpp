@@ -49,6 +49,13 @@ TEST(findings, begin_with_the_answer) {
                           "The output was not compared with a reference."));
 }
 
+TEST(findings, say_of_which_batch_tokens_per_second_are) {
+  run_facts facts = example_run();
+  facts.bare.bench->tokens["batch"] = 2;
+  EXPECT_THAT(find_in(facts).summary,
+              Contains(HasSubstr("TPOT 10.0 ms, 200.0 tokens/s decoded of batch 2; p50")));
+}
+
 TEST(findings, put_a_failed_step_before_the_answer) {
   run_facts facts = example_run();
   facts.steps.push_back(

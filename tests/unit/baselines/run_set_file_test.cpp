@@ -25,6 +25,7 @@ stored_run_set everything() {
   stored.runs.structure["decode_all"] = {{{"a<int, 3>(b\"\\\n)", "gemv|x`", "\xff\xfe"}}, 37, 16, 227};
   stored.runs.structure["prefill"] = {};
   stored.runs.structure["prefill"].calls = {{{"attn.core", "step"}, 378}};
+  stored.runs.structure["prefill"].kernels_absent_reason = "the pair runs on the CPU: there are no kernels";
   analysis::stage_operations traced;
   traced.times = {{1, 15000, {{1000, 900, 755, 0}}}};
   traced.operations = {{"k", "attn.qkv", "gemv", 28, 12345, 12345 * analysis::units_per_ns, 1000}};
@@ -96,6 +97,8 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_EQ(read.runs.structure.at("decode_all").kernels->size(), 3U);
   EXPECT_FALSE(read.runs.structure.at("prefill").kernels);
   EXPECT_EQ(read.runs.structure.at("prefill").calls.at({"attn.core", "step"}), 378);
+  EXPECT_EQ(read.runs.structure.at("prefill").kernels_absent_reason,
+            "the pair runs on the CPU: there are no kernels");
   const analysis::stage_operations& traced = read.runs.traces.at(0).at("decode_all");
   EXPECT_EQ(traced.operations.at(0).total_ns, 12345);
   EXPECT_EQ(traced.operations.at(0).exclusive_units, 12345 * analysis::units_per_ns);

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string_view>
 
 #include "core/error.h"
+#include "gate/figure_units.h"
 
 namespace profgate::compare {
 namespace {
@@ -75,7 +77,8 @@ TEST(compare_sides, matches_the_kernels_of_one_pair_by_name_and_adds_up) {
   EXPECT_EQ(a_ns, 37323651);  // traced.kernel_exclusive_ns of each
   EXPECT_EQ(b_ns, 37334892);
   EXPECT_EQ(*figure(decode.figures, "/bare/median_ns").a, 36950367);
-  EXPECT_EQ(decode.spreads_overlap, std::optional<bool>(true));
+  ASSERT_TRUE(decode.shift);
+  EXPECT_TRUE(decode.shift->may_be_noise());
   EXPECT_THAT(both.labels, ElementsAre(HasSubstr("A was traced by nsys, B by embedded"),
                                        HasSubstr("A was built from a changed checkout"),
                                        HasSubstr("B was built from a changed checkout")));
@@ -91,7 +94,8 @@ TEST(compare_sides, sets_two_models_side_by_side_by_category) {
   double b_ns = 0;
   for (const compared_kernel& kernel : decode.kernels) b_ns += kernel.b_ns;
   EXPECT_EQ(b_ns, 256917244);
-  EXPECT_EQ(decode.spreads_overlap, std::optional<bool>(false));
+  ASSERT_TRUE(decode.shift);
+  EXPECT_FALSE(decode.shift->may_be_noise());
 }
 
 side_kernel on(const std::string& device, const std::string& name, double ns) {
@@ -215,6 +219,39 @@ TEST(compare_sides, keeps_a_stage_that_one_side_lacks) {
   EXPECT_THAT(stage(both, "prefill").kernels_absent_reason, HasSubstr("only one side"));
 }
 
+/// Steps whose times spread over ±30 %, 40 of them, `ratio` times as long.
+std::vector<double> wide_samples(double ratio) {
+  std::vector<double> samples;
+  for (int i = 0; i < 40; ++i) samples.push_back(ratio * (1e6 + 15'000.0 * (i * 17 % 41 - 20)));
+  return samples;
+}
+
+TEST(shift_between, is_that_of_the_medians_and_not_of_the_spreads) {
+  const std::vector<double> a = wide_samples(1);
+  const auto [least, most] = std::minmax_element(a.begin(), a.end());
+  ASSERT_GT(*most, 1.19 * *least) << "single samples of the two overlap";
+  const std::optional<median_shift> shift = shift_between(a, wide_samples(1.19));
+  ASSERT_TRUE(shift);
+  EXPECT_FALSE(shift->may_be_noise());
+  EXPECT_LT(shift->lower_ratio, 0.19);
+  EXPECT_GT(shift->upper_ratio, 0.19);
+  EXPECT_FALSE(shift_between(wide_samples(1.19), a)->may_be_noise()) << "faster is no noise either";
+
+  EXPECT_TRUE(shift_between(a, wide_samples(1.01))->may_be_noise()) << "of 40 samples that spread so far";
+  EXPECT_TRUE(shift_between(a, a)->may_be_noise());
+  EXPECT_TRUE(shift_between({5, 5, 5}, {5, 5, 5})->may_be_noise());
+}
+
+TEST(shift_between, is_not_known_of_few_samples_and_takes_some_of_very_many) {
+  EXPECT_FALSE(shift_between({}, {1, 2, 3}));
+  EXPECT_FALSE(shift_between({1, 1}, {9, 9}));
+  EXPECT_TRUE(shift_between({1, 1, 1}, {9, 9, 9}));
+  EXPECT_FALSE(shift_between({0, -1, 1}, {9, 9, 9})) << "what is no time does not count";
+  const std::vector<double> many(100'000, 1.0);
+  const std::vector<double> more(100'000, 1.1);
+  EXPECT_FALSE(shift_between(many, more)->may_be_noise());
+}
+
 TEST(side_of_profile, refuses_what_is_no_profile) {
   EXPECT_THROW(side_of_profile("{", "x.json", "x"), core::bad_input);
   EXPECT_THROW(side_of_profile(R"({"schema_version": "0.1"})", "x.json", "x"), core::bad_input);
@@ -246,7 +283,7 @@ TEST(side_of_run_set, has_the_medians_of_its_processes_and_the_means_of_its_trac
   EXPECT_EQ(side.stages[0].name, "prefill");
   const side_stage& decode = side.stages[1];
   EXPECT_EQ(*decode.figures.at("/bare/median_ns"), 105);
-  EXPECT_EQ(decode.min_ns, std::optional<double>(100));
+  EXPECT_EQ(*std::min_element(decode.samples_ns.begin(), decode.samples_ns.end()), 100);
   EXPECT_EQ(*decode.figures.at("/launches_per_token_count"), 2);
   EXPECT_THAT(decode.figures.at("/idle/idle_ns").reason(), HasSubstr("run set"));
   ASSERT_EQ(decode.kernels.size(), 1U) << "neither copies nor operators are kernels";
@@ -310,6 +347,67 @@ TEST(side_of_run_set, of_a_cpu_has_the_calls_of_its_operators_and_not_their_stre
   ASSERT_TRUE(both.operators.at(0).a);
   EXPECT_EQ(both.operators[0].a->calls, 1.25);
   EXPECT_EQ(both.operators[0].a->time_ns, 750);
+}
+
+gate::run_set run_set_with_rate(double tokens_per_s) {
+  gate::run_set runs;
+  runs.units_of_figures = {{"rate", "tokens/s"}, {"load", "ms"}};
+  for (std::size_t slot = 0; slot < 8; ++slot) {
+    gate::process_record process;
+    process.slot = slot;
+    const double level = 1 + 0.001 * static_cast<double>(slot);
+    process.samples_ns["rate"] = {gate::figure_sample_ns(level * tokens_per_s, "tokens/s", "rate")};
+    process.samples_ns["load"] = {static_cast<std::int64_t>(level * 5e6)};
+    runs.processes.push_back(process);
+  }
+  return runs;
+}
+
+TEST(compare_sides, shows_a_rate_of_run_sets_in_its_unit_and_more_of_it_as_better) {
+  const compared_side a = side_of_run_set(run_set_with_rate(500), "a");
+  ASSERT_EQ(a.stages.size(), 1U) << "a rate is no stage, a time that is told is one";
+  EXPECT_EQ(a.stages[0].name, "load");
+  const profile_comparison both = compare_sides(a, side_of_run_set(run_set_with_rate(100), "b"));
+  const compared_figure& rate = figure(both.figures, "/program_figures/rate/median");
+  EXPECT_EQ(rate.what.unit, "tokens/s");
+  EXPECT_EQ(rate.what.shown.which, analysis::better::higher);
+  EXPECT_EQ(rate.what.shown.label, "rate (higher is better)");
+  EXPECT_NEAR(*rate.a, 502, 0.01);
+  EXPECT_NEAR(*rate.b, 100.4, 0.01);
+  ASSERT_TRUE(rate.shift);
+  EXPECT_FALSE(rate.shift->may_be_noise());
+  EXPECT_LT(rate.shift->upper_ratio, -0.79);
+}
+
+TEST(compare_sides, shows_what_programs_tell_in_runs_and_sets_a_run_set_beside_them) {
+  const auto side_telling = [](const std::string& figures) {
+    std::string text = recorded_text("qwen3-0.6b.decode-b1.nsys");
+    text.insert(text.find('{') + 1, "\"program_figures\": [" + figures + "],\n ");
+    return side_of_profile(text, "p.json", "p");
+  };
+  const compared_side a = side_telling(
+      R"({"name": "rate", "unit": "tokens/s", "median": 400.0}, {"name": "pool", "unit": "MB", "median": 7.0},)"
+      R"({"name": "load", "unit": "ms", "median": 3.0}, {"name": "none", "unit": "ms", "median": null,)"
+      R"( "not_measured": {"median": "the program told none"}})");
+  const compared_side b = side_telling(
+      R"({"name": "rate", "unit": "tokens/s", "median": 440.0}, {"name": "load", "unit": "s", "median": 3.0})");
+  const profile_comparison both = compare_sides(a, b);
+  const compared_figure& rate = figure(both.figures, "/program_figures/rate/median");
+  EXPECT_EQ(*rate.a, 400);
+  EXPECT_EQ(*rate.b, 440);
+  EXPECT_FALSE(rate.shift) << "a profile keeps no single values";
+  const compared_figure& pool = figure(both.figures, "/program_figures/pool/median");
+  EXPECT_EQ(pool.what.shown.which, analysis::better::neither);
+  EXPECT_EQ(pool.what.shown.label, "pool");
+  EXPECT_EQ(pool.b.reason(), "the program does not tell it");
+  EXPECT_EQ(
+      std::count_if(both.figures.begin(), both.figures.end(),
+                    [](const compared_figure& one) { return one.what.shown.label.starts_with("load"); }),
+      2)
+      << "ms are not set beside s";
+
+  const profile_comparison mixed = compare_sides(side_of_run_set(run_set_with_rate(500), "a"), b);
+  EXPECT_EQ(*figure(mixed.figures, "/program_figures/rate/median").b, 440);
 }
 
 TEST(compare_sides, says_whose_peaks_shares_are_of) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <optional>
@@ -39,7 +40,19 @@ TEST(file_lock, believes_nothing_that_the_file_says) {
   std::string heard;
   const lock_wait wait{0, [&](const std::string& holder) { heard = holder; }, "nsys", "end it"};
   EXPECT_THROW(file_lock::among_users(folder / "lock", wait), step_failure);
-  EXPECT_EQ(heard, "process " + std::to_string(getpid()) + " of user " + std::to_string(geteuid()));
+  EXPECT_EQ(heard,
+            "process " + std::to_string(getpid()) + " of user " + std::to_string(geteuid()) + " (unit_core)");
+}
+
+TEST(file_lock, tells_who_holds_it_to_one_who_does_not_want_it) {
+  const test::temp_folder folder;
+  EXPECT_FALSE(file_lock::holder_among_users(folder / "lock")) << "it is not there";
+  std::optional<file_lock> first = file_lock::among_users(folder / "lock", {});
+  // Words from the first option on (--gtest_filter=…) may hold secrets.
+  EXPECT_EQ(file_lock::holder_among_users(folder / "lock"),
+            "process " + std::to_string(getpid()) + " of user " + std::to_string(geteuid()) + " (unit_core)");
+  first.reset();
+  EXPECT_FALSE(file_lock::holder_among_users(folder / "lock"));
 }
 
 TEST(file_lock, is_open_to_every_user) {

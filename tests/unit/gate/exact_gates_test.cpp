@@ -132,9 +132,34 @@ TEST(compare_exactly, counts_configurations_where_one_has_more) {
 TEST(compare_exactly, says_what_it_could_not_compare) {
   const auto result = compare_exactly({}, structure({"a"}, 1, 1, 1), {true, true, true});
   EXPECT_THAT(result.changes, IsEmpty());
-  EXPECT_THAT(result.not_compared, ElementsAre("kernels: an arm was not traced",
-                                               "launches a token: an arm was not traced or decoded no tokens",
-                                               "graph nodes: an arm was not traced"));
+  EXPECT_THAT(result.not_compared,
+              ElementsAre("kernels, launches and graph nodes: in the baseline: its trace tells of none"));
+
+  stage_structure uncounted = structure({"a"}, 1, 1, 1);
+  uncounted.launches.reset();
+  uncounted.graph_nodes.reset();
+  EXPECT_THAT(compare_exactly(structure({"a"}, 1, 1, 1), uncounted, {}).not_compared,
+              ElementsAre("launches: the candidate's trace does not tell which calls launched",
+                          "graph nodes: they were not recorded of the candidate"));
+  EXPECT_THAT(compare_exactly(structure({"a"}, 1, 0, 1), structure({"a"}, 1, 1, 1), {}).not_compared,
+              ElementsAre("launches a token: the baseline decoded none"));
+}
+
+TEST(compare_exactly, on_a_cpu_says_that_there_are_no_kernels_and_not_that_nothing_was_traced) {
+  stage_structure traced;
+  traced.tokens = 1;
+  traced.kernels_absent_reason = "the pair runs on the CPU: there are no kernels";
+  EXPECT_THAT(
+      compare_exactly(traced, traced, {}).not_compared,
+      ElementsAre("kernels, launches and graph nodes: the pair runs on the CPU: there are no kernels"));
+  stage_structure of_an_earlier_file;
+  of_an_earlier_file.calls[{"mlp", ""}] = 4;
+  EXPECT_THAT(compare_exactly(of_an_earlier_file, of_an_earlier_file, {}).not_compared,
+              ElementsAre("kernels, launches and graph nodes: it ran on the CPU, which has no kernels"));
+  EXPECT_THAT(
+      compare_exactly(of_an_earlier_file, traced, {}).not_compared,
+      ElementsAre("kernels, launches and graph nodes: in the baseline: it ran on the CPU, which has no "
+                  "kernels; in the candidate: the pair runs on the CPU: there are no kernels"));
 }
 
 }  // namespace

@@ -41,6 +41,49 @@ TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {
   EXPECT_EQ(faster.code, core::exit_code::good);
 }
 
+TEST(judging, of_two_regressions_the_one_that_lost_more_of_its_own_time_decides) {
+  // decode_all comes first and loses more nanoseconds: 900 µs and 5 % of 18 ms, against 800 µs and 10 %.
+  run_set candidate = made_runs(18.9e6, 17, 1);
+  for (process_record& process : candidate.processes)
+    process.samples_ns["prefill"] = made_process(process.slot, 1, 8.8e6).samples_ns["prefill"];
+  const judgement judged = judge_run_sets(made_runs(18e6, 17, 0), candidate, {}, {}, today);
+  ASSERT_EQ(stage_of(judged, "decode_all").which, verdict::regressed);
+  ASSERT_EQ(stage_of(judged, "prefill").which, verdict::regressed);
+  EXPECT_EQ(judged.stages.front().stage, "decode_all");
+  EXPECT_EQ(deciding_stage(judged), &stage_of(judged, "prefill"));
+  EXPECT_THAT(judged.reason, ::testing::StartsWith("prefill: "));
+
+  const waiver both{"qwen3-0.6b.decode-b1", "", "ada", "known", "2026-12-01", 0.2, "w.yaml:1"};
+  std::vector<waiver> waivers{both, both};
+  waivers[0].stage = "decode_all";
+  waivers[1].stage = "prefill";
+  const judgement waived = judge_run_sets(made_runs(18e6, 17, 0), candidate, {}, waivers, today);
+  EXPECT_EQ(waived.code, core::exit_code::good);
+  EXPECT_EQ(deciding_stage(waived), &stage_of(waived, "prefill")) << "also of those that are waived";
+}
+
+TEST(judging, a_change_that_is_not_allowed_does_not_hide_a_larger_loss) {
+  judgement judged;
+  judged.stages.resize(3);
+  judged.stages[0].stage = "as_fast";
+  judged.stages[0].which = verdict::improved;
+  judged.stages[0].numbers.emplace().slowdown_ratio = -0.3;
+  judged.stages[0].exact.changes.push_back({exact_kind::new_kernel, "f", {}, {}, true, {}});
+  judged.stages[1].stage = "slower";
+  judged.stages[1].which = verdict::regressed;
+  judged.stages[1].numbers.emplace().slowdown_ratio = 0.04;
+  judged.stages[2].stage = "much_faster";
+  judged.stages[2].which = verdict::improved;
+  judged.stages[2].numbers.emplace().slowdown_ratio = -0.5;
+  conclude(judged, false);
+  EXPECT_EQ(deciding_stage(judged)->stage, "slower");
+
+  judged.stages[0].exact.changes.clear();
+  judged.stages[1].which = verdict::unchanged;
+  conclude(judged, false);
+  EXPECT_EQ(deciding_stage(judged)->stage, "much_faster") << "of improvements the largest";
+}
+
 TEST(judging, other_routing_is_named_though_nothing_was_traced_and_nothing_is_slower) {
   run_set before = made_runs(9e6, 17, 0);
   run_set now = made_runs(9e6, 17, 1);

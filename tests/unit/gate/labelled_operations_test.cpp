@@ -177,13 +177,19 @@ TEST(label_operations, shows_a_graph_whose_kernels_were_not_seen_as_one_operatio
   EXPECT_TRUE(structure_of(timeline, "LLM", "prefill", 1).kernels);
   timeline.ranges.pop_back();
   EXPECT_FALSE(structure_of(timeline, "LLM", "decode_all", 1).kernels);
+  EXPECT_EQ(structure_of(timeline, "LLM", "decode_all", 1).kernels_absent_reason,
+            "kernels of a graph were not seen, the graph as a whole was");
 }
 
-TEST(structure_of, knows_nothing_of_what_was_not_traced) {
+TEST(structure_of, knows_nothing_of_what_was_not_traced_and_says_why) {
   core::timeline timeline = two_stages();
+  EXPECT_EQ(structure_of(timeline, "LLM", "prefill", 1).kernels_absent_reason, "");
   EXPECT_FALSE(structure_of(timeline, "LLM", "encode", 1).kernels);
+  EXPECT_EQ(structure_of(timeline, "LLM", "encode", 1).kernels_absent_reason,
+            "the stage does not occur in the trace");
   timeline.kernels_absent_reason = "no GPU";
   EXPECT_FALSE(structure_of(timeline, "LLM", "prefill", 1).launches);
+  EXPECT_EQ(structure_of(timeline, "LLM", "prefill", 1).kernels_absent_reason, "no GPU");
 }
 
 }  // namespace

@@ -140,8 +140,7 @@ TEST(compare_views, colour_differences_of_the_same_work_only) {
     if (value) value = *value * 1.2;
   for (compare::side_kernel& kernel : slower.stages[1].kernels)
     kernel.exclusive_ns = *kernel.exclusive_ns * 1.2;
-  *slower.stages[1].min_ns *= 1.2;
-  *slower.stages[1].max_ns *= 1.2;
+  for (double& sample_ns : slower.stages[1].samples_ns) sample_ns *= 1.2;
   const auto html = [](const compare::compared_side& b) {
     return compare_html(compare::compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), b),
                         PROFGATE_TEMPLATES_DIR);
@@ -182,11 +181,12 @@ TEST(compare_views, colour_nothing_of_a_stage_that_may_be_noise_but_what_is_exac
   const auto html = [&] { return compare_html(compare::compare_sides(a, b), PROFGATE_TEMPLATES_DIR); };
   const auto is_coloured = ::testing::ContainsRegex("class=\"(n )?(worse|better)\"");
   EXPECT_THAT(html(), Not(is_coloured)) << "the repetitions are the same";
-  for (compare::side_stage& stage : b.stages) stage.min_ns = stage.max_ns = std::nullopt;
+  for (compare::side_stage& stage : b.stages) stage.samples_ns.resize(1);
   EXPECT_THAT(html(), Not(is_coloured)) << "nobody knows how far they spread";
+  EXPECT_THAT(html(), HasSubstr("Too few repetitions to tell it from noise."));
   for (std::size_t i = 0; i < b.stages.size(); ++i) {
-    b.stages[i].min_ns = *a.stages[i].min_ns * 1.2;
-    b.stages[i].max_ns = *a.stages[i].max_ns * 1.2;
+    b.stages[i].samples_ns = a.stages[i].samples_ns;
+    for (double& sample_ns : b.stages[i].samples_ns) sample_ns *= 1.2;
   }
   EXPECT_THAT(html(), is_coloured);
   b = a;
@@ -222,9 +222,28 @@ TEST(compare_views, colour_no_time_that_may_be_noise) {
                         PROFGATE_TEMPLATES_DIR);
   };
   EXPECT_THAT(html(), Not(HasSubstr("class=\"n worse\""))) << "the repetitions are the same";
-  *b.stages[1].min_ns *= 1.2;
-  *b.stages[1].max_ns *= 1.2;
+  for (double& sample_ns : b.stages[1].samples_ns) sample_ns *= 1.2;
   EXPECT_THAT(html(), HasSubstr("class=\"n worse\""));
+}
+
+TEST(compare_views, show_what_programs_tell_in_its_unit_among_what_changed) {
+  const auto telling = [](double rate) {
+    compare::compared_side side;
+    side.source = "run set";
+    side.told = {{"rate", "items/s", rate, {rate, 1.01 * rate, 1.02 * rate, 0.99 * rate}}};
+    return side;
+  };
+  const compare::profile_comparison slower = compare::compare_sides(telling(500), telling(400));
+  const std::string row = "| rate (higher is better) | 500 items/s | 400 items/s | ";
+  EXPECT_THAT(compare_markdown(slower, PROFGATE_TEMPLATES_DIR),
+              AllOf(HasSubstr(row + "−20.0 % |"), HasSubstr(row + "−100 items/s |  −20.0 % |")));
+  EXPECT_THAT(compare_json(slower),
+              AllOf(HasSubstr("\"unit\": \"items/s\""), HasSubstr("\"better\": \"higher\"")));
+  EXPECT_THAT(compare_html(slower, PROFGATE_TEMPLATES_DIR), HasSubstr("class=\"n worse\""));
+  const compare::profile_comparison faster = compare::compare_sides(telling(400), telling(500));
+  EXPECT_THAT(compare_html(faster, PROFGATE_TEMPLATES_DIR), HasSubstr("class=\"n better\""));
+  const compare::profile_comparison noise = compare::compare_sides(telling(500), telling(501));
+  EXPECT_THAT(compare_html(noise, PROFGATE_TEMPLATES_DIR), Not(HasSubstr("class=\"n better\"")));
 }
 
 TEST(compare_views, tell_shares_in_points_and_degrees_without_a_ratio) {

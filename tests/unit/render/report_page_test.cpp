@@ -225,6 +225,26 @@ TEST(closing_lines, tell_speed_bound_and_verdict) {
   EXPECT_THAT(lines[2], ::testing::StartsWith("gate: regressed"));
 }
 
+TEST(report_page, says_of_which_batch_tokens_per_second_are) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  const auto note_of_rate = [&]() -> std::string {
+    const json pictures = report_pictures(profile, {}, std::nullopt);
+    for (const json& card : pictures["cards"])
+      if (card["label"] == "tokens/s") return card["note"];
+    return "";
+  };
+  EXPECT_EQ(note_of_rate(), "decoded, p50");
+  profile["throughput"]["batch_count"] = 2;
+  EXPECT_EQ(note_of_rate(), "decoded, p50, batch 2");
+  EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0], HasSubstr(" tokens/s (batch 2)"));
+  std::map<std::string, std::string> files;
+  render_reports(
+      profile.dump(), PROFGATE_TEMPLATES_DIR, "out",
+      [&](const std::filesystem::path& file, std::string_view text) { files[file.string()] = text; });
+  EXPECT_THAT(files["out/report.md"], HasSubstr(" tokens/s decoded (p50, batch 2)"));
+  EXPECT_THAT(files["out/stakeholder_summary.md"], HasSubstr(" tokens/s of batch 2"));
+}
+
 TEST(closing_lines, tell_what_the_program_told) {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
   profile["program_figures"] = {

@@ -47,8 +47,7 @@ struct side_device {
 struct side_stage {
   std::string name{};
   std::map<std::string, analysis::measured<double>> figures{};  ///< by the keys of stage_figure_rows()
-  std::optional<double> min_ns{};                               ///< of the repetitions
-  std::optional<double> max_ns{};
+  std::vector<double> samples_ns{};                             ///< repetitions; of a run set its processes
   std::vector<side_kernel> kernels{};
   std::vector<side_kernel> categories{};
   std::string kernels_absent_reason{};  ///< where there are none
@@ -57,6 +56,14 @@ struct side_stage {
   std::map<std::string, side_device> devices{};  ///< by name; empty: the stage used one, or it is not told
   std::optional<double> tokens{};  ///< that one repetition decodes; nothing: its length depends on none
   double traced_occurrences = 1;   ///< that the kernels and operators are of
+};
+
+/// A figure that the program tells of itself (workload.figures), in its own unit.
+struct told_figure {
+  std::string name{};
+  std::string unit{};
+  double median = 0;
+  std::vector<double> samples{};  ///< of a run set its processes; empty: a profile does not keep them
 };
 
 /// One of the two.
@@ -71,6 +78,7 @@ struct compared_side {
   std::string created_utc{};
   std::map<std::string, std::string> facts{};  ///< of environment, model and settings, by dotted names
   std::map<std::string, analysis::measured<double>> figures{};
+  std::vector<told_figure> told{};
   std::vector<side_stage> stages{};
   std::vector<std::string> problems{};         ///< of the trace
   std::optional<bool> are_peaks_configured{};  ///< else the vendor's; nothing: it has no peaks
@@ -88,15 +96,33 @@ struct figure_row {
   enum class extent { any, repetition, trace };
   extent of = extent::any;  ///< what its value grows with: nothing, a repetition's tokens, all of a trace
   bool is_left_out_if_absent = false;  ///< of models that have it, and no loss of the others
+  std::string unit{};                  ///< of a figure that the program tells: it stands behind each value
 };
 const std::vector<figure_row>& run_figure_rows();
 const std::vector<figure_row>& stage_figure_rows();
 const std::vector<figure_row>& device_figure_rows();  ///< keys: pointers into stages[].traced.devices[]
 
+/// By how much the times of B lie above those of A, as the gate tells it (gate/rank_statistics.h): two bounds
+/// that each hold with 95 %. The spread of single repetitions says nothing of it: a median of many is far
+/// better known than any of them.
+struct median_shift {
+  double lower_ratio = 0;
+  double upper_ratio = 0;
+
+  bool may_be_noise() const { return lower_ratio <= 0 && upper_ratio >= 0; }
+};
+
+/// Nothing where there are too few samples for bounds. Both in the same unit, above zero.
+std::optional<median_shift> shift_between(const std::vector<double>& a, const std::vector<double>& b);
+
 struct compared_figure {
   figure_row what{};
   analysis::measured<double> a{};
   analysis::measured<double> b{};
+  std::optional<median_shift> shift{};  ///< of a figure that has samples of its own
+
+  /// Else it is made of what stages took.
+  bool is_told() const { return what.key.starts_with("/program_figures/"); }
 };
 
 /// The same work in both; empty names: only the other has it.
@@ -134,7 +160,7 @@ struct compared_stage {
   bool in_a = true;
   bool in_b = true;
   std::vector<compared_figure> figures{};
-  std::optional<bool> spreads_overlap{};   ///< the repetitions of one reach into those of the other
+  std::optional<median_shift> shift{};     ///< of its times; nothing: too few of them
   bool by_device = false;                  ///< a side used several: each is compared with its like
   bool by_category = false;                ///< of two models nothing else is the same
   bool is_exclusive_time = true;           ///< else with waits for the kernel before

@@ -14,8 +14,9 @@ namespace profgate::core {
 /// How somebody waits for a lock that names its holder.
 struct lock_wait {
   std::int64_t max_wait_ms = 0;
-  std::function<void(const std::string& holder)> on_wait{};  ///< hears once who holds it; may be empty
-  std::string what_is_in_use{};                              ///< "nsys", in the message after max_wait_ms
+  std::function<void(const std::string& holder)>
+      on_wait{};                 ///< hears once who holds it, in a line; may be empty
+  std::string what_is_in_use{};  ///< "nsys", in the message after max_wait_ms
   std::string remedy{};
 };
 
@@ -43,6 +44,9 @@ class file_lock {
   /// Waits for a file that every user may lock, whoever made it, and tells who holds it. step_failure
   /// where it cannot be opened, and after max_wait_ms.
   static file_lock among_users(const std::filesystem::path& file, const lock_wait& wait);
+
+  /// Who holds such a file right now; nothing: nobody does, or nobody who can be seen from here.
+  static std::optional<std::string> holder_among_users(const std::filesystem::path& file);
 
   /// For process::hold_until_children_end().
   int descriptor() const { return m_fd.get(); }

@@ -16,7 +16,8 @@ struct stage_change {
 
 struct exact_difference {
   std::vector<stage_change> changes{};
-  std::vector<std::string> not_compared{};     ///< "decode_all: graph nodes: an arm was not traced"
+  std::vector<std::string>
+      not_compared{};  ///< "decode_all: graph nodes: they were not recorded of the baseline"
   std::vector<std::string> stages_in_doubt{};  ///< of which something was not compared
 };
 

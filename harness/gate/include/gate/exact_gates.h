@@ -47,7 +47,7 @@ struct operation_facts {
 /// On a CPU: how often a stage calls each operator, by name and path (gate/operator_calls.h).
 using operator_calls = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
-/// Of one stage of one build. What was not traced is nothing, and is not compared.
+/// Of one stage of one build. What a trace does not tell is nothing, and is not compared.
 struct stage_structure {
   std::optional<std::set<std::string>> kernels{};  ///< demangled names
   std::optional<std::int64_t> launches{};          ///< calls that launched kernels; a graph's is one
@@ -55,6 +55,7 @@ struct stage_structure {
   std::optional<std::int64_t> graph_nodes{};
   std::vector<operation_facts> operations{};  ///< in the order of name and path; empty: not known
   operator_calls calls{};                     ///< on a CPU; empty: not known
+  std::string kernels_absent_reason{};        ///< where there are none; empty: nobody wrote it down
 };
 
 using stage_structures = std::map<std::string, stage_structure>;  ///< by stage

@@ -54,4 +54,9 @@ std::string commit_text(const build_identity& identity);
 /// say so.
 void conclude(judgement& whole, bool inconclusive_fails);
 
+/// The stage that decided the whole: of several that regressed the one that lost the largest share of its own
+/// time, of those that improved the one that won most; of a judgement that passes by waivers the largest loss
+/// that is waived. Nothing where there is none.
+const stage_judgement* deciding_stage(const judgement& whole);
+
 }  // namespace profgate::gate

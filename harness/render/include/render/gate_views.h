@@ -30,9 +30,6 @@ std::string size_sentence(const gate::stage_judgement& stage);
 std::string verdict_word(const gate::judgement& whole);
 std::string verdict_sentence(const gate::judgement& whole);
 
-/// The stage that decided the whole, or nothing where there is none.
-const gate::stage_judgement* deciding_stage(const gate::judgement& whole);
-
 /// Every gated number as <CTestMeasurement …>, in one line: CTest takes them out of the output for CDash, and
 /// leaves one empty line.
 std::string ctest_measurements(const gate::judgement& whole);
