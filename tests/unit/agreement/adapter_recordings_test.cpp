@@ -73,38 +73,9 @@ void expect_all_kernels(const sql_file& sql, const stage_kernels& ours, const st
   EXPECT_EQ(ours.all_ns, sql.number("SELECT sum(ns) " + where));
 }
 
-TEST(adapter_recording, gives_the_kernels_of_generate_their_modules) {
-  const fs::path file = with_adapter / "adapter_generate.sqlite";
-  const sql_file sql(file);
-  make_launched(sql);
-  for (const auto& [stage, range] :
-       {std::pair{"prefill", "prefill"}, std::pair{"decode_all", "decode_step"}}) {
-    SCOPED_TRACE(stage);
-    const stage_kernels ours = kernels_of(file, stage);
-    expect_all_kernels(sql, ours, range);
-    std::int64_t under_modules_ns = 0;
-    for (const auto& [module, module_ns] : ours.module_ns) {
-      std::string pattern = module;
-      if (const std::size_t layer = pattern.find(".*"); layer != std::string::npos)
-        pattern.replace(layer, 2, ".[0-9]");
-      EXPECT_EQ(module_ns,
-                sql.number(fmt::format("SELECT sum(ns) FROM launched WHERE stage = '{}' AND module GLOB '{}'",
-                                       range, pattern)))
-          << module;
-      under_modules_ns += module_ns;
-    }
-    // In a model so small choosing the tokens, between the steps, takes its share.
-    const std::int64_t in_steps_ns =
-        sql.number(fmt::format("SELECT sum(ns) FROM launched WHERE stage = '{}'", range));
-    EXPECT_GE(static_cast<double>(under_modules_ns), 0.95 * static_cast<double>(in_steps_ns));
-    EXPECT_TRUE(ours.module_ns.contains("model.layers.*.self_attn.q_proj"));
-    EXPECT_TRUE(ours.module_ns.contains("lm_head"));
-  }
-}
-
-/// What is compiled has no modules any more, only the root.
-TEST(adapter_recording, has_all_kernels_of_what_was_compiled) {
-  const fs::path file = with_adapter / "adapter_compiled.sqlite";
+/// expect(sql, ours, range) for the stages that an adapter opens, whose kernels are all there.
+template <typename Expect>
+void for_each_stage(const fs::path& file, const Expect& expect) {
   const sql_file sql(file);
   make_launched(sql);
   for (const auto& [stage, range] :
@@ -113,9 +84,36 @@ TEST(adapter_recording, has_all_kernels_of_what_was_compiled) {
     const stage_kernels ours = kernels_of(file, stage);
     expect_all_kernels(sql, ours, range);
     EXPECT_GT(ours.count, 0);
-    EXPECT_EQ(ours.occurrences, 2U);
-    for (const auto& [module, module_ns] : ours.module_ns) EXPECT_EQ(module, range);
+    expect(sql, ours, range);
   }
+}
+
+TEST(adapter_recording, gives_the_kernels_of_generate_their_modules) {
+  for_each_stage(with_adapter / "adapter_generate.sqlite", [](const sql_file& sql, const stage_kernels& ours,
+                                                              const std::string& range) {
+    const std::string sum = fmt::format("SELECT sum(ns) FROM launched WHERE stage = '{}'", range);
+    std::int64_t under_modules_ns = 0;
+    for (const auto& [module, module_ns] : ours.module_ns) {
+      std::string pattern = module;
+      if (const std::size_t layer = pattern.find(".*"); layer != std::string::npos)
+        pattern.replace(layer, 2, ".[0-9]");
+      EXPECT_EQ(module_ns, sql.number(fmt::format("{} AND module GLOB '{}'", sum, pattern))) << module;
+      under_modules_ns += module_ns;
+    }
+    // In a model so small choosing the tokens, between the steps, takes its share.
+    EXPECT_GE(static_cast<double>(under_modules_ns), 0.95 * static_cast<double>(sql.number(sum)));
+    EXPECT_TRUE(ours.module_ns.contains("model.layers.*.self_attn.q_proj"));
+    EXPECT_TRUE(ours.module_ns.contains("lm_head"));
+  });
+}
+
+/// What is compiled has no modules any more, only the root.
+TEST(adapter_recording, has_all_kernels_of_what_was_compiled) {
+  for_each_stage(with_adapter / "adapter_compiled.sqlite",
+                 [](const sql_file&, const stage_kernels& ours, const std::string& range) {
+                   EXPECT_EQ(ours.occurrences, 2U);
+                   for (const auto& [module, module_ns] : ours.module_ns) EXPECT_EQ(module, range);
+                 });
 }
 
 /// An unedited PyTorch program whose decode steps are replayed from a CUDA graph: the adapter's ranges were
