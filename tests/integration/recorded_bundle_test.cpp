@@ -125,7 +125,8 @@ std::vector<core::kernel_record> summed_by_nsys(const fs::path& folder,
 
 void expect_as_nsys_summed(const std::vector<shown_kernel>& shown,
                            const std::vector<core::kernel_record>& expected) {
-  ASSERT_EQ(shown.size(), expected.size());
+  constexpr std::size_t most_shown = 20;
+  ASSERT_EQ(shown.size(), std::min(expected.size(), most_shown));
   ASSERT_FALSE(shown.empty());
   std::set<std::string> names;
   std::vector<std::string> whole_names;
