@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -59,6 +60,17 @@ std::string batch_text(const json& throughput) {
   return batch > 1 ? fmt::format(", batch {:.0f}", batch) : "";
 }
 
+/// Times that a reader takes for one: closer than the digits that are shown.
+bool differ(double a, double b) {
+  return std::abs(a - b) > 0.01 * std::max(a, b);
+}
+
+const json* stage_called(const json& profile, const char* name) {
+  for (const json& stage : profile["stages"])
+    if (stage["name"] == name) return &stage;
+  return nullptr;
+}
+
 /// Figures of the program's own in the closing line; the reports have them all.
 constexpr std::size_t most_told_figures = 4;
 
@@ -105,6 +117,28 @@ json cards_of(const json& profile, const std::optional<gate::judgement>& judged)
   json cards = json::array();
   for (const headline& one : shown) cards.push_back(card_of(one, judged));
   return cards;
+}
+
+std::string token_times_note(const json& profile) {
+  const json& throughput = profile["throughput"];
+  std::string note;
+  const auto ttft_ns = number(throughput["ttft"], "p50_ns");
+  const json* prefill = stage_called(profile, "prefill");
+  const auto prefill_ns = prefill != nullptr ? number((*prefill)["bare"], "median_ns") : std::nullopt;
+  if (ttft_ns && prefill_ns && differ(*ttft_ns, *prefill_ns))
+    note =
+        "TTFT runs from the start of a request's prefill to its first token; prefill's time is that of "
+        "the stage alone, of all inputs of a repetition.";
+  const auto tpot_ns = number(throughput["tpot"], "p50_ns");
+  const json* decode = stage_called(profile, "decode_all");
+  const auto token_ns = decode != nullptr ? number(*decode, "a_token_ns") : std::nullopt;
+  if (tpot_ns && token_ns && differ(*tpot_ns, *token_ns)) {
+    if (!note.empty()) note += " ";
+    note += fmt::format(
+        "TPOT is timed by itself ({}): decode_all over its tokens also holds what lies between the steps.",
+        throughput["tpot"]["method"].get<std::string>());
+  }
+  return note;
 }
 
 json banner_of(const std::optional<gate::judgement>& judged) {

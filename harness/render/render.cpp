@@ -7,6 +7,7 @@
 #include "analysis/profile.h"
 #include "analysis/statistics.h"
 #include "core/json.h"
+#include "headline.h"
 #include "missing.h"
 #include "picture_files.h"
 #include "report_page.h"
@@ -267,6 +268,7 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   document["has_experts"] = std::any_of(document["stages"].begin(), document["stages"].end(),
                                         [](const json& stage) { return stage.contains("experts"); });
   put_counter_columns(document);
+  document["token_times_note"] = token_times_note(document);
   document["is_any_above_roof"] = is_any_above_roof(document["stages"]);
   put_own_times(document);
   leave_out_unlisted(document);
