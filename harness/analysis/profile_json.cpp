@@ -255,6 +255,7 @@ json findings_json(const findings& findings) {
                                         : measured<bool>::absent(item.saves_at_most_ns.reason()));
                entry.put_text("kernel_name", item.kernel_name, "it is not about one kernel");
                entry.put_text("op_name", item.op_name, "it is not about one operator");
+               if (!item.neighbours.empty()) entry.put("neighbours", text_list(item.neighbours));
                return entry.take();
              }));
   object.put("stage_savings", list_of(findings.stage_savings, [](const stage_saving& together) {
