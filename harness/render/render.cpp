@@ -71,6 +71,8 @@ void put_later_fields(json& document) {
     if (stage["traced"].is_object() && stage["traced"]["activity"].is_object())
       put_null(stage["traced"]["activity"], "gap_pause_ns");
   }
+  for (json& capture : document["timeline"]["captures"])
+    for (const char* key : {"gpu_names", "recorded_utc"}) put_null(capture, key);
   for (json& item : document["findings"]["recommendations"]) {
     if (!item.is_object()) continue;
     if (!item.contains("saves_at_most_ratio_of")) item["saves_at_most_ratio_of"] = "the whole";
