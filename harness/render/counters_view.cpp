@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analysis/figures.h"
+#include "values.h"
 
 namespace profgate::render {
 namespace {
@@ -14,27 +15,22 @@ using nlohmann::json;
 
 constexpr std::size_t largest_listed = 5;
 
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 /// What the recommendations of one stage name: kernels under their operators, and kernels that could be one.
 class named_kernels {
  public:
   named_kernels(const json& recommendations, const std::string& stage) {
     for (const json& item : recommendations) {
-      if (!item.is_object() || text_of(item, "stage") != stage) continue;
-      if (const std::string name = text_of(item, "kernel_name"); !name.empty())
-        m_kernels.emplace(name, text_of(item, "op_name"));
+      if (!item.is_object() || text_or_empty(item, "stage") != stage) continue;
+      if (const std::string name = text_or_empty(item, "kernel_name"); !name.empty())
+        m_kernels.emplace(name, text_or_empty(item, "op_name"));
       for (const json& name : item.value("neighbours", json::array()))
         if (name.is_string()) m_neighbours.insert(name.get<std::string>());
     }
   }
 
   bool has(const json& kernel) const {
-    const std::string name = text_of(kernel, "kernel_name");
-    return m_kernels.contains({name, text_of(kernel, "op")}) || m_neighbours.contains(name);
+    const std::string name = text_or_empty(kernel, "kernel_name");
+    return m_kernels.contains({name, text_or_empty(kernel, "op")}) || m_neighbours.contains(name);
   }
 
  private:
@@ -64,7 +60,7 @@ void put_counter_tables(json& profile) {
   profile["counter_keys"] = std::move(keys);
   for (json& stage : profile["stages"]) {
     if (!stage["counters"].is_object()) continue;
-    const named_kernels named(profile["findings"]["recommendations"], text_of(stage, "name"));
+    const named_kernels named(profile["findings"]["recommendations"], text_or_empty(stage, "name"));
     stage["counters"]["listed"] = listed_kernels(stage["counters"]["kernels"], named);
   }
 }
