@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "findings_parts.h"
@@ -52,37 +50,11 @@ constexpr std::size_t opportunities_a_stage = 3;
 /// Below it a multiprocessor has too few warps to work while others wait.
 constexpr double low_occupancy_ratio = 0.25;
 
-measured<double> metric_of(const counted_kernel& kernel, const std::string& key) {
-  const auto found = kernel.metrics.find(key);
-  return found != kernel.metrics.end() ? found->second : measured<double>::absent("ncu did not count it");
-}
-
-/// What keeps more blocks from being resident: "its registers"; empty where ncu did not tell.
-std::string occupancy_limiter(const counted_kernel& kernel) {
-  constexpr std::array<std::pair<const char*, const char*>, 4> limits{
-      {{"occupancy_limit_registers_blocks", "its registers"},
-       {"occupancy_limit_shared_memory_blocks", "its shared memory"},
-       {"occupancy_limit_warps_blocks", "the size of its blocks"},
-       {"occupancy_limit_blocks_blocks", "the number of blocks"}}};
-  std::string limiters;
-  std::optional<double> fewest_blocks;
-  for (const auto& [key, name] : limits) {
-    const measured<double> blocks = metric_of(kernel, key);
-    if (!blocks) return "";
-    if (fewest_blocks && *blocks > *fewest_blocks) continue;
-    limiters = fewest_blocks && *blocks == *fewest_blocks ? limiters + " and " + name : name;
-    fewest_blocks = *blocks;
-  }
-  return limiters;
-}
-
 /// From here on a kernel's FLOPs are those of matrix units: no others come near their ceiling.
 constexpr double matrix_units_ratio = 0.1;
 
 /// What kernels that wait for their own instructions lack.
 std::string advice_against_latency(const counted_kernel& kernel) {
-  const measured<double> waves = metric_of(kernel, "waves_ratio");
-  if (waves && *waves < 0.5) return "give it more blocks: the GPU holds more than twice as many at once";
   // Tiles in registers and shared memory leave room for few warps: that is how such kernels are made.
   if (kernel.flops_over_ceiling_ratio && *kernel.flops_over_ceiling_ratio >= matrix_units_ratio)
     return "its matrix units wait: load the next tiles while these are multiplied (asynchronous copies, more "
@@ -91,20 +63,40 @@ std::string advice_against_latency(const counted_kernel& kernel) {
   if (!occupancy || *occupancy >= low_occupancy_ratio)
     return "its warps wait for each other or for their operands: more independent work a thread, fewer "
            "barriers";
+  if (const std::string advice = advice_on_single_wave(kernel); !advice.empty()) return advice;
   const std::string limiter = occupancy_limiter(kernel);
   return fmt::format("few warps are active{}: more of them, or more loads in flight for each",
                      limiter.empty() ? "" : fmt::format(", limited by {}", limiter));
 }
 
+/// What lets all of the GPU work on it; empty: it does already.
+std::string advice_on_waves(const counted_kernel& kernel) {
+  const std::string empty_places = advice_on_empty_places(kernel);
+  return empty_places.empty() ? advice_on_last_wave(kernel) : empty_places;
+}
+
 std::string advice_on(const counted_kernel& kernel) {
+  const std::string by_waves = advice_on_waves(kernel);
+  if (*kernel.bound == "launch")
+    return fmt::format("fuse it with its neighbours: a launch costs as much as its work{}",
+                       by_waves.empty() ? "" : fmt::format("; besides, {}", by_waves));
+  // Whatever bounds the multiprocessors that work: first let all of them do so.
+  if (!by_waves.empty()) return by_waves;
   if (*kernel.bound == "memory") return "more bytes in flight (more warps, wider or asynchronous loads)";
   if (*kernel.bound == "instructions")
     return "its instructions fill the multiprocessors, not its FLOPs: fewer of them (vector loads, tensor "
            "cores, less index arithmetic)";
   if (*kernel.bound == "compute")
     return "larger tiles and deeper pipelines; only fewer FLOPs go below its roof";
-  if (*kernel.bound == "launch") return "fuse it with its neighbours: a launch costs as much as its work";
   return advice_against_latency(kernel);
+}
+
+/// How the kernel was launched, where its advice rests on that: "; grid (13, 10, 1), …".
+std::string launch_evidence(const counted_kernel& kernel) {
+  const bool waits = *kernel.bound == "latency" || *kernel.bound == "launch";  // its evidence has the waves
+  if (!waits && advice_on_waves(kernel).empty()) return "";
+  return fmt::format("; {}{}", launch_in_words(kernel),
+                     waits ? "" : fmt::format(", {:.2g} waves", *metric_of(kernel, "waves_ratio")));
 }
 
 /// What it uses of its own time: the share of its roof; one whose instructions fill the multiprocessors has
@@ -185,11 +177,12 @@ void judge_opportunities(const run_figures& figures, const stage_figures& stage,
   for (const opportunity& found : opportunities_of(stage, weights)) {
     const counted_kernel& kernel = *found.kernel;
     const std::string& op = kernel.group.op;
-    recommendation item = saving(figures, stage, saved_time::one_kernel, found.ratio_of_stage,
-                                 fmt::format("{}{}: {}.", figures.kernel_names.of(kernel.group.kernel_name),
-                                             op.empty() ? "" : fmt::format(" in {}", op), advice_on(kernel)),
-                                 fmt::format("{} of {}, {}; alone under ncu {}", percent(found.share_ratio),
-                                             weights.whole(), found.reached, kernel.evidence));
+    recommendation item =
+        saving(figures, stage, saved_time::one_kernel, found.ratio_of_stage,
+               fmt::format("{}{}: {}.", figures.kernel_names.of(kernel.group.kernel_name),
+                           op.empty() ? "" : fmt::format(" in {}", op), advice_on(kernel)),
+               fmt::format("{} of {}, {}; alone under ncu {}{}", percent(found.share_ratio), weights.whole(),
+                           found.reached, kernel.evidence, launch_evidence(kernel)));
     if (figures.is_timed_by_itself && item.saves_at_most_ratio &&
         *item.saves_at_most_ratio < small_opportunity_of_whole_ratio)
       continue;

@@ -16,9 +16,22 @@ constexpr double large_idle_ratio = 0.10;
 constexpr double bound_by_launches_ratio = 0.40;
 constexpr double large_copy_ratio = 0.01;
 constexpr double large_late_ratio = 0.05;
-constexpr double many_kernels_a_step = 50;
+constexpr double many_kernels = 50;  ///< a token's where the stage decodes, else a step's
 constexpr double small_fusion_ratio = 0.02;
 constexpr double tiny_kernel_ns = 10'000;  ///< about what it takes to launch one
+
+/// What counts are told of: a stage that decodes a whole text is no step that anybody thinks of.
+struct counting_unit {
+  double in_a_step;  ///< how many of them one occurrence of the stage holds
+  const char* words;
+};
+
+counting_unit counting_unit_of(const stage_figures& stage) {
+  const bool is_by_token = stage.kernels_per_token && *stage.kernels_per_token > 0 && stage.step &&
+                           stage.step->kernels && *stage.step->kernels > 0;
+  if (is_by_token) return {*stage.step->kernels / *stage.kernels_per_token, " a token"};
+  return {1, stage.bare.name == core::whole_process_stage || stage.traced->steps ? "" : " a step"};
+}
 
 /// What is known of it, and whose time: "no kernel runs during 93 % of the traced stage (launches …)".
 std::string evidence_of(const stage_figures& stage) {
@@ -82,6 +95,7 @@ void judge_neighbours(const run_figures& figures, const stage_figures& stage, fi
   constexpr std::size_t most_named = 2;
   std::size_t named = 0;
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, stage.traced->occurrences));
+  const counting_unit unit = counting_unit_of(stage);
   for (const kernel_neighbours& found : stage.traced->neighbours) {
     const double saved_ns = static_cast<double>(found.saves_at_most_ns) / steps;
     if (named == most_named || saved_ns < small_fusion_ratio * stage.idle->total_ns()) return;
@@ -93,8 +107,7 @@ void judge_neighbours(const run_figures& figures, const stage_figures& stage, fi
         fmt::format("Fuse {}: they follow each other, and each is short.", fmt::join(names, " + ")),
         fmt::format(
             "{} times{}, together {} each time, of which the longest takes {}",
-            plain_number(static_cast<double>(found.times) / steps),
-            stage.bare.name == core::whole_process_stage || stage.traced->steps ? "" : " a step",
+            plain_number(static_cast<double>(found.times) / steps / unit.in_a_step), unit.words,
             core::format_duration(static_cast<double>(found.together_ns) / static_cast<double>(found.times)),
             core::format_duration(static_cast<double>(found.together_ns - found.saves_at_most_ns) /
                                   static_cast<double>(found.times))));
@@ -104,15 +117,17 @@ void judge_neighbours(const run_figures& figures, const stage_figures& stage, fi
 }
 
 void judge_tiny_kernels(const run_figures& figures, const stage_figures& stage, findings& result) {
-  if (!stage.step || !stage.step->kernels || *stage.step->kernels < many_kernels_a_step) return;
+  if (!stage.step || !stage.step->kernels || *stage.step->kernels < many_kernels) return;
   judge_neighbours(figures, stage, result);
+  const counting_unit unit = counting_unit_of(stage);
+  const double kernels = *stage.step->kernels / unit.in_a_step;
   const traced_activity& activity = *stage.traced->activity;
   const double mean_ns = static_cast<double>(activity.busy_ns) / static_cast<double>(activity.kernels);
-  if (mean_ns > tiny_kernel_ns) return;
+  if (kernels < many_kernels || mean_ns > tiny_kernel_ns) return;
   result.takeaways.push_back(
       {stage.bare.name, "It runs many tiny kernels.",
-       fmt::format("{} kernels a step of {} each, less than a launch takes",
-                   plain_number(*stage.step->kernels), core::format_duration(mean_ns))});
+       fmt::format("{} kernels{} of {} each, less than a launch takes", plain_number(kernels), unit.words,
+                   core::format_duration(mean_ns))});
 }
 
 }  // namespace

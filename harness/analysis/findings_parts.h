@@ -19,7 +19,7 @@ std::string percent(double ratio);
 /// A share of a ceiling: "97 %"; above all of it "≥ 100 %", which is no share and is explained apart.
 std::string ceiling_percent(double ratio);
 
-/// "58.2", "1230": three significant digits at least.
+/// A count or the mean of some: "63", "58.2", "1230": three significant digits at least, unless it is whole.
 std::string plain_number(double value);
 
 // What a change could save.
@@ -134,6 +134,24 @@ bool has_counters_of_most(const stage_figures& stage);
 
 /// Whether the kernels that were counted tell what most of the stage's time is worth.
 bool has_counted_most(const stage_figures& stage);
+
+/// Of those in kernel_metrics(), by its key.
+measured<double> metric_of(const counted_kernel& kernel, const std::string& key);
+
+/// What keeps more blocks from being resident: "its registers"; empty where ncu did not tell.
+std::string occupancy_limiter(const counted_kernel& kernel);
+
+// Rules about a kernel's grid, each a clause that says what is wrong and what helps; empty: nothing is.
+
+/// A grid of less than a wave: empty multiprocessors, or room on each.
+std::string advice_on_empty_places(const counted_kernel& kernel);
+/// A little more than whole waves: most of the GPU waits for the blocks of the last one.
+std::string advice_on_last_wave(const counted_kernel& kernel);
+/// Nearly all places are taken, and no block follows: of a kernel with few warps, which nothing hides.
+std::string advice_on_single_wave(const counted_kernel& kernel);
+
+/// "grid (13, 10, 1), block (256, 1, 1), 135 registers a thread, at most 1 block an SM".
+std::string launch_in_words(const counted_kernel& kernel);
 
 /// The kernels with the most to win: their exclusive time, without what the roofline would still need.
 void judge_opportunities(const run_figures& figures, const stage_figures& stage, findings& result);

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 #include "analysis/profile.h"
@@ -217,6 +220,9 @@ json timeline_json(const run_facts& facts, const run_figures& run) {
     object.put("gate", or_absent(capture.gate, "the whole run was traced"));
     object.put("tool", capture.tool);
     object.put("tool_version", capture.tool_version);
+    object.put_text("gpu_names", fmt::format("{}", fmt::join(capture.gpu_names, ", ")),
+                    "the recording does not tell it");
+    object.put_text("recorded_utc", capture.recorded_utc.value_or(""), "the recording does not tell it");
     object.put("ranges_count", capture.ranges);
     object.put("open_ranges_count", capture.open_ranges);
     object.put("kernels_count", capture.kernels);
@@ -255,6 +261,7 @@ json findings_json(const findings& findings) {
                                         : measured<bool>::absent(item.saves_at_most_ns.reason()));
                entry.put_text("kernel_name", item.kernel_name, "it is not about one kernel");
                entry.put_text("op_name", item.op_name, "it is not about one operator");
+               if (!item.neighbours.empty()) entry.put("neighbours", text_list(item.neighbours));
                return entry.take();
              }));
   object.put("stage_savings", list_of(findings.stage_savings, [](const stage_saving& together) {

@@ -300,7 +300,8 @@ std::string ceiling_percent(double ratio) {
 
 std::string plain_number(double value) {
   const double magnitude = std::abs(value);
-  return fmt::format("{:.{}f}", value, magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : 2);
+  const bool is_whole = std::abs(value - std::round(value)) < 1e-9 * std::max(1.0, magnitude);
+  return fmt::format("{:.{}f}", value, is_whole || magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : 2);
 }
 
 const stage_figures* dominating_stage(const run_figures& figures) {

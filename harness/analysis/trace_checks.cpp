@@ -21,6 +21,8 @@ capture_figures summarize(const capture& source) {
           source.gate,
           timeline.tool,
           timeline.tool_version,
+          timeline.gpu_names,
+          timeline.recorded_utc,
           timeline.ranges.size(),
           static_cast<std::size_t>(open),
           timeline.kernels.size(),

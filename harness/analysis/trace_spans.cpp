@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -128,84 +129,89 @@ void put_ranges(const core::timeline& timeline, row_book& rows) {
   }
 }
 
+/// Of the call that launched the kernel, where both are in the trace.
+std::uint64_t flow_of(const core::kernel_execution& kernel) {
+  if (kernel.thread_id == 0 || kernel.call_ns == 0 || kernel.correlation == 0) return 0;
+  return static_cast<std::uint64_t>(kernel.process_id) << 32 | kernel.correlation;
+}
+
 /// Calls that were recorded, and those that are known by what they launched.
 void put_calls(const core::timeline& timeline, row_book& rows) {
   struct call {
     std::uint32_t process_id, thread_id;
     std::int64_t start_ns, end_ns;
     std::string_view name;
+    std::uint64_t flow;
   };
   std::vector<call> calls;
   for (const core::host_call& one : timeline.calls)
-    calls.push_back({one.process_id, one.thread_id, one.start_ns, one.end_ns, one.name});
+    calls.push_back({one.process_id, one.thread_id, one.start_ns, one.end_ns, one.name, 0});
   for (const core::kernel_execution& kernel : timeline.kernels)
     if (kernel.thread_id != 0 && kernel.call_ns > 0)
       calls.push_back({kernel.process_id, kernel.thread_id, kernel.launched_ns,
                        kernel.launched_ns + kernel.call_ns,
-                       kernel.graph_node != 0 ? "launch a graph" : "launch a kernel"});
+                       kernel.graph_node != 0 ? "launch a graph" : "launch a kernel", flow_of(kernel)});
   const auto key = [](const call& one) {
     return std::tuple(one.process_id, one.thread_id, one.start_ns, -one.end_ns);
   };
   std::stable_sort(calls.begin(), calls.end(), [&](const call& a, const call& b) { return key(a) < key(b); });
-  // The kernels of a graph have one call.
+  // The kernels of a graph have one call, and one that was recorded is known by its kernel, too.
+  for (std::size_t i = 1; i < calls.size(); ++i)
+    if (calls[i - 1].flow == 0 && key(calls[i - 1]) == key(calls[i])) calls[i - 1].flow = calls[i].flow;
   calls.erase(
       std::unique(calls.begin(), calls.end(), [&](const call& a, const call& b) { return key(a) == key(b); }),
       calls.end());
   for (const call& one : calls) {
     core::stop_if_interrupted();
     rows.put_in_lane({.kind = track_kind::calls, .process_id = one.process_id, .thread_id = one.thread_id},
-                     {one.start_ns, one.end_ns, one.name});
+                     {.start_ns = one.start_ns, .end_ns = one.end_ns, .name = one.name, .flow = one.flow});
   }
 }
 
 /// Kernels and copies of all streams in the order of their starts, and from that what each device worked for.
 void put_device_work(const core::timeline& timeline, const place_finder& places, row_book& rows) {
+  // Spans are made one by one: of half a million kernels they would weigh more than the trace.
   struct work {
-    trace_span one;
-    int device;
-    std::uint32_t process_id, stream;
-    bool is_kernel;
+    std::int64_t start_ns;
+    const core::kernel_execution* kernel;  ///< or
+    const core::copy_execution* copy;
   };
   std::vector<work> all;
   all.reserve(timeline.kernels.size() + timeline.copies.size());
-  for (std::size_t i = 0; i < timeline.kernels.size(); ++i) {
-    const core::kernel_execution& kernel = timeline.kernels[i];
-    all.push_back(
-        {{kernel.start_ns, kernel.end_ns, kernel.shape->name, places.kernels[i].op, places.kernels[i].stage},
-         kernel.device,
-         kernel.process_id,
-         kernel.stream,
-         true});
-  }
-  for (std::size_t i = 0; i < timeline.copies.size(); ++i) {
-    const core::copy_execution& copy = timeline.copies[i];
-    all.push_back(
-        {{copy.start_ns, copy.end_ns, name_of(copy.kind), places.copies[i].op, places.copies[i].stage},
-         copy.device,
-         copy.process_id,
-         copy.stream,
-         false});
-  }
+  for (const core::kernel_execution& one : timeline.kernels) all.push_back({one.start_ns, &one, nullptr});
+  for (const core::copy_execution& one : timeline.copies) all.push_back({one.start_ns, nullptr, &one});
   std::stable_sort(all.begin(), all.end(),
-                   [](const work& a, const work& b) { return a.one.start_ns < b.one.start_ns; });
+                   [](const work& a, const work& b) { return a.start_ns < b.start_ns; });
   std::map<int, trace_span> working_for;  // by device
   const auto end_operator = [&](int device, const trace_span& one) {
     if (!one.name.empty() && one.end_ns > one.start_ns)
       rows.put({.kind = track_kind::operators, .device = device}, one);
   };
+  std::set<std::uint64_t> drawn;  // of graphs, whose call leads to the first of its kernels alone
   for (const work& done : all) {
     core::stop_if_interrupted();
-    rows.put_in_lane({.kind = track_kind::stream, .device = done.device, .stream = done.stream}, done.one);
-    if (!done.is_kernel) continue;
-    trace_span& current = working_for[done.device];
+    if (done.kernel == nullptr) {
+      const core::copy_execution& copy = *done.copy;
+      const work_place& place = places.copies[static_cast<std::size_t>(&copy - timeline.copies.data())];
+      rows.put_in_lane({.kind = track_kind::stream, .device = copy.device, .stream = copy.stream},
+                       {copy.start_ns, copy.end_ns, name_of(copy.kind), place.op, place.stage});
+      continue;
+    }
+    const core::kernel_execution& kernel = *done.kernel;
+    const work_place& place = places.kernels[static_cast<std::size_t>(&kernel - timeline.kernels.data())];
+    const std::uint64_t flow = flow_of(kernel);
+    const bool is_first = kernel.graph_node == 0 || drawn.insert(flow).second;
+    rows.put_in_lane({.kind = track_kind::stream, .device = kernel.device, .stream = kernel.stream},
+                     {kernel.start_ns, kernel.end_ns, kernel.shape->name, place.op, place.stage, kernel.shape,
+                      is_first ? flow : 0});
+    trace_span& current = working_for[kernel.device];
     // A kernel that was launched early waits until the one before has ended: until then the time is not its
     // own.
-    if (current.name != done.one.op || current.stage != done.one.stage) {
-      end_operator(done.device, current);
-      current = {
-          std::max(done.one.start_ns, current.end_ns), done.one.end_ns, done.one.op, {}, done.one.stage};
+    if (current.name != place.op || current.stage != place.stage) {
+      end_operator(kernel.device, current);
+      current = {std::max(kernel.start_ns, current.end_ns), kernel.end_ns, place.op, {}, place.stage};
     }
-    current.end_ns = std::max(current.end_ns, done.one.end_ns);
+    current.end_ns = std::max(current.end_ns, kernel.end_ns);
   }
   for (const auto& [device, last] : working_for) end_operator(device, last);
 }

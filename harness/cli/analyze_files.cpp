@@ -63,6 +63,8 @@ void require_named_stages(const config::resolved& config, const std::vector<anal
   }
 }
 
+/// Nobody tells which ranges such files hold: layers by their numbers are one operator, as in a run whose
+/// modules have ranges.
 analysis::run_facts facts_of(const analyze_files_options& options, const config::resolved& config) {
   analysis::run_facts facts;
   const fs::path& first = options.timelines.empty() ? options.counters.front() : options.timelines.front();
@@ -81,7 +83,8 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   facts.bare.stages = config.list("workload.stages");
   facts.bare.bench_absent_reason = "only profilers' files were given: nothing was timed without a profiler";
   for (const fs::path& file : options.timelines)
-    facts.captures.push_back({file.filename().string(), std::nullopt, runs::read_stages({file}, config)});
+    facts.captures.push_back({file.filename().string(), std::nullopt,
+                              runs::read_stages({file}, config, analysis::layers::together)});
   require_named_stages(config, facts.captures);
   if (facts.captures.empty()) facts.captures_absent_reason = "no timeline was given (--timeline)";
   facts.counters.absent_reason = "no counters were given (--counters)";
@@ -90,7 +93,9 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
     const auto more = profilers::counter_backends().front().read(file);
     launches.insert(launches.end(), more.begin(), more.end());
   }
-  if (!launches.empty()) facts.counters = runs::counted(std::move(launches), config, {}, facts.captures);
+  if (!launches.empty())
+    facts.counters =
+        runs::counted(std::move(launches), config, {}, facts.captures, analysis::layers::together);
   for (const fs::path& file : options.timelines) facts.inputs.push_back({"timeline", file.string()});
   for (const fs::path& file : options.counters) facts.inputs.push_back({"counters", file.string()});
   return facts;

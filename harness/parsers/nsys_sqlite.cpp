@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
+#include <optional>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -63,6 +65,32 @@ void read_doubts(const core::sqlite_database& database, core::timeline& result) 
   while (rows.next()) result.doubts.push_back(rows.text(0));
 }
 
+/// "2026-11-16T12:03:03Z"; nothing of a time that no clock tells.
+std::optional<std::string> utc_text(std::int64_t epoch_ns) {
+  if (epoch_ns <= 0) return std::nullopt;
+  const std::chrono::sys_seconds time{std::chrono::seconds(epoch_ns / 1'000'000'000)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss clock{time - day};
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+/// On which GPUs and when it was recorded, for whoever was sent the file and nothing else.
+void read_provenance(const core::sqlite_database& database, core::timeline& result) {
+  if (database.has_table("TARGET_INFO_GPU") && database.has_column("TARGET_INFO_GPU", "name")) {
+    core::sqlite_statement names = database.query(
+        "SELECT DISTINCT substr(name, 1, 100) FROM TARGET_INFO_GPU WHERE typeof(name) = 'text' LIMIT 16");
+    while (names.next()) result.gpu_names.push_back(names.text(0));
+  }
+  const char* const start = "TARGET_INFO_SESSION_START_TIME";
+  if (!database.has_table(start) || !database.has_column(start, "utcEpochNs")) return;
+  core::sqlite_statement times = database.query(
+      fmt::format("SELECT min(utcEpochNs) FROM {} WHERE typeof(utcEpochNs) = 'integer'", start));
+  if (times.next() && !times.is_null(0)) result.recorded_utc = utc_text(times.integer(0));
+}
+
 }  // namespace
 
 void check_times(const core::sqlite_database& database, const char* what, std::int64_t start_ns,
@@ -97,6 +125,7 @@ core::timeline read_nsys_sqlite(const std::filesystem::path& file) {
   read_nsys_gpu_work(database, strings, result);
   read_nsys_calls(database, strings, result);
   read_doubts(database, result);
+  read_provenance(database, result);
   return result;
 }
 

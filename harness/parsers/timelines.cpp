@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -29,6 +30,11 @@ void append_timeline(core::timeline& all, core::timeline more, const std::filesy
   append(all.opaque_graphs, more.opaque_graphs);
   append(all.graph_nodes, more.graph_nodes);
   append(all.doubts, more.doubts);
+  for (const std::string& name : more.gpu_names)
+    if (std::find(all.gpu_names.begin(), all.gpu_names.end(), name) == all.gpu_names.end())
+      all.gpu_names.push_back(name);
+  if (!all.recorded_utc || (more.recorded_utc && *more.recorded_utc < *all.recorded_utc))
+    all.recorded_utc = more.recorded_utc;  // texts of that form sort as their times do
   // Ranks load the same code; where they do not, neither their order nor their number makes a difference.
   for (const auto& [kernel, hash] : more.code_hashes) all.code_hashes[kernel] |= hash;
   all.texts.adopt(more.texts);

@@ -29,11 +29,6 @@ constexpr std::size_t named_tints = 6;
 constexpr std::size_t rest_tint = 6;  ///< grey
 constexpr double narrowest = 3;       ///< what is narrower is drawn together with its neighbours
 
-std::string text_or_empty(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 /// What was counted of a kernel under an operator: of its roof all counted grids together, the time of all at
 /// the roof over that which they take; bound by what bounds the grid with the largest share.
 void put_counters(const json& stage, std::vector<kernel_row>& rows) {

@@ -7,6 +7,7 @@
 #include "analysis/profile.h"
 #include "analysis/statistics.h"
 #include "core/json.h"
+#include "counters_view.h"
 #include "headline.h"
 #include "missing.h"
 #include "picture_files.h"
@@ -21,20 +22,6 @@ namespace profgate::render {
 namespace {
 
 using nlohmann::json;
-
-/// The columns of counted kernels that their descriptions ask for, and all whose absence is explained.
-void put_counter_columns(json& document) {
-  json columns = json::array();
-  json keys{"share_ratio"};
-  for (const analysis::figure_description& figure : analysis::figures_of("stages[].counters.kernels[]")) {
-    if (figure.shown.label.empty()) continue;
-    columns.push_back({{"key", figure.key}, {"label", figure.shown.label}, {"format", figure.shown.format}});
-    keys.push_back(figure.key);
-  }
-  keys.push_back("bound");
-  document["counter_columns"] = std::move(columns);
-  document["counter_keys"] = std::move(keys);
-}
 
 /// An earlier profgate wrote percentiles of any number of samples.
 void leave_out_percentiles_of_few(json& times) {
@@ -85,6 +72,8 @@ void put_later_fields(json& document) {
     if (stage["traced"].is_object() && stage["traced"]["activity"].is_object())
       put_null(stage["traced"]["activity"], "gap_pause_ns");
   }
+  for (json& capture : document["timeline"]["captures"])
+    for (const char* key : {"gpu_names", "recorded_utc"}) put_null(capture, key);
   for (json& item : document["findings"]["recommendations"]) {
     if (!item.is_object()) continue;
     if (!item.contains("saves_at_most_ratio_of")) item["saves_at_most_ratio_of"] = "the whole";
@@ -267,7 +256,7 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   document["reports"] = report_list();
   document["has_experts"] = std::any_of(document["stages"].begin(), document["stages"].end(),
                                         [](const json& stage) { return stage.contains("experts"); });
-  put_counter_columns(document);
+  put_counter_tables(document);
   document["token_times_note"] = token_times_note(document);
   document["is_any_above_roof"] = is_any_above_roof(document["stages"]);
   put_own_times(document);

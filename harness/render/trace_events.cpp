@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,7 @@ class event_writer : public analysis::span_visitor {
   event_writer(std::size_t capture, std::string_view capture_name, const core::short_kernel_names& names,
                const std::function<void(std::string_view)>& write, bool& is_first)
       : m_base(static_cast<std::int64_t>(capture) * capture_stride),
+        m_first_flow(static_cast<std::uint64_t>(capture) << 56),
         m_capture_name(capture_name),
         m_write(write),
         m_is_first(is_first),
@@ -67,9 +69,12 @@ class event_writer : public analysis::span_visitor {
         fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{})", m_process_of_row[index],
                     index, microseconds(start_ns), microseconds(one.end_ns - one.start_ns),
                     m_is_kernels_row[index] ? short_name(one.name) : json_string(one.name));
-    if (!one.op.empty() || !one.stage.empty())
-      text +=
-          fmt::format(R"(,"args":{{"operator":{},"stage":{}}})", json_string(one.op), json_string(one.stage));
+    // An arrow leads from the call to what it started.
+    if (one.flow != 0)
+      text += fmt::format(R"(,"bind_id":"{:#x}","{}":true)", m_first_flow + one.flow,
+                          m_is_kernels_row[index] ? "flow_in" : "flow_out");
+    if (const std::string arguments = arguments_of(one); !arguments.empty())
+      text += fmt::format(R"(,"args":{{{}}})", arguments);
     event(text + "}");
   }
 
@@ -82,6 +87,29 @@ class event_writer : public analysis::span_visitor {
   }
 
  private:
+  /// Of a kernel and of a copy where it belongs; of a kernel how it was launched, as far as the tool tells.
+  static std::string arguments_of(const trace_span& one) {
+    std::string text;
+    const auto add = [&](const char* key, const std::string& value) {
+      text += fmt::format(R"({}"{}":{})", text.empty() ? "" : ",", key, value);
+    };
+    if (!one.op.empty() || !one.stage.empty()) {
+      add("operator", json_string(one.op));
+      add("stage", json_string(one.stage));
+    }
+    if (one.shape == nullptr || one.shape->grid[0] == 0) return text;
+    const auto size = [](const std::array<std::uint32_t, 3>& is) {
+      return fmt::format(R"("{}, {}, {}")", is[0], is[1], is[2]);
+    };
+    add("grid", size(one.shape->grid));
+    add("block", size(one.shape->block));
+    if (one.shape->registers_per_thread > 0)
+      add("registers a thread", std::to_string(one.shape->registers_per_thread));
+    if (one.shape->shared_bytes > 0)
+      add("shared memory a block, bytes", std::to_string(one.shape->shared_bytes));
+    return text;
+  }
+
   static bool is_of_device(const track& row) {
     return row.kind != track_kind::ranges && row.kind != track_kind::calls;
   }
@@ -140,6 +168,7 @@ class event_writer : public analysis::span_visitor {
   }
 
   std::int64_t m_base;
+  std::uint64_t m_first_flow;  ///< process ids have 24 bits, and 32 are of the call: captures stay apart
   std::string_view m_capture_name;
   const std::function<void(std::string_view)>& m_write;
   bool& m_is_first;

@@ -145,6 +145,11 @@ std::optional<double> number(const json& object, const char* key) {
   return found->get<double>();
 }
 
+std::string text_or_empty(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 std::vector<double> numbers_of(const json& list) {
   std::vector<double> numbers;
   if (!list.is_array()) return numbers;

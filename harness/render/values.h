@@ -26,6 +26,8 @@ std::string html_cell(const nlohmann::json& object, const std::string& key, cons
 
 /// `object[key]`, where it is a number.
 std::optional<double> number(const nlohmann::json& object, const char* key);
+/// `object[key]`, where it is a text, else empty.
+std::string text_or_empty(const nlohmann::json& object, const char* key);
 
 /// A share of a ceiling above 1 by more, where it would be shown as 100.1 %, is none: caches answered a part,
 /// or the ceiling is too low.

@@ -21,22 +21,25 @@ bool has_range_of(const std::vector<analysis::stage_rule>& rules, const core::ti
 
 }  // namespace
 
-core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config) {
+core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config,
+                           std::optional<analysis::layers> are) {
   core::timeline timeline = profilers::read_timelines(files);
   std::vector<analysis::stage_rule> rules = stage_rules_of(config);
   // The bare run of a program that opened no stage is timed as a whole, so its trace is looked at as a whole.
   if (config.text("workload.adapter") != "none" && !has_range_of(rules, timeline))
     rules.push_back({core::whole_process_stage, core::whole_process_stage, std::nullopt, "workload.adapter"});
-  analysis::name_stages(timeline, rules, config.text("workload.nvtx_domain"), layers_of(config));
+  analysis::name_stages(timeline, rules, config.text("workload.nvtx_domain"),
+                        are.value_or(layers_of(config)));
   return timeline;
 }
 
 analysis::counter_facts counted(std::vector<core::kernel_counters> launches, const config::resolved& config,
                                 const profilers::counting_conditions& conditions,
-                                const std::vector<analysis::capture>& captures) {
+                                const std::vector<analysis::capture>& captures,
+                                std::optional<analysis::layers> are) {
   analysis::counter_facts facts;
   facts.launches = std::move(launches);
-  analysis::name_stages(facts.launches, stage_rules_of(config), layers_of(config));
+  analysis::name_stages(facts.launches, stage_rules_of(config), are.value_or(layers_of(config)));
   std::unordered_map<std::string_view, std::string_view> names;  // demangled by mangled
   for (const analysis::capture& capture : captures) {
     for (const core::kernel_execution& kernel : capture.timeline.kernels) {

@@ -150,6 +150,25 @@ TEST_F(recorded_reports, of_a_pytorch_program) {
   ASSERT_EQ(result.exit_code, 0) << result.output;
   expect_golden(out, "pytorch");
   expect_links(out);
+  for (const char* report : {"report.md", "stakeholder_summary.md"})
+    EXPECT_NE(
+        content_of(out / report)
+            .find("llama\\_steps.sqlite: recorded 2026-11-16T12:03:03Z on NVIDIA H200 by nsys 2025.3.2.0"),
+        std::string::npos)
+        << report;
+  EXPECT_NE(content_of(out / "report.html").find("llama_steps.sqlite, 2026-11-16T12:03:03Z, on NVIDIA H200"),
+            std::string::npos);
+}
+
+TEST_F(recorded_reports, of_a_trace_that_was_sent_have_its_layers_as_one) {
+  const fs::path out = m_project / "modules";
+  const command_result result =
+      profgate({"analyze", "--timeline", (recordings / "pytorch-2.11/adapter_graph.sqlite").string(), "--out",
+                out.string()});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const std::string operators = content_of(out / "operators.md");
+  EXPECT_NE(operators.find("layers.\\*.attn"), std::string::npos) << operators;
+  EXPECT_EQ(operators.find("layers.0"), std::string::npos) << operators;
 }
 
 TEST_F(recorded_reports, of_a_run_on_the_cpu) {

@@ -7,6 +7,7 @@
 #include "analysis/findings.h"
 #include "analysis/profile.h"
 #include "core/kernel_names.h"
+#include "counted_stage.h"
 #include "run_builder.h"
 #include "timeline_builder.h"
 
@@ -17,45 +18,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-const std::vector<std::string> stages = {"prefill", "decode_all"};
-const ceilings roofs{measured<double>(1e14), measured<double>(4e12)};
-constexpr const char* tensor_cycles =
-    "sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.sum";
-
-/// As the light set counts: `bytes` from DRAM and `ffma` fused multiply-adds, none of them on tensor cores.
-core::kernel_counters launch(const std::string& name, double time_ns, double bytes, double ffma,
-                             const std::string& op = "mlp.down") {
-  core::kernel_counters counted;
-  counted.kernel_name = name;
-  counted.ranges = {"decode_all", "decode_step", op};
-  counted.grid = {128, 1, 1};
-  counted.block = {256, 1, 1};
-  counted.metrics = {{"gpu__time_duration.sum", time_ns},
-                     {"dram__bytes_read.sum", bytes},
-                     {"dram__bytes_write.sum", 0},
-                     {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 0},
-                     {tensor_cycles, 0},
-                     {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", ffma},
-                     {"sm__warps_active.avg.pct_of_peak_sustained_active", 25},
-                     {"launch__waves_per_multiprocessor", 0.48}};
-  return counted;
-}
-
-/// What launch() counts, as the timeline has it.
-core::kernel_group traced_group(const std::string& name, std::int64_t total_ns,
-                                const std::string& op = "mlp.down") {
-  return {name, op, 0, {128, 1, 1}, {256, 1, 1}, total_ns, 10};
-}
-
-measured<stage_counters> analyze(const std::vector<core::kernel_counters>& launches,
-                                 const std::vector<core::kernel_group>& groups) {
-  counter_facts facts;
-  facts.launches = launches;
-  facts.absent_reason = "step counters was skipped";
-  return analyze_counters(facts, "decode_all", stages, groups, groups.empty() ? "there is no timeline" : "",
-                          roofs);
-}
 
 TEST(counters, give_the_roofline_position_of_a_kernel) {
   const auto counted = analyze({launch("k", 9000, 3e7, 1e6), launch("k", 11000, 3e7, 1e6)},
@@ -301,28 +263,6 @@ TEST(counters, and_the_timeline_name_the_same_operator_of_nested_ones) {
   EXPECT_EQ(find_operator(*figures.stages[1], "request"), nullptr) << "around the stage, not in it";
 }
 
-findings findings_with(const stage_figures& stage) {
-  run_figures figures;
-  figures.stages = {stage};
-  return find(run_facts{}, figures);
-}
-
-/// "text (evidence)" of each takeaway of a run with just this stage.
-std::string takeaways_with(const stage_figures& stage) {
-  std::string words;
-  for (const takeaway& item : findings_with(stage).takeaways)
-    words += item.text + " (" + item.evidence + ")\n";
-  return words;
-}
-
-/// The same of the recommendations.
-std::string advice_with(const stage_figures& stage) {
-  std::string words;
-  for (const recommendation& item : findings_with(stage).recommendations)
-    words += item.text + " (" + item.evidence + ")\n";
-  return words;
-}
-
 TEST(counters, become_takeaways) {
   stage_figures stage;
   stage.bare.name = "decode_all";
@@ -333,58 +273,6 @@ TEST(counters, become_takeaways) {
   EXPECT_THAT(
       words,
       HasSubstr("mostly bound by memory. (shares of its GPU time under ncu: memory 70 %, latency 30 %)"));
-}
-
-/// The stage takes 100 µs: big 70 of them, slow 30 unless told otherwise, in ten launches each.
-stage_figures stage_of_two(const core::kernel_counters& big, const core::kernel_counters& slow,
-                           std::int64_t slow_ns = 30000) {
-  stage_figures stage;
-  stage.bare.name = "decode_all";
-  step_figures step;
-  step.median_ns = step.mean_ns = 1e5;
-  stage.step = step;
-  stage.counters =
-      analyze({big, slow}, {traced_group("big", 70000), traced_group("slow", slow_ns, "attn.core")});
-  return stage;
-}
-
-TEST(opportunities, rank_by_what_can_be_won_not_by_size) {
-  // big is at 100 % of its roof and has nothing to give, however large it is.
-  const stage_figures stage =
-      stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
-  const std::vector<recommendation> advice = findings_with(stage).recommendations;
-  ASSERT_EQ(advice.size(), 1U);
-  EXPECT_EQ(advice[0].kernel_name, "slow");
-  EXPECT_EQ(advice[0].op_name, "attn.core");
-  EXPECT_THAT(advice[0].text, HasSubstr("slow in attn.core: "));
-  EXPECT_THAT(advice[0].evidence,
-              HasSubstr("30 % of its GPU time, at 8.3 % of its roof in the run; alone under ncu "));
-  // Alone it reaches 2.5 % in 10 µs; in the run the same work takes 3.
-  EXPECT_NEAR(*advice[0].saves_at_most_ns, 1e5 * 0.3 * (1 - 0.025 / 0.3), 1);
-}
-
-/// Counters of 40 % of its time, and a roof of 20 of its 100 µs.
-void leave_most_uncounted(stage_figures& stage) {
-  stage_counters few = *stage.counters;
-  few.coverage_ratio = 0.4;
-  stage.counters = few;
-  stage.bare.use.roof_ns = 2e4;
-  stage.bare.use.roof = std::string("memory");
-  stage.bare.use.mbu_over_measured_ratio = 0.2;
-  stage.bare.use.mfu_over_measured_ratio = 0.01;
-}
-
-TEST(opportunities, are_part_of_what_the_stage_could_save_where_most_of_it_was_not_counted) {
-  stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
-  EXPECT_TRUE(findings_with(stage).recommendations.at(0).adds_up);
-  leave_most_uncounted(stage);
-  const std::vector<recommendation> advice = findings_with(stage).recommendations;
-  ASSERT_EQ(advice.size(), 2U);
-  EXPECT_THAT(advice[0].text, ::testing::StartsWith("Find what it waits for: "))
-      << "a fifth of the bandwidth is no bound";
-  EXPECT_TRUE(advice[0].adds_up);
-  EXPECT_EQ(advice[1].kernel_name, "slow");
-  EXPECT_FALSE(advice[1].adds_up);
 }
 
 TEST(savings_together, count_time_that_two_rows_hold_once_and_end_at_the_roof) {
@@ -456,36 +344,6 @@ TEST(savings_together, count_neighbours_and_experts_without_what_rows_of_their_k
   EXPECT_TRUE(savings_together(figures, {unknown}).empty());
 }
 
-TEST(opportunities, leave_out_what_is_near_its_roof) {
-  // 28 MB in 7 µs are all of the bandwidth: big reaches 92 % of it, and 8 % of 70 % are no small part.
-  EXPECT_EQ(advice_with(stage_of_two(launch("big", 1e4, 0.92 * 2.8e7, 1), launch("slow", 1e4, 1.2e7, 1))),
-            "");
-  EXPECT_THAT(advice_with(stage_of_two(launch("big", 1e4, 0.8 * 2.8e7, 1), launch("slow", 1e4, 1.2e7, 1))),
-              HasSubstr("big in mlp.down"));
-}
-
-TEST(opportunities, leave_out_what_the_whole_would_not_feel) {
-  run_figures figures;
-  figures.is_timed_by_itself = true;
-  figures.stages = {stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"))};
-  figures.bare.total_median_ns = 1e6;  // the stage takes 100 µs, of which 27.5 can be won
-  EXPECT_EQ(find(run_facts{}, figures).recommendations.size(), 1U);
-  figures.bare.total_median_ns = 1e7;
-  EXPECT_EQ(find(run_facts{}, figures).recommendations.size(), 0U);
-}
-
-TEST(opportunities, of_matrix_units_that_wait_are_not_more_warps) {
-  core::kernel_counters slow = launch("slow", 1e4, 1e6, 1, "attn.core");
-  slow.metrics["sm__warps_active.avg.pct_of_peak_sustained_active"] = 12;
-  slow.metrics["launch__waves_per_multiprocessor"] = 1.9;
-  slow.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 3e8;  // of 1e9 in 10 µs
-  EXPECT_THAT(advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow, 100000)),
-              HasSubstr("its matrix units wait: load the next tiles"));
-  slow.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 3e7;
-  EXPECT_THAT(advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow, 100000)),
-              HasSubstr("few warps are active"));
-}
-
 /// A stage of 100 µs that could not take less than 80.
 void put_roof(stage_figures& stage) {
   stage.bare.use.roof_ns = 8e4;
@@ -532,41 +390,6 @@ TEST(counters, without_ceilings_leave_the_largest_operator_to_be_looked_at) {
   EXPECT_EQ(advice[0].text, "Look at attn.core first.");
   EXPECT_EQ(advice[0].saves_at_most_ns.reason(),
             "its roof is not, and ceilings of this machine would tell it");
-}
-
-TEST(opportunities, leave_out_what_fills_its_multiprocessors_and_what_is_small) {
-  core::kernel_counters full = launch("slow", 1e4, 1e6, 1, "attn.core");
-  full.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = 96;  // 4 % of 30 % are 1.2 %
-  EXPECT_EQ(advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), full)), "");
-}
-
-TEST(opportunities, say_what_limits_the_occupancy) {
-  core::kernel_counters slow = launch("slow", 1e4, 1e6, 1, "attn.core");
-  slow.metrics["sm__warps_active.avg.pct_of_peak_sustained_active"] = 12;
-  slow.metrics["launch__waves_per_multiprocessor"] = 0.97;
-  const auto advice = [&] { return advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow)); };
-  EXPECT_THAT(advice(), HasSubstr("few warps are active: more of them"));
-  // As ncu told of the decode attention on an H200.
-  slow.metrics["launch__occupancy_limit_registers"] = 1;
-  slow.metrics["launch__occupancy_limit_shared_mem"] = 1;
-  slow.metrics["launch__occupancy_limit_warps"] = 8;
-  slow.metrics["launch__occupancy_limit_blocks"] = 32;
-  EXPECT_THAT(advice(), HasSubstr("few warps are active, limited by its registers and its shared memory: "));
-  slow.metrics["launch__occupancy_limit_registers"] = 2;
-  EXPECT_THAT(advice(), HasSubstr("limited by its shared memory: "));
-  slow.metrics["launch__waves_per_multiprocessor"] = 0.06;
-  EXPECT_THAT(advice(), HasSubstr("give it more blocks"));
-}
-
-TEST(opportunities, follow_what_bounds_a_kernel) {
-  const auto advice = [](const core::kernel_counters& slow) {
-    return advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow, 100000));
-  };
-  EXPECT_THAT(advice(launch("slow", 1e4, 2e7, 1, "attn.core")), HasSubstr("more bytes in flight"));
-  EXPECT_THAT(advice(launch("slow", 4e3, 1e5, 1, "attn.core")), HasSubstr("fuse it with its neighbours"));
-  core::kernel_counters busy = launch("slow", 1e4, 1e6, 1, "attn.core");
-  busy.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = 60;
-  EXPECT_THAT(advice(busy), HasSubstr("its instructions fill the multiprocessors, not its FLOPs"));
 }
 
 TEST(counters, become_takeaways_without_a_timeline) {

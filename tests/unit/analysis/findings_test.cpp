@@ -220,9 +220,8 @@ TEST(findings, call_an_idle_device_bound_by_launches) {
   const std::optional<recommendation> launches = recommendation_with(find_in(facts), "Launch less");
   ASSERT_TRUE(launches);
   EXPECT_EQ(launches->evidence,
-            "no kernel runs during 25 % of the unprofiled stage (waits for a launch 100 % of it); 11.0 "
-            "launches and "
-            "11.0 kernels a token");
+            "no kernel runs during 25 % of the unprofiled stage (waits for a launch 100 % of it); 11 "
+            "launches and 11 kernels a token");
   EXPECT_NEAR(*launches->saves_at_most_ns, 10000000, 10);
 }
 
@@ -335,6 +334,32 @@ TEST(findings, doubt_a_utilisation_above_one) {
   EXPECT_THAT(takeaways_of(found, "prefill"), Contains(HasSubstr("MFU over the vendor's peak is 125 %")));
   EXPECT_TRUE(recommendation_with(found, "Check what the workload counts"));
   EXPECT_FALSE(recommendation_with(find_in(example_run()), "Check what the workload counts"));
+}
+
+/// The example, whose decode of 4 tokens runs so many kernels for each, of 6 µs, one after the other.
+run_facts run_of_tiny_kernels(std::int64_t kernels_a_token) {
+  run_facts facts = example_run();
+  core::timeline& timeline = facts.captures[0].timeline;
+  timeline.kernels_absent_reason.reset();
+  const core::kernel_shape* const shape = timeline.shapes.keep({"k"});
+  for (std::int64_t k = 0; k < 4 * kernels_a_token; ++k) {
+    const std::int64_t start_ns = 20 * ms + 1000 + k * 7000;
+    timeline.kernels.push_back({shape, 0, 0, 1, 1, start_ns - 1000, start_ns, start_ns + 6000});
+  }
+  return facts;
+}
+
+TEST(findings, count_tiny_kernels_by_the_token_where_a_stage_decodes_several) {
+  const findings found = find_in(run_of_tiny_kernels(63));
+  EXPECT_THAT(takeaways_of(found, "decode_all"),
+              Contains("It runs many tiny kernels. 63 kernels a token of 6.00 µs each, less than a launch "
+                       "takes"));
+  const std::optional<recommendation> fuse = recommendation_with(found, "Fuse k + k");
+  ASSERT_TRUE(fuse);
+  EXPECT_THAT(fuse->evidence, StartsWith("21 times a token, together "));
+  EXPECT_THAT(takeaways_of(find_in(run_of_tiny_kernels(49)), "decode_all"),
+              Not(Contains(HasSubstr("tiny kernels"))))
+      << "196 in all, which are few for each";
 }
 
 /// One kernel, k, in two launches of 5 and 2 ns, and what the tool says of it.

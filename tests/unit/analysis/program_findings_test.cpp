@@ -131,7 +131,7 @@ TEST(neighbours, are_the_kernels_that_follow_each_other_and_what_one_of_them_wou
     if (!item.text.starts_with("Fuse norm")) continue;
     EXPECT_EQ(item.text, "Fuse norm + scale + add: they follow each other, and each is short.");
     EXPECT_EQ(item.evidence,
-              "20.0 times a step, together 9.50 µs each time, of which the longest takes 4.00 µs");
+              "20 times a step, together 9.50 µs each time, of which the longest takes 4.00 µs");
     EXPECT_NEAR(*item.saves_at_most_ns, 20 * 5500, 1);
     EXPECT_FALSE(item.adds_up) << "the row about idle time holds what lies between them, too";
     return;
@@ -188,15 +188,15 @@ TEST(neighbours, are_neither_long_nor_far_apart_nor_rare) {
 
 TEST(program, is_told_by_its_trace_alone_what_a_step_takes_and_what_to_do) {
   const findings found = findings_of(program(eager_steps()));
-  EXPECT_THAT(found.summary, ElementsAre(StartsWith(
-                                 "denoise: 1.00 ms a step (median of 2; the trace, slowed by embedded), "
-                                 "60.0 launches; the GPU idles during 76 % of it, most of that waiting for "
-                                 "launches, so the CPU is the limit")));
+  EXPECT_THAT(found.summary,
+              ElementsAre(StartsWith("denoise: 1.00 ms a step (median of 2; the trace, slowed by embedded), "
+                                     "60 launches; the GPU idles during 76 % of it, most of that waiting for "
+                                     "launches, so the CPU is the limit")));
   EXPECT_THAT(found.recommendations.front().text, HasSubstr("CUDA graphs"));
   EXPECT_THAT(
       texts_of(found.takeaways),
       AllOf(Contains(HasSubstr("It is bound by launches")),
-            Contains("It runs many tiny kernels. 60.0 kernels a step of 4.00 µs each, less than a launch "
+            Contains("It runs many tiny kernels. 60 kernels a step of 4.00 µs each, less than a launch "
                      "takes")));
 }
 
@@ -331,7 +331,7 @@ TEST(program, that_synchronises_inside_a_step_is_told_so) {
       << "the same saving is told once";
   EXPECT_THAT(
       texts_of(found.takeaways),
-      Contains("The host waits for the device inside of it. 16.0 synchronisations a step, during which "
+      Contains("The host waits for the device inside of it. 16 synchronisations a step, during which "
                "the device idles for 150 µs"));
 }
 
@@ -394,7 +394,7 @@ TEST(program, without_ranges_is_told_how_long_it_uses_the_gpu_and_how_to_get_sta
       findings_of(facts).summary,
       ElementsAre("The process takes 3.00 s from its start to its end (n = 1).",
                   StartsWith("It uses the GPU for 100 ms, from the first thing asked of it to the end of "
-                             "the last, with 2.00 launches; the GPU idles during 98 % of it, most of that "
+                             "the last, with 2 launches; the GPU idles during 98 % of it, most of that "
                              "while the host submits nothing"),
                   HasSubstr("put NVTX ranges around them (an example in C++: docs/own-program.md)"),
                   HasSubstr("timed once")));

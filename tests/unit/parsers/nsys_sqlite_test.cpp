@@ -184,6 +184,34 @@ TEST_F(nsys_sqlite, believes_nsys_that_events_are_missing_unless_the_last_launch
       << "without launches nobody can tell";
 }
 
+TEST_F(nsys_sqlite, tells_on_which_gpu_and_when_it_was_recorded) {
+  const core::timeline recorded =
+      parsers::read_nsys_sqlite(samples / "h200-2025.3.1/pytorch-2.11/llama_steps.sqlite");
+  EXPECT_THAT(recorded.gpu_names, ::testing::ElementsAre("NVIDIA H200"));
+  EXPECT_EQ(recorded.recorded_utc, "2026-11-16T12:03:03Z");
+  const core::timeline without_gpu = parsers::read_nsys_sqlite(samples / "cpu-2022.4.2/gated.sqlite");
+  EXPECT_THAT(without_gpu.gpu_names, ::testing::IsEmpty());
+  EXPECT_EQ(without_gpu.recorded_utc, "2026-11-15T01:54:55Z");
+}
+
+TEST_F(nsys_sqlite, takes_no_provenance_from_what_is_none) {
+  const auto made = [&](const std::string& gpus, const std::string& time) {
+    return parsers::read_nsys_sqlite(make(std::string(meta_2025) +
+                                          "CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT);"
+                                          "INSERT INTO TARGET_INFO_GPU VALUES " +
+                                          gpus +
+                                          ";CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT);"
+                                          "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES " +
+                                          time));
+  };
+  const core::timeline two = made("(0,'A'),(1,'A'),(2,'B'),(3,NULL),(4,x'00ff')", "(86400000000001)");
+  EXPECT_THAT(two.gpu_names, ::testing::ElementsAre("A", "B"));
+  EXPECT_EQ(two.recorded_utc, "1970-01-02T00:00:00Z");
+  for (const char* time : {"(NULL)", "('yesterday')", "(-1)", "(0)"})
+    EXPECT_EQ(made("(0,'A')", time).recorded_utc, std::nullopt) << time;
+  EXPECT_EQ(made("(0,'A')", "(9223372036854775807)").recorded_utc, "2262-04-11T23:47:16Z");
+}
+
 TEST_F(nsys_sqlite, says_what_is_wrong_with_the_file) {
   EXPECT_THAT(words(m_folder / "absent.sqlite"), HasSubstr("absent.sqlite: cannot be read"));
   EXPECT_THAT(words(write("")), HasSubstr("not an SQLite database"));

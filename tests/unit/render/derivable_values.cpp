@@ -1,5 +1,7 @@
 #include "derivable_values.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -38,6 +40,21 @@ double number_or_0(const nlohmann::json& object, const char* key) {
                                                                                : 0;
 }
 
+/// How a counted kernel was launched, and how full its waves are.
+void add_of_launch(const nlohmann::json& kernel, derivable_values& values) {
+  for (const char* size : {"grid_blocks", "block_threads"})
+    for (const nlohmann::json& dimension : kernel[size]) values.add("", dimension.get<double>());
+  const double waves = number_or_0(kernel, "waves_ratio");
+  if (waves <= 0) return;
+  double blocks_an_sm = 32;
+  for (const char* limit : {"registers", "shared_memory", "warps", "blocks"})
+    blocks_an_sm = std::min(
+        blocks_an_sm, number_or_0(kernel, ("occupancy_limit_" + std::string(limit) + "_blocks").c_str()));
+  values.add("%", waves * blocks_an_sm);
+  values.add("%", waves - std::floor(waves));
+  values.add("%", 1 - waves / std::ceil(waves));
+}
+
 void add_of_counters(const nlohmann::json& counters, derivable_values& values) {
   std::map<std::string, double> by_bound;
   std::map<std::string, double> counted_by_bound;
@@ -45,6 +62,7 @@ void add_of_counters(const nlohmann::json& counters, derivable_values& values) {
   for (const nlohmann::json& kernel : counters["kernels"]) {
     const double launches_ns = number_or_0(kernel, "duration_ns") * number_or_0(kernel, "launches_count");
     counted_ns += launches_ns;
+    add_of_launch(kernel, values);
     if (!kernel["bound"].is_string()) continue;
     by_bound[kernel["bound"]] += number_or_0(kernel, "share_ratio");
     counted_by_bound[kernel["bound"]] += launches_ns;

@@ -206,6 +206,41 @@ TEST(one_number, of_savings_is_told_whether_it_adds_up_where_that_is_known) {
   EXPECT_THAT(report(), HasSubstr("whether they add up is not told.\n"));
 }
 
+TEST(one_number, of_every_kernel_that_a_recommendation_names_is_in_the_table_of_counters) {
+  json profile = recorded_profile();
+  json& decode = profile["stages"].back();
+  json& counted = decode["counters"]["kernels"];
+  const json kernel = counted.front();
+  counted = json::array();
+  for (int i = 0; i < 9; ++i) {
+    counted.push_back(kernel);
+    counted.back()["kernel_name"] = "kernel_" + std::to_string(i);
+    counted.back()["op"] = i == 7 ? "other" : "mlp";
+  }
+  counted[7]["kernel_name"] = "kernel_6";
+  json& rows = profile["findings"]["recommendations"];
+  const json row = rows.front();
+  rows = json::array({row, row});
+  for (json& item : rows) item["stage"] = decode["name"];
+  rows[0]["kernel_name"] = "kernel_6";
+  rows[0]["op_name"] = "mlp";
+  rows[1]["kernel_name"] = "kernel_0";
+  rows[1]["neighbours"] = {"kernel_8", "kernel_0"};
+  const auto listed = [&] {
+    std::vector<std::string> names;
+    for (const table_row& one : table_below(reports_of(profile.dump())["report.md"], "## Counters"))
+      if (one.at("stage") == "decode\\_all")
+        names.push_back(one.at("kernel_name") + " " + one.at("operator"));
+    return names;
+  };
+  std::vector<std::string> expected{"kernel\\_0 mlp", "kernel\\_1 mlp", "kernel\\_2 mlp", "kernel\\_3 mlp",
+                                    "kernel\\_4 mlp", "kernel\\_6 mlp", "kernel\\_8 mlp"};
+  EXPECT_EQ(listed(), expected);
+  for (json& item : rows) item["stage"] = "prefill";
+  expected.resize(5);
+  EXPECT_EQ(listed(), expected);
+}
+
 TEST(one_number, of_savings_together_ends_the_recommendations) {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
   json& findings = profile["findings"];

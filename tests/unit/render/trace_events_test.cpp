@@ -68,6 +68,62 @@ TEST(trace_events, call_no_two_kernels_alike) {
                                      ::testing::HasSubstr(R"("name":"b::f")")));
 }
 
+TEST(trace_events, tell_how_a_kernel_was_launched) {
+  analysis::run_facts facts = two_captures();
+  core::timeline& first = facts.captures[0].timeline;
+  core::kernel_shape shape{.name = "f", .grid = {13, 10, 1}, .block = {256, 1, 1}};
+  const auto run = [&] {
+    first.kernels = {{first.shapes.keep(shape), 0, 3, 7, 7, 5'000'000'020, 5'000'001'300, 5'000'001'400}};
+    return written(facts);
+  };
+  EXPECT_THAT(run(),
+              ::testing::HasSubstr(
+                  R"("args":{"operator":"","stage":"prefill","grid":"13, 10, 1","block":"256, 1, 1"})"));
+  shape.registers_per_thread = 135;
+  shape.shared_bytes = 512;
+  EXPECT_THAT(run(),
+              ::testing::HasSubstr(
+                  R"("block":"256, 1, 1","registers a thread":135,"shared memory a block, bytes":512})"));
+}
+
+/// By the name of a slice, the ids of the arrows that start and end there.
+std::multimap<std::string, std::string> arrows_of(const analysis::run_facts& facts) {
+  std::multimap<std::string, std::string> arrows;
+  const json document = json::parse(written(facts));
+  for (const json& event : document["traceEvents"])
+    for (const char* end : {"flow_out", "flow_in"})
+      if (event.contains(end))
+        arrows.emplace(event["name"].get<std::string>() + " " + end, event["bind_id"].get<std::string>());
+  return arrows;
+}
+
+TEST(trace_events, lead_from_a_call_to_the_first_kernel_that_it_started) {
+  analysis::run_facts facts = two_captures();
+  for (analysis::capture& source : facts.captures) {
+    core::timeline& timeline = source.timeline;
+    const auto add = [&](const char* name, std::int64_t start_ns, std::uint64_t node,
+                         std::uint32_t correlation, std::uint32_t call_ns) {
+      timeline.kernels.push_back({timeline.shapes.keep({name}), 0, 3, 7, 7, 5'000'000'020 + correlation * 20,
+                                  5'000'001'000 + start_ns, 5'000'001'010 + start_ns, node, correlation,
+                                  call_ns});
+    };
+    timeline.kernels.clear();
+    add("single", 0, 0, 1, 9);
+    add("second", 40, 12, 2, 9);
+    add("first", 20, 11, 2, 9);
+    add("without_call", 60, 0, 3, 0);
+  }
+  EXPECT_THAT(arrows_of(facts),
+              ::testing::UnorderedElementsAre(std::pair("launch a kernel flow_out", "0x700000001"),
+                                              std::pair("launch a graph flow_out", "0x700000002"),
+                                              std::pair("single flow_in", "0x700000001"),
+                                              std::pair("first flow_in", "0x700000002"),
+                                              std::pair("launch a kernel flow_out", "0x100000700000001"),
+                                              std::pair("launch a graph flow_out", "0x100000700000002"),
+                                              std::pair("single flow_in", "0x100000700000001"),
+                                              std::pair("first flow_in", "0x100000700000002")));
+}
+
 TEST(trace_events, keep_each_nanosecond) {
   const std::string text = written(two_captures());
   EXPECT_THAT(text, ::testing::HasSubstr(R"("ts":0.000,"dur":1.999,"name":"prefill")"));

@@ -144,6 +144,8 @@ struct capture_figures {
   std::optional<std::string> gate;
   std::string tool;
   std::string tool_version;
+  std::vector<std::string> gpu_names{};
+  std::optional<std::string> recorded_utc{};
   std::size_t ranges = 0;
   std::size_t open_ranges = 0;
   std::size_t kernels = 0;

@@ -38,6 +38,10 @@ struct trace_span {
   std::string_view name{};
   std::string_view op{};  ///< the innermost operator of a kernel or copy
   std::string_view stage{};
+  const core::kernel_shape* shape = nullptr;  ///< of a kernel
+  /// The same of a call and of the first thing that it started, unique in the trace; 0: one of both is not
+  /// there.
+  std::uint64_t flow = 0;
 };
 
 /// Rows are told before their first span; the spans of one row come in the order of their starts, a range

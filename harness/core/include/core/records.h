@@ -102,6 +102,8 @@ struct graph_node {
 struct timeline {
   std::string tool{};  ///< "nsys" or "embedded"
   std::string tool_version{};
+  std::vector<std::string> gpu_names{};       ///< of the machine that ran it, each once; empty: nobody tells
+  std::optional<std::string> recorded_utc{};  ///< "2026-11-16T12:03:03Z", when the recording began
   std::vector<range_record> ranges{};
   std::vector<kernel_execution> kernels{};
   std::optional<std::string> kernels_absent_reason{};  ///< set where the tool could not have seen any

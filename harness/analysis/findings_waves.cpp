@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "findings_parts.h"
+
+/// What a kernel's grid leaves of the GPU. A wave is as many blocks as fit at once: the places. A grid with
+/// fewer blocks leaves places empty, one with a few more than whole waves leaves most of the last wave empty.
+/// What such a change saves is bounded by the roof alone: blocks differ in length, and a finer grid evens
+/// that out, too.
+namespace profgate::analysis {
+namespace {
+
+/// From here on a wave counts as full: what the rest would add is no reason of its own.
+constexpr double full_wave_ratio = 0.9;
+/// Of its places over all of its waves; below it an emptier last wave is no finding.
+constexpr double large_tail_ratio = 0.2;
+
+constexpr const char* split_further = "split it further (split-K, more splits, smaller tiles)";
+
+/// What one multiprocessor holds of a kernel's blocks, and what keeps it from holding more.
+struct resident_blocks {
+  double at_most;
+  std::string limiters;  ///< "its registers and its shared memory"
+};
+
+/// Nothing where ncu did not tell.
+std::optional<resident_blocks> blocks_an_sm(const counted_kernel& kernel) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> limits{
+      {{"occupancy_limit_registers_blocks", "its registers"},
+       {"occupancy_limit_shared_memory_blocks", "its shared memory"},
+       {"occupancy_limit_warps_blocks", "the size of its blocks"},
+       {"occupancy_limit_blocks_blocks", "the number of blocks"}}};
+  std::optional<resident_blocks> fewest;
+  for (const auto& [key, name] : limits) {
+    const measured<double> blocks = metric_of(kernel, key);
+    if (!blocks) return std::nullopt;
+    if (fewest && *blocks > fewest->at_most) continue;
+    const bool is_alike = fewest && *blocks == fewest->at_most;
+    fewest = resident_blocks{*blocks, is_alike ? fewest->limiters + " and " + name : name};
+  }
+  return fewest;
+}
+
+std::string blocks_in_words(double count) {
+  return fmt::format("{:.0f} {}", count, count == 1 ? "block" : "blocks");
+}
+
+/// ncu rounds waves to hundredths: of a few blocks they are 0.
+std::string filled_percent(double ratio) {
+  return ratio < 0.01 ? "less than 1 %" : percent(ratio);
+}
+
+}  // namespace
+
+measured<double> metric_of(const counted_kernel& kernel, const std::string& key) {
+  const auto found = kernel.metrics.find(key);
+  return found != kernel.metrics.end() ? found->second : measured<double>::absent("ncu did not count it");
+}
+
+std::string occupancy_limiter(const counted_kernel& kernel) {
+  const std::optional<resident_blocks> resident = blocks_an_sm(kernel);
+  return resident ? resident->limiters : "";
+}
+
+std::string advice_on_empty_places(const counted_kernel& kernel) {
+  const measured<double> waves = metric_of(kernel, "waves_ratio");
+  if (!waves || *waves >= full_wave_ratio) return "";
+  // Blocks go to empty multiprocessors first.
+  const std::optional<resident_blocks> resident = blocks_an_sm(kernel);
+  const double reached_ratio = resident ? *waves * resident->at_most : 1;
+  if (reached_ratio < full_wave_ratio)
+    return fmt::format("its grid has blocks for {} of the SMs: {}", filled_percent(reached_ratio),
+                       split_further);
+  return fmt::format("its grid fills {} of one wave: {}", filled_percent(*waves), split_further);
+}
+
+std::string advice_on_last_wave(const counted_kernel& kernel) {
+  const measured<double> waves = metric_of(kernel, "waves_ratio");
+  if (!waves || *waves <= 1) return "";
+  const double empty_ratio = 1 - *waves / std::ceil(*waves);
+  if (empty_ratio < large_tail_ratio) return "";
+  return fmt::format(
+      "its last wave is {} full, and blocks of equal length leave {} of the GPU's places empty: {}, or fit "
+      "its grid to whole waves",
+      percent(*waves - std::floor(*waves)), percent(empty_ratio), split_further);
+}
+
+std::string advice_on_single_wave(const counted_kernel& kernel) {
+  const measured<double> waves = metric_of(kernel, "waves_ratio");
+  if (!waves || *waves >= 1) return "";
+  // More blocks of the same size would only queue up behind these.
+  const std::optional<resident_blocks> resident = blocks_an_sm(kernel);
+  if (!resident)
+    return fmt::format("its grid is less than one wave: {}, into smaller blocks, of which more fit an SM",
+                       split_further);
+  return fmt::format(
+      "its grid is less than one wave of {} an SM: {}, into smaller blocks, of which more fit (now limited "
+      "by "
+      "{})",
+      blocks_in_words(resident->at_most), split_further, resident->limiters);
+}
+
+std::string launch_in_words(const counted_kernel& kernel) {
+  const auto& [grid_x, grid_y, grid_z] = kernel.group.grid;
+  const auto& [block_x, block_y, block_z] = kernel.group.block;
+  std::string words =
+      fmt::format("grid ({}, {}, {}), block ({}, {}, {})", grid_x, grid_y, grid_z, block_x, block_y, block_z);
+  if (const measured<double> registers = metric_of(kernel, "registers_per_thread_count"))
+    words += fmt::format(", {:.0f} registers a thread", *registers);
+  if (const std::optional<resident_blocks> resident = blocks_an_sm(kernel))
+    words += fmt::format(", at most {} an SM", blocks_in_words(resident->at_most));
+  return words;
+}
+
+}  // namespace profgate::analysis

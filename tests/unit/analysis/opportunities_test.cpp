@@ -1,0 +1,171 @@
+// What is said of the kernels with the most to win.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "counted_stage.h"
+
+namespace profgate::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(opportunities, rank_by_what_can_be_won_not_by_size) {
+  // big is at 100 % of its roof and has nothing to give, however large it is.
+  const stage_figures stage =
+      stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
+  const std::vector<recommendation> advice = findings_with(stage).recommendations;
+  ASSERT_EQ(advice.size(), 1U);
+  EXPECT_EQ(advice[0].kernel_name, "slow");
+  EXPECT_EQ(advice[0].op_name, "attn.core");
+  EXPECT_THAT(advice[0].text, HasSubstr("slow in attn.core: "));
+  EXPECT_THAT(advice[0].evidence,
+              HasSubstr("30 % of its GPU time, at 8.3 % of its roof in the run; alone under ncu "));
+  // Alone it reaches 2.5 % in 10 µs; in the run the same work takes 3.
+  EXPECT_NEAR(*advice[0].saves_at_most_ns, 1e5 * 0.3 * (1 - 0.025 / 0.3), 1);
+}
+
+TEST(opportunities, are_part_of_what_the_stage_could_save_where_most_of_it_was_not_counted) {
+  stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
+  EXPECT_TRUE(findings_with(stage).recommendations.at(0).adds_up);
+  leave_most_uncounted(stage);
+  const std::vector<recommendation> advice = findings_with(stage).recommendations;
+  ASSERT_EQ(advice.size(), 2U);
+  EXPECT_THAT(advice[0].text, ::testing::StartsWith("Find what it waits for: "))
+      << "a fifth of the bandwidth is no bound";
+  EXPECT_TRUE(advice[0].adds_up);
+  EXPECT_EQ(advice[1].kernel_name, "slow");
+  EXPECT_FALSE(advice[1].adds_up);
+}
+
+TEST(opportunities, leave_out_what_is_near_its_roof) {
+  // 28 MB in 7 µs are all of the bandwidth: big reaches 92 % of it, and 8 % of 70 % are no small part.
+  EXPECT_EQ(advice_with(stage_of_two(launch("big", 1e4, 0.92 * 2.8e7, 1), launch("slow", 1e4, 1.2e7, 1))),
+            "");
+  EXPECT_THAT(advice_with(stage_of_two(launch("big", 1e4, 0.8 * 2.8e7, 1), launch("slow", 1e4, 1.2e7, 1))),
+              HasSubstr("big in mlp.down"));
+}
+
+TEST(opportunities, leave_out_what_the_whole_would_not_feel) {
+  run_figures figures;
+  figures.is_timed_by_itself = true;
+  figures.stages = {stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"))};
+  figures.bare.total_median_ns = 1e6;  // the stage takes 100 µs, of which 27.5 can be won
+  EXPECT_EQ(find(run_facts{}, figures).recommendations.size(), 1U);
+  figures.bare.total_median_ns = 1e7;
+  EXPECT_EQ(find(run_facts{}, figures).recommendations.size(), 0U);
+}
+
+TEST(opportunities, of_matrix_units_that_wait_are_not_more_warps) {
+  core::kernel_counters slow = launch("slow", 1e4, 1e6, 1, "attn.core");
+  slow.metrics["sm__warps_active.avg.pct_of_peak_sustained_active"] = 12;
+  slow.metrics["launch__waves_per_multiprocessor"] = 1.9;
+  slow.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 3e8;  // of 1e9 in 10 µs
+  EXPECT_THAT(advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow, 100000)),
+              HasSubstr("its matrix units wait: load the next tiles"));
+  slow.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 3e7;
+  EXPECT_THAT(advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow, 100000)),
+              HasSubstr("few warps are active"));
+}
+
+TEST(opportunities, leave_out_what_fills_its_multiprocessors_and_what_is_small) {
+  core::kernel_counters full = launch("slow", 1e4, 1e6, 1, "attn.core");
+  full.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = 96;  // 4 % of 30 % are 1.2 %
+  EXPECT_EQ(advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), full)), "");
+}
+
+/// A kernel of 10 µs that waits for its own instructions, with so many waves of its grid of 128 blocks.
+core::kernel_counters waiting_kernel(double waves, double occupancy_percent = 12) {
+  core::kernel_counters slow = launch("slow", 1e4, 1e6, 1, "attn.core");
+  slow.metrics["sm__warps_active.avg.pct_of_peak_sustained_active"] = occupancy_percent;
+  slow.metrics["launch__waves_per_multiprocessor"] = waves;
+  slow.metrics["launch__registers_per_thread"] = 135;
+  return slow;
+}
+
+/// How many blocks a multiprocessor holds by each of its resources.
+void limit_blocks(core::kernel_counters& kernel, double by_registers, double by_shared_memory) {
+  kernel.metrics["launch__occupancy_limit_registers"] = by_registers;
+  kernel.metrics["launch__occupancy_limit_shared_mem"] = by_shared_memory;
+  kernel.metrics["launch__occupancy_limit_warps"] = 8;
+  kernel.metrics["launch__occupancy_limit_blocks"] = 32;
+}
+
+std::string advice_on(const core::kernel_counters& slow) {
+  return advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow, 100000));
+}
+
+TEST(opportunities, say_what_limits_the_occupancy) {
+  core::kernel_counters slow = waiting_kernel(1);
+  EXPECT_THAT(advice_on(slow), HasSubstr("few warps are active: more of them"));
+  limit_blocks(slow, 1, 1);
+  EXPECT_THAT(advice_on(slow),
+              HasSubstr("few warps are active, limited by its registers and its shared memory: "));
+  limit_blocks(slow, 2, 1);
+  EXPECT_THAT(advice_on(slow), HasSubstr("limited by its shared memory: "));
+}
+
+TEST(waves, less_than_one_ask_for_smaller_blocks_where_all_places_are_taken) {
+  core::kernel_counters slow = waiting_kernel(0.97);
+  EXPECT_THAT(advice_on(slow),
+              HasSubstr("its grid is less than one wave: split it further (split-K, more splits, smaller "
+                        "tiles), into smaller blocks, of which more fit an SM."));
+  limit_blocks(slow, 1, 1);  // as ncu told of the decode attention on an H200
+  const std::string advice = advice_on(slow);
+  EXPECT_THAT(advice, HasSubstr("its grid is less than one wave of 1 block an SM: split it further"));
+  EXPECT_THAT(advice, HasSubstr("of which more fit (now limited by its registers and its shared memory)."));
+  EXPECT_THAT(advice, HasSubstr("0.97 waves; grid (128, 1, 1), block (256, 1, 1), 135 registers a thread, at "
+                                "most 1 block an SM)"));
+  EXPECT_THAT(advice, Not(HasSubstr("few warps")));
+  limit_blocks(slow, 2, 3);
+  EXPECT_THAT(advice_on(slow), HasSubstr("one wave of 2 blocks an SM: "));
+  EXPECT_THAT(advice_on(waiting_kernel(0.97, 60)), HasSubstr("its warps wait for each other"))
+      << "there are enough of them";
+}
+
+TEST(waves, less_than_one_ask_for_more_blocks_where_places_are_empty) {
+  core::kernel_counters slow = waiting_kernel(0.6);
+  EXPECT_THAT(advice_on(slow), HasSubstr("its grid fills 60 % of one wave: split it further (split-K"));
+  limit_blocks(slow, 2, 2);
+  EXPECT_THAT(advice_on(slow), HasSubstr("its grid fills 60 % of one wave")) << "each SM has one";
+  limit_blocks(slow, 1, 1);
+  EXPECT_THAT(advice_on(slow), HasSubstr("its grid has blocks for 60 % of the SMs: split it further"));
+  slow.metrics["launch__waves_per_multiprocessor"] = 0;  // of one block, rounded
+  EXPECT_THAT(advice_on(slow), HasSubstr("its grid has blocks for less than 1 % of the SMs"));
+
+  core::kernel_counters memory = launch("slow", 1e4, 2e7, 1, "attn.core");
+  EXPECT_THAT(advice_on(memory), HasSubstr("its grid fills 48 % of one wave: split it further"))
+      << "whatever bounds those that work";
+  EXPECT_THAT(advice_on(memory), HasSubstr("block (256, 1, 1), 0.48 waves)"));
+  EXPECT_THAT(advice_on(launch("slow", 4e3, 1e5, 1, "attn.core")),
+              HasSubstr("fuse it with its neighbours: a launch costs as much as its work; besides, its grid "
+                        "fills 48 % of one wave: split it further"));
+}
+
+TEST(waves, that_end_with_a_nearly_empty_one_ask_for_more_or_whole_ones) {
+  EXPECT_THAT(advice_on(waiting_kernel(1.21)),
+              HasSubstr("its last wave is 21 % full, and blocks of equal length leave 40 % of the GPU's "
+                        "places empty: split it further (split-K, more splits, smaller tiles), or fit its "
+                        "grid to whole waves."));
+  EXPECT_THAT(advice_on(waiting_kernel(3.1)), HasSubstr("its last wave is 10 % full"));
+  for (const double waves : {1.0, 1.7, 2.0, 7.1})
+    EXPECT_THAT(advice_on(waiting_kernel(waves)), Not(HasSubstr("last wave"))) << waves;
+}
+
+TEST(opportunities, follow_what_bounds_a_kernel) {
+  const auto in_many_waves = [](core::kernel_counters slow) {
+    slow.metrics["launch__waves_per_multiprocessor"] = 9.9;
+    return slow;
+  };
+  const std::string memory = advice_on(in_many_waves(launch("slow", 1e4, 2e7, 1, "attn.core")));
+  EXPECT_THAT(memory, HasSubstr("more bytes in flight"));
+  EXPECT_THAT(memory, Not(HasSubstr("grid"))) << "it rests on other figures";
+  EXPECT_THAT(advice_on(in_many_waves(launch("slow", 4e3, 1e5, 1, "attn.core"))),
+              HasSubstr("fuse it with its neighbours: a launch costs as much as its work."));
+  core::kernel_counters busy = in_many_waves(launch("slow", 1e4, 1e6, 1, "attn.core"));
+  busy.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = 60;
+  EXPECT_THAT(advice_on(busy), HasSubstr("its instructions fill the multiprocessors, not its FLOPs"));
+}
+
+}  // namespace
+}  // namespace profgate::analysis
