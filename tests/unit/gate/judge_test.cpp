@@ -62,6 +62,22 @@ TEST(judging, of_two_regressions_the_one_that_lost_more_of_its_own_time_decides)
   EXPECT_EQ(deciding_stage(waived), &stage_of(waived, "prefill")) << "also of those that are waived";
 }
 
+TEST(judging, of_two_losses_of_about_the_same_share_the_longer_stage_decides) {
+  judgement judged;
+  judged.stages.resize(2);
+  for (stage_judgement& stage : judged.stages) stage.which = verdict::regressed;
+  judged.stages[0].stage = "prefill";
+  judged.stages[0].numbers.emplace().slowdown_ratio = 1.998;
+  judged.stages[0].numbers->baseline_median_ns = 165e3;
+  judged.stages[1].stage = "decode_all";
+  judged.stages[1].numbers.emplace().slowdown_ratio = 1.997;
+  judged.stages[1].numbers->baseline_median_ns = 331e3;
+  conclude(judged, false);
+  EXPECT_EQ(deciding_stage(judged)->stage, "decode_all");
+  judged.stages[1].rate_unit = "tokens/s";
+  EXPECT_EQ(deciding_stage(judged)->stage, "prefill") << "nanoseconds of a rate are nobody's time";
+}
+
 TEST(judging, a_change_that_is_not_allowed_does_not_hide_a_larger_loss) {
   judgement judged;
   judged.stages.resize(3);
