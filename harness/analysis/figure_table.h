@@ -111,6 +111,12 @@ inline measured<std::string> text_or_absent(const std::string& text, const std::
   return text.empty() ? measured<std::string>::absent(reason_if_empty) : measured<std::string>(text);
 }
 
+/// An object of its own, by its table.
+template <class Table, class Getter>
+auto object_by(const Table& table, Getter get) {
+  return [&table, get](const auto& from) { return table.json_of(std::invoke(get, from)); };
+}
+
 const figure_table<stage_figures>& stage_table();
 const figure_table<measured<sample_statistics>>& bare_times_table();
 const figure_table<utilisation>& utilisation_table();

@@ -6,9 +6,6 @@
 namespace profgate::analysis {
 namespace {
 
-constexpr auto lower = better::lower;
-constexpr auto higher = better::higher;
-
 std::vector<std::int64_t> rounded(const measured<sample_statistics>& time_ns) {
   std::vector<std::int64_t> values;
   if (!time_ns) return values;
@@ -29,12 +26,6 @@ json stage_kernels(const stage_figures& stage) {
   return kernel_table().list_of(stage.traced ? stage.traced->kernels : stage.summarized_kernels);
 }
 
-/// An object of its own, by its table.
-template <class Table, class Getter>
-auto object_by(const Table& table, Getter get) {
-  return [&table, get](const auto& from) { return table.json_of(std::invoke(get, from)); };
-}
-
 auto spread(measured<core::value_spread> telemetry_figures::*values, double core::value_spread::*part) {
   return through(values, part_of(part));
 }
@@ -49,23 +40,6 @@ measured<std::vector<std::string>> valid_texts(measured<std::vector<std::string>
   std::vector<std::string> valid;
   for (const std::string& text : *texts) valid.push_back(core::to_valid_utf8(text));
   return valid;
-}
-
-/// A list that stands only where there is something to tell apart.
-template <class Table, class Member>
-auto list_if_any(const Table& table, Member member) {
-  return [&table, member](const traced_stage& stage) {
-    return (stage.*member).empty() ? std::nullopt : std::optional<json>(table.list_of(stage.*member));
-  };
-}
-
-std::optional<std::int64_t> slowest_process(const traced_stage& stage) {
-  return stage.ranks.empty() ? std::nullopt : std::optional<std::int64_t>(stage.ranks.front().process_id);
-}
-
-std::optional<double> spread_ns(const traced_stage& stage) {
-  if (stage.ranks.empty()) return std::nullopt;
-  return stage.ranks.front().mean_ns() - stage.ranks.back().mean_ns();
 }
 
 }  // namespace
@@ -91,8 +65,9 @@ const figure_table<stage_figures>& stage_table() {
        {"overhead_ratio", &stage::overhead_ratio,
         "of the timeline: traced time over the bare median, minus one", "overhead of tracing", "percent"},
        {"launches_per_token_count", &stage::launches_per_token,
-        "of decode_all, over the tokens that one sequence decodes", "launches a token", "count", lower},
-       {"kernels_per_token_count", &stage::kernels_per_token, "", "kernels a token", "count", lower},
+        "of decode_all, over the tokens that one sequence decodes", "launches a token", "count",
+        better::lower},
+       {"kernels_per_token_count", &stage::kernels_per_token, "", "kernels a token", "count", better::lower},
        {"idle", object_by(idle_table(), &stage::idle)},
        {"operators", traced_list(operator_table(), &traced_stage::operators)},
        {"kernels", stage_kernels},
@@ -110,12 +85,12 @@ const figure_table<measured<sample_statistics>>& bare_times_table() {
   static const figure_table<measured<times>> table(
       "stages[].bare",
       {{"mean_ns", part_of(&times::mean), "bare times; `std_ns` is the sample's (n − 1)", "time, mean",
-        "duration", lower},
+        "duration", better::lower},
        {"std_ns", part_of(&times::std)},
        {"cv_ratio", part_of(&times::cv)},
-       {"median_ns", part_of(&times::median), "", "time, median", "duration", lower},
-       {"min_ns", part_of(&times::min), "", "time, smallest", "duration", lower},
-       {"max_ns", part_of(&times::max), "", "time, largest", "duration", lower},
+       {"median_ns", part_of(&times::median), "", "time, median", "duration", better::lower},
+       {"min_ns", part_of(&times::min), "", "time, smallest", "duration", better::lower},
+       {"max_ns", part_of(&times::max), "", "time, largest", "duration", better::lower},
        {"samples_count", [](const measured<times>& time_ns) { return time_ns ? time_ns->samples.size() : 0; },
         "", "repetitions", "count"},
        {"samples_ns", rounded}});
@@ -129,20 +104,22 @@ const figure_table<utilisation>& utilisation_table() {
       {{"work_flops", &use::flops,
         "work of one repetition, and over its mean time, of a program without a result file the median"},
        {"work_bytes", &use::bytes},
-       {"achieved_flops_per_s", &use::flops_per_s, "", "arithmetic, achieved", "flops_per_s", higher},
-       {"achieved_bytes_per_s", &use::bytes_per_s, "", "bandwidth, achieved", "bytes_per_s", higher},
+       {"achieved_flops_per_s", &use::flops_per_s, "", "arithmetic, achieved", "flops_per_s", better::higher},
+       {"achieved_bytes_per_s", &use::bytes_per_s, "", "bandwidth, achieved", "bytes_per_s", better::higher},
        {"mfu_over_measured_ratio", &use::mfu_over_measured_ratio,
         "achieved over the ceiling that the workload measured, and over the dense peak, the vendor's "
         "or a configured one (`ceilings.vendor_source`)",
-        "MFU, measured ceiling", "percent", higher},
-       {"mfu_over_vendor_ratio", &use::mfu_over_vendor_ratio, "", "MFU, vendor's peak", "percent", higher},
+        "MFU, measured ceiling", "percent", better::higher},
+       {"mfu_over_vendor_ratio", &use::mfu_over_vendor_ratio, "", "MFU, vendor's peak", "percent",
+        better::higher},
        {"mbu_over_measured_ratio", &use::mbu_over_measured_ratio, "", "MBU, measured ceiling", "percent",
-        higher},
-       {"mbu_over_vendor_ratio", &use::mbu_over_vendor_ratio, "", "MBU, vendor's peak", "percent", higher},
+        better::higher},
+       {"mbu_over_vendor_ratio", &use::mbu_over_vendor_ratio, "", "MBU, vendor's peak", "percent",
+        better::higher},
        {"roof_ns", &use::roof_ns,
         "the least time the work can take at the measured ceilings, and which of `compute` and `memory` sets "
         "it",
-        "least time at the measured ceilings", "duration", lower},
+        "least time at the measured ceilings", "duration", better::lower},
        {"roof", &use::roof},
        {"work_source", source_of_work,
         "who says what the work is: the workload, the model's shape, or counters of some of its kernels"}});
@@ -176,7 +153,7 @@ const figure_table<telemetry_figures>& telemetry_table() {
        {"temperature_max_c", spread(&gpu::temperature_c, &value_spread::max)},
        {"throttle_reasons", through(&gpu::throttle_reasons, valid_texts),
         "every reason for lower clocks that the driver named, idleness included"},
-       {"energy_mean_j", &gpu::energy_mean_j, "of one repetition", "energy", "energy", lower},
+       {"energy_mean_j", &gpu::energy_mean_j, "of one repetition", "energy", "energy", better::lower},
        {"energy_uncertainty_ratio", &gpu::energy_uncertainty_ratio}});
   return table;
 }
@@ -206,170 +183,6 @@ const figure_table<core::expert_layer>& expert_layer_table() {
        {"largest_rows_count", &layer::largest_rows, "tokens of its fullest expert, and of the mean one"},
        {"mean_rows_count", &layer::mean_rows},
        {"unused_count", &layer::unused, "experts that got none"}});
-  return table;
-}
-
-const figure_table<traced_stage>& traced_table() {
-  using stage = traced_stage;
-  static const figure_table<stage> table(
-      "stages[].traced",
-      {{"capture", &stage::capture,
-        "the capture it was taken from, of a gated one the first occurrence; `uncovered_ns`: in no operator, "
-        "on the stage's thread. `traced` is null where the stage was not traced"},
-       {"tool", &stage::tool},
-       {"tool_version", &stage::tool_version},
-       {"occurrences_count", &stage::occurrences},
-       {"duration_ns", &stage::duration_ns},
-       {"median_ns", &stage::median_ns, "of one occurrence; of ranks that run it together, of the slowest's"},
-       {"uncovered_ns", &stage::uncovered_ns},
-       {"slowest_process", slowest_process,
-        "only where several processes (ranks, workers) ran the stage. Its `duration_ns` is wall time, an "
-        "instant in which several are in it counted once, and its `occurrences_count` that of the process "
-        "that had most meanwhile: over each other they are the time of a step. `spread_ns`: the slowest "
-        "process's mean time of an occurrence minus the fastest's"},
-       {"spread_ns", spread_ns},
-       {"ranks", list_if_any(rank_table(), &stage::ranks)},
-       {"decode_steps", object_by(steps_table(), &stage::steps)},
-       {"operators_by_device", &stage::operators_by_device,
-        "operators are ranked by the time of their kernels; else by the host's time inside them"},
-       {"kernel_ns", &stage::kernel_ns,
-        "sum over kernels, and of their exclusive times; share of the traced stage in which a device ran "
-        "none (mean of the devices). Withheld where the trace is not sound: dropped records, graphs seen as "
-        "one block"},
-       {"kernel_own_ns", &stage::kernel_exclusive_ns, "", "kernel time, traced", "duration", lower},
-       {"device_idle_ratio", &stage::device_idle_ratio},
-       {"activity", object_by(activity_table(), &stage::activity)},
-       {"devices", list_if_any(device_table(), &stage::devices)}});
-  return table;
-}
-
-const figure_table<rank_figures>& rank_table() {
-  using rank = rank_figures;
-  static const figure_table<rank> table(
-      "stages[].traced.ranks[]",
-      {{"process", &rank::process_id,
-        "each process that ran the stage, slowest first; `ranks` is there only where several did"},
-       {"devices",
-        [](const rank& one) {
-          std::vector<std::string> names;
-          for (const int device : one.devices) names.push_back(device_name(device));
-          return names;
-        }},
-       {"occurrences_count", &rank::occurrences},
-       {"duration_ns", &rank::duration_ns},
-       {"mean_ns", &rank::mean_ns},
-       {"kernel_ns", &rank::kernel_ns, "of what it gave to devices"},
-       {"kernels_count", &rank::kernels},
-       {"launches_count", &rank::launches},
-       {"copies_count", &rank::copies},
-       {"copy_ns", &rank::copy_ns}});
-  return table;
-}
-
-const figure_table<device_figures>& device_table() {
-  using figures = device_figures;
-  static const figure_table<figures> table(
-      "stages[].traced.devices[]",
-      {{"device", through(&figures::device, device_name),
-        "each device, whichever processes it worked for; `devices` is there only where the stage used "
-        "several. `idle_ratio`: share of the stage's `duration_ns` in which no stream of the device ran a "
-        "kernel; its `activity` is as the stage's"},
-       {"kernel_ns", &figures::kernel_ns},
-       {"kernel_own_ns", &figures::kernel_exclusive_ns},
-       {"idle_ratio", &figures::idle_ratio},
-       {"activity", object_by(activity_table(), &figures::activity)},
-       {"categories", [](const figures& one) { return device_category_table().list_of(one.categories); }},
-       {"operators", [](const figures& one) { return device_operator_table().list_of(one.operators); }}});
-  return table;
-}
-
-const figure_table<traced_steps>& steps_table() {
-  using steps = traced_steps;
-  static const figure_table<steps> table(
-      "stages[].traced.decode_steps",
-      {{"calls_count", &steps::calls,
-        "of the ranges `decode_step`; `decode_steps` is null where there are none"},
-       {"total_ns", &steps::total_ns},
-       {"mean_ns", [](const steps& all) {
-          return static_cast<double>(all.total_ns) / static_cast<double>(all.calls);
-        }}});
-  return table;
-}
-
-const figure_table<step_figures>& step_table() {
-  using step = step_figures;
-  static const figure_table<step> table(
-      "stages[].step",
-      {{"median_ns", &step::median_ns,
-        "one occurrence of the stage: of the bare run where that timed it, else of the trace. `step` is null "
-        "where neither did"},
-       {"mean_ns", &step::mean_ns},
-       {"occurrences_count", &step::occurrences, "that were timed"},
-       {"source", &step::source, "where the times come from"},
-       {"launches_count", &step::launches,
-        "what the trace counted, over its occurrences: calls that launched kernels, kernels, copies and "
-        "memsets, calls in which the host waited",
-        "launches a step", "count", lower},
-       {"kernels_count", &step::kernels, "", "kernels a step", "count", lower},
-       {"copies_count", &step::copies, "", "copies a step", "count", lower},
-       {"synchronisations_count", &step::synchronisations, "", "synchronisations a step", "count", lower}});
-  return table;
-}
-
-const figure_table<traced_activity>& activity_table() {
-  using activity = traced_activity;
-  static const figure_table<activity> table(
-      "stages[].traced.activity",
-      {{"busy_ns", &activity::busy_ns,
-        "a kernel ran (overlapping kernels of a device count once; devices summed); calls that launched "
-        "kernels, a graph's being one. `activity` is null where the trace does not tell"},
-       {"devices_count", &activity::devices},
-       {"kernels_count", &activity::kernels},
-       {"launches_count", &activity::launches},
-       {"gap_ns", [](const activity& one) { return one.gaps.total_ns(); },
-        "the rest of the traced stage, by what the device waited for: a launch that had not come; the same "
-        "for "
-        "a millisecond or longer, while the host did something else; a host that waited; copies and memsets; "
-        "work launched long before (order between kernels, a graph's own "
-        "spacing). Tracing lengthens gaps: they tell causes apart, not how long anything takes"},
-       {"gap_launch_ns", [](const activity& one) { return one.gaps.launch_ns; }},
-       {"gap_pause_ns", [](const activity& one) { return one.gaps.pause_ns; }},
-       {"gap_synchronisation_ns", [](const activity& one) { return one.gaps.synchronisation_ns; }},
-       {"gap_copy_ns", [](const activity& one) { return one.gaps.copy_ns; }},
-       {"gap_other_ns", [](const activity& one) { return one.gaps.other_ns; }},
-       {"copies_count", &activity::copies, "copies and memsets asked for inside the stage"},
-       {"copy_ns", &activity::copy_ns},
-       {"copy_bytes", &activity::copy_bytes},
-       {"pageable_copies_count", &activity::pageable_copies,
-        "of them from or to host memory that is not pinned; only nsys tells"},
-       {"pageable_ns", &activity::pageable_ns}});
-  return table;
-}
-
-const figure_table<idle_figures>& idle_table() {
-  using idle = idle_figures;
-  static const figure_table<idle> table(
-      "stages[].idle",
-      {{"busy_ns", &idle::busy_ns,
-        "of one repetition: the kernels' busy time, the bare median without it, and that split in the "
-        "proportion of the traced gaps; `idle` is null where the kernels took longer than the bare stage, or "
-        "where a quarter of them "
-        "or more ran after the range that launched them. "
-        "Where "
-        "the stage was not timed without a tracer, or is a whole process, the traced stage stands for it",
-        "device busy", "duration", lower},
-       {"idle_ns", &idle::idle_ns, "", "device idle", "duration", lower},
-       {"idle_ratio", &idle::idle_ratio, "", "device idle, share", "percent", lower},
-       {"launch_ns", &idle::launch_ns, "", idle_label("launch"), "duration", lower},
-       {"pause_ns", &idle::pause_ns, "", idle_label("pause"), "duration", lower},
-       {"synchronisation_ns", &idle::synchronisation_ns, "", idle_label("synchronisation"), "duration",
-        lower},
-       {"copy_ns", &idle::copy_ns, "", idle_label("copy"), "duration", lower},
-       {"other_ns", &idle::other_ns, "", idle_label("other"), "duration", lower},
-       {"is_traced", &idle::is_traced, "all of it is the trace's"},
-       {"is_mean", &idle::is_mean,
-        "it is the mean of the traced occurrences, which the trace does not tell apart, or which are "
-        "processes; else busy and idle time add up to `step.median_ns`"}});
   return table;
 }
 
