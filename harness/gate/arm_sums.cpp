@@ -92,6 +92,10 @@ arm_sums sums_of(const std::vector<analysis::stage_operations>& processes) {
       group.units += one.exclusive_units;
       group.total_ns += one.total_ns;
       group.waiting_ns += one.waiting_ns;
+      for (const analysis::layer_sum& layer : one.layers) {
+        group.layers[layer.layer].launches += layer.launches;
+        group.layers[layer.layer].cost_ns += layer.cost_ns;
+      }
       sums.operations += static_cast<std::size_t>(one.launches);
     }
   }
