@@ -27,33 +27,16 @@ std::string_view list_in(std::string_view range) {
   return {};
 }
 
-/// Of the innermost range that is one of a layer: it is whose number operations have. On a CPU ranges are the
-/// operations.
-std::string_view list_of(const operation_group& group) {
-  if (group.layers.empty()) return {};
-  if (group.category == "host") {
-    if (const std::string_view list = list_in(group.name); !list.empty()) return list;
-  }
-  std::string_view path = group.path;
-  while (!path.empty()) {
-    const std::size_t slash = path.rfind('/');
-    const std::size_t start = slash == std::string_view::npos ? 0 : slash + 1;
-    if (const std::string_view list = list_in(path.substr(start)); !list.empty()) return list;
-    path = path.substr(0, start == 0 ? 0 : slash);
-  }
-  return {};
-}
-
 /// The one list that all groups are in, with all of their launches; else empty.
 std::string_view list_of_all(const std::vector<operation_group>& before,
                              const std::vector<operation_group>& after) {
-  const std::string_view list = list_of(after.empty() ? before.front() : after.front());
+  const std::string_view list = layer_list_of(after.empty() ? before.front() : after.front());
   for (const std::vector<operation_group>* side : {&before, &after}) {
     for (const operation_group& group : *side) {
       const std::int64_t known =
           std::accumulate(group.layers.begin(), group.layers.end(), std::int64_t{0},
                           [](std::int64_t sum, const auto& layer) { return sum + layer.second.launches; });
-      if (known != group.launches || list_of(group) != list) return {};
+      if (known != group.launches || layer_list_of(group) != list) return {};
     }
   }
   return list;
@@ -87,10 +70,9 @@ std::vector<layer_change> layers_of(std::string_view list, const std::vector<ope
                                     const arm_sums& candidate) {
   std::map<std::int32_t, layer_change> layers;
   for (const arm_sums* arm : {&baseline, &candidate}) {
-    for (const operation_group& group : arm->groups) {
-      if (group.layers.empty() || list_of(group) != list) continue;
-      for (const auto& [number, cost] : group.layers) layers[number].number = number;
-    }
+    const auto known = arm->layers_by_list.find(list);
+    if (known == arm->layers_by_list.end()) continue;
+    for (const std::int32_t number : known->second) layers[number].number = number;
   }
   for (const operation_group& group : before) {
     for (const auto& [number, cost] : group.layers) {
@@ -152,6 +134,21 @@ std::string numbers_text(std::vector<layer_change> layers) {
 }
 
 }  // namespace
+
+std::string_view layer_list_of(const operation_group& group) {
+  if (group.layers.empty()) return {};
+  if (group.category == "host") {
+    if (const std::string_view list = list_in(group.name); !list.empty()) return list;
+  }
+  std::string_view path = group.path;
+  while (!path.empty()) {
+    const std::size_t slash = path.rfind('/');
+    const std::size_t start = slash == std::string_view::npos ? 0 : slash + 1;
+    if (const std::string_view list = list_in(path.substr(start)); !list.empty()) return list;
+    path = path.substr(0, start == 0 ? 0 : slash);
+  }
+  return {};
+}
 
 std::string odd_layers_text(const std::vector<operation_group>& before,
                             const std::vector<operation_group>& after, const arm_sums& baseline,
