@@ -199,8 +199,10 @@ TEST(odd_layers, are_not_known_of_run_sets_that_older_versions_recorded) {
   EXPECT_EQ(known.causes.at(0).evidence.size(), 1U);
   for (const std::size_t processes : {1U, 2U}) {
     SCOPED_TRACE(processes);
-    for (const attribution& result : {attribute(without_layers(before, processes), after),
-                                      attribute(before, without_layers(after, processes))}) {
+    for (const attribution& result :
+         {attribute(without_layers(before, processes), after),
+          attribute(before, without_layers(after, processes)),
+          attribute(without_layers(before, processes), without_layers(after, processes))}) {
       ASSERT_EQ(result.causes.size(), 1U);
       EXPECT_THAT(result.causes[0].evidence, IsEmpty());
       EXPECT_EQ(result.causes[0].delta_ns, known.causes[0].delta_ns);
