@@ -68,6 +68,7 @@ class node_names {
   struct name {
     const graph_node_ranges::path* ranges = nullptr;  ///< null: nobody saw it being made
     std::uint32_t number = 0;
+    std::int32_t layer = core::no_layer;
   };
 
   node_names(const graph_node_ranges& nodes, path_numbers& numbers) : m_nodes(nodes), m_numbers(numbers) {}
@@ -80,6 +81,7 @@ class node_names {
     graph_attribution::path names;
     for (const core::range_record* range : *known->second.ranges) names.push_back(range->name);
     known->second.number = m_numbers.of(names);
+    known->second.layer = innermost_layer(*known->second.ranges);
     return known->second;
   }
 
@@ -107,7 +109,7 @@ std::size_t name_by_nodes(const std::vector<execution>& works, const indices& re
     unseen += is_unseen ? 1 : 0;
     const graph_node_ranges::path* const now = is_unseen ? &none : name.ranges;
     const std::uint32_t shared = is_unseen ? graph_attribution::place::unseen : shared_levels(*before, *now);
-    places[i] = {name.number & 0xFFFFFFU, shared & 0xFFU};
+    places[i] = {name.number & 0xFFFFFFU, shared & 0xFFU, name.layer};
     before = now;
   }
   return unseen;

@@ -29,6 +29,8 @@ class path_finder : public sweep_visitor {
         copy_paths(timeline.copies.size()),
         kernel_host_ranges(timeline.kernels.size()),
         copy_host_ranges(timeline.copies.size()),
+        kernel_layers(timeline.kernels.size(), core::no_layer),
+        copy_layers(timeline.copies.size(), core::no_layer),
         m_texts(texts) {}
 
   void on_range(const inner_range&) override {}
@@ -39,15 +41,18 @@ class path_finder : public sweep_visitor {
     if (launched.enclosing != m_last_ranges) {
       m_last_ranges = launched.enclosing;
       m_last_path = m_texts.keep(joined(launched.enclosing));
+      m_last_layer = innermost_layer(launched.enclosing);
     }
     const std::string_view innermost = launched.enclosing.back()->name;
     if (launched.which.what == operation_id::kernel) {
       kernel_paths[launched.which.index] = m_last_path;
       kernel_host_ranges[launched.which.index] = innermost;
+      kernel_layers[launched.which.index] = m_last_layer;
     }
     if (launched.which.what == operation_id::copy) {
       copy_paths[launched.which.index] = m_last_path;
       copy_host_ranges[launched.which.index] = innermost;
+      copy_layers[launched.which.index] = m_last_layer;
     }
   }
 
@@ -56,11 +61,14 @@ class path_finder : public sweep_visitor {
   std::vector<std::string_view>
       kernel_host_ranges;  ///< where a graph's replay was asked for, not its capture
   std::vector<std::string_view> copy_host_ranges;
+  std::vector<std::int32_t> kernel_layers;
+  std::vector<std::int32_t> copy_layers;
 
  private:
   core::text_pool& m_texts;
   std::vector<const core::range_record*> m_last_ranges;
   std::string_view m_last_path;
+  std::int32_t m_last_layer = core::no_layer;
 };
 
 /// Categories by kernel and operator: rules are many, kernels are few.
@@ -209,7 +217,9 @@ class device_labeller {
             kernel.end_ns,
             kernel.launched_ns,
             paths.kernel_host_ranges[k],
-            kernel.shape};
+            kernel.shape,
+            0,
+            paths.kernel_layers[k]};
   }
 
   operation labelled_copy(std::uint32_t c, const path_finder& paths) const {
@@ -225,7 +235,8 @@ class device_labeller {
             copy.launched_ns,
             paths.copy_host_ranges[c],
             nullptr,
-            copy.bytes};
+            copy.bytes,
+            paths.copy_layers[c]};
   }
 
   /// The innermost push/pop range of its thread around each wait.
@@ -265,12 +276,15 @@ class device_labeller {
     for (const graph_attribution::path& path : replays.paths)
       replayed.push_back(texts.keep(fmt::format("{}", fmt::join(path, "/"))));
     const auto name = [&](const std::vector<graph_attribution::place>& places,
-                          std::vector<std::string_view>& named) {
-      for (std::size_t i = 0; i < places.size(); ++i)
-        if (places[i].path != 0) named[i] = replayed[places[i].path];
+                          std::vector<std::string_view>& named, std::vector<std::int32_t>& layers) {
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        if (places[i].path == 0) continue;
+        named[i] = replayed[places[i].path];
+        layers[i] = places[i].layer;
+      }
     };
-    name(replays.kernels, paths.kernel_paths);
-    name(replays.copies, paths.copy_paths);
+    name(replays.kernels, paths.kernel_paths, paths.kernel_layers);
+    name(replays.copies, paths.copy_paths, paths.copy_layers);
     return paths;
   }
 
@@ -323,6 +337,8 @@ class stretch_writer {
     std::vector<const core::range_record*> around;
     for (std::size_t i = m_stage_depth; i + 1 < open.size(); ++i) around.push_back(open[i].range);
     stretch.path = m_result.texts.keep(joined(around));
+    if (open.size() > m_stage_depth) around.push_back(open.back().range);
+    stretch.layer = innermost_layer(around);
     stretch.category = "host";
     stretch.start_ns = m_now_ns;
     stretch.end_ns = m_now_ns = to_ns;

@@ -108,4 +108,11 @@ std::map<thread_key, std::vector<operation_id>> nodes_by_thread(const core::time
   return threads;
 }
 
+std::int32_t innermost_layer(const std::vector<const core::range_record*>& ranges) {
+  const auto found = std::find_if(ranges.rbegin(), ranges.rend(), [](const core::range_record* range) {
+    return range->layer != core::no_layer;
+  });
+  return found == ranges.rend() ? core::no_layer : (*found)->layer;
+}
+
 }  // namespace profgate::analysis

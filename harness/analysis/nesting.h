@@ -50,6 +50,9 @@ std::map<thread_key, thread_work> split_by_thread(const core::timeline& timeline
 /// The nodes of graphs, which are no device work: by the thread that made them, in the order of time.
 std::map<thread_key, std::vector<operation_id>> nodes_by_thread(const core::timeline& timeline);
 
+/// Of the innermost of the ranges (outermost first) that has one.
+std::int32_t innermost_layer(const std::vector<const core::range_record*>& ranges);
+
 /// Walks over one thread's ranges of one domain and over what the thread launched. `visitor` has
 ///   data enter(range, stack): what it wants to keep beside a range that opens, on top of `stack`
 ///   void leave(open_range, stack): a push/pop range that closes; `stack` holds those around it

@@ -15,7 +15,41 @@
 namespace profgate::analysis {
 namespace {
 
-using sums_by_name = std::map<std::pair<std::string_view, std::string_view>, operation_sum>;
+struct layer_units {
+  std::int64_t launches = 0;
+  std::int64_t cost = 0;  ///< in units
+};
+
+/// Units become nanoseconds once all are summed up.
+struct growing_sum {
+  operation_sum sum{};
+  std::map<std::int32_t, layer_units> layers{};
+  bool are_layers_known = true;
+
+  void add_launch(std::int32_t layer, std::int64_t exclusive_units) {
+    sum.launches += 1;
+    sum.exclusive_units += exclusive_units;
+    are_layers_known = are_layers_known && layer != core::no_layer;
+    if (!are_layers_known) return;
+    layer_units& own = layers[layer];
+    own.launches += 1;
+    own.cost += exclusive_units;
+  }
+
+  void add_waiting(std::int32_t layer, std::int64_t waited_ns) {
+    sum.waiting_ns += waited_ns;
+    if (are_layers_known) layers[layer].cost += waited_ns * units_per_ns;
+  }
+
+  operation_sum take() {
+    if (are_layers_known && layers.size() <= most_layers) {
+      for (const auto& [layer, own] : layers) sum.layers.push_back({layer, own.launches, whole_ns(own.cost)});
+    }
+    return std::move(sum);
+  }
+};
+
+using sums_by_name = std::map<std::pair<std::string_view, std::string_view>, growing_sum>;
 
 void refuse_impossible(const stage_trace& trace) {
   const auto refuse = [](const std::string& what) {
@@ -133,7 +167,7 @@ class occurrence_sums {
       const operation& one = m_trace.operations[i];
       const std::int64_t at_ns = cut(one.start_ns) - m_trace.start_ns;
       const auto [found, is_new] = sums.try_emplace({one.name, one.path});
-      operation_sum& sum = found->second;
+      operation_sum& sum = found->second.sum;
       if (is_new) {
         sum.name = one.name;
         sum.operator_path = one.path;
@@ -141,9 +175,8 @@ class occurrence_sums {
         sum.first_at_ns = at_ns;
       }
       sum.first_at_ns = std::min(sum.first_at_ns, at_ns);
-      sum.launches += 1;
       sum.total_ns += one.end_ns - one.start_ns;
-      sum.exclusive_units += exclusive_units[i];
+      found->second.add_launch(one.layer, exclusive_units[i]);
     }
   }
 
@@ -164,8 +197,8 @@ class occurrence_sums {
         const std::int64_t end_ns = cut(one->end_ns);
         if (start_ns == end_ns) continue;
         if (start_ns > busy_until_ns)
-          sums.at({one->name, one->path}).waiting_ns +=
-              idle.explain({busy_until_ns, start_ns}, one, was_busy);
+          sums.at({one->name, one->path})
+              .add_waiting(one->layer, idle.explain({busy_until_ns, start_ns}, one, was_busy));
         busy_until_ns = std::max(busy_until_ns, end_ns);
         was_busy = true;
       }
@@ -225,7 +258,7 @@ stage_operations sum_up(const std::vector<stage_trace>& occurrences) {
   sums_by_name sums;
   for (const stage_trace* trace : least_disturbed(occurrences))
     occurrence_sums(*trace).add(sums, *stage.times);
-  for (auto& [key, sum] : sums) stage.operations.push_back(std::move(sum));
+  for (auto& [key, sum] : sums) stage.operations.push_back(sum.take());
   std::stable_sort(stage.times->places.begin(), stage.times->places.end(),
                    [](const idle_place& a, const idle_place& b) { return a.idle_ns > b.idle_ns; });
   stage.times->places.resize(std::min(stage.times->places.size(), most_places));

@@ -95,14 +95,23 @@ class layer_names {
     }
   }
 
-  std::string name_of(std::string_view path) const {
-    std::string name;
+  struct name {
+    std::string text{};
+    std::int32_t layer = core::no_layer;  ///< the first number that is not in the text any more
+  };
+
+  name name_of(std::string_view path) const {
+    name result;
+    bool is_layer_found = false;
     for_each_part(path, [&](std::string_view part, std::string_view until) {
-      const bool is_layer = is_number(part) && !name.empty() && is_like_others(all_joined(until), part);
-      if (!name.empty()) name += '.';
-      name += is_layer ? "*" : part;
+      std::string& text = result.text;
+      const bool is_layer = is_number(part) && !text.empty() && is_like_others(all_joined(until), part);
+      if (!text.empty()) text += '.';
+      text += is_layer ? "*" : part;
+      if (!is_layer || std::exchange(is_layer_found, true)) return;
+      std::from_chars(part.data(), part.data() + part.size(), result.layer);  // too large: stays unknown
     });
-    return name;
+    return result;
   }
 
  private:
@@ -142,15 +151,16 @@ class layer_names {
   std::map<std::string, std::set<std::string>> m_odd;  ///< by list: numbers
 };
 
-std::string operator_name(std::string_view name, const layer_names* joined) {
+layer_names::name operator_name(std::string_view name, const layer_names* joined) {
   std::string text = without_counters(name);
-  return joined == nullptr ? text : joined->name_of(text);
+  return joined == nullptr ? layer_names::name{std::move(text)} : joined->name_of(text);
 }
 
 /// What becomes of all ranges of one name in one domain.
 struct renaming {
   const compiled_rule* stage = nullptr;  ///< null: it is none
   std::string_view name{};
+  std::int32_t layer = core::no_layer;
   bool is_admitted = false;
   group_counts numbers{};
 };
@@ -285,12 +295,15 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
     if (is_new) {
       entry->second = rename(range.domain, range.name, compiled);
       const compiled_rule* const stage = entry->second.stage;
-      entry->second.name =
-          timeline.texts.keep(stage != nullptr ? stage->name() : operator_name(range.name, names));
+      const layer_names::name name =
+          stage != nullptr ? layer_names::name{stage->name()} : operator_name(range.name, names);
+      entry->second.name = timeline.texts.keep(name.text);
+      entry->second.layer = name.layer;
     }
     const renaming& change = entry->second;
     if (change.is_admitted) range.domain = own_domain;
     range.name = change.name;
+    range.layer = change.layer;
     if (change.stage == nullptr) continue;
     if (!range.end_ns) continue;
     found.insert(change.stage->name());
@@ -317,7 +330,8 @@ void name_stages(std::vector<core::kernel_counters>& launches, const std::vector
       const bool is_step = name == decode_step_range && change.stage == nullptr;
       if (is_step && has_stage(rules, decode_all_stage) && !is_inside(launch.ranges, decode_all_stage))
         launch.ranges.emplace_back(decode_all_stage);
-      launch.ranges.emplace_back(change.stage == nullptr ? operator_name(name, names) : change.stage->name());
+      launch.ranges.emplace_back(change.stage == nullptr ? operator_name(name, names).text
+                                                         : change.stage->name());
     }
   }
 }

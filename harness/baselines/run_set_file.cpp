@@ -142,6 +142,27 @@ gate::stage_structure read_structure(const json_cursor& object) {
   return structure;
 }
 
+std::vector<analysis::layer_sum> read_layers(const json_cursor& object) {
+  const json_cursor numbers = object.require("number");
+  const json_cursor launches = object.require("launches");
+  const json_cursor costs = object.require("cost_ns");
+  const std::size_t count = numbers.item_count();
+  if (count > analysis::most_layers)
+    numbers.fail(fmt::format("has {} layers, more than {}", count, analysis::most_layers));
+  for (const json_cursor& column : {launches, costs}) {
+    if (column.item_count() != count)
+      column.fail(fmt::format("has {} values for {} layers", column.item_count(), count));
+  }
+  std::vector<analysis::layer_sum> layers;
+  for (std::size_t i = 0; i < count; ++i) {
+    const json_cursor number = numbers.item(i);
+    const auto layer = static_cast<std::int32_t>(number.integer(0, std::numeric_limits<std::int32_t>::max()));
+    if (!layers.empty() && layer <= layers.back().layer) number.fail("is not above the one before it");
+    layers.push_back({layer, traced_number(launches.item(i)), traced_number(costs.item(i))});
+  }
+  return layers;
+}
+
 /// What schema 1.0 did not have yet is 0.
 analysis::operation_sum read_operation(const json_cursor& object) {
   const auto number = [&](const char* key) {
@@ -157,6 +178,7 @@ analysis::operation_sum read_operation(const json_cursor& object) {
   sum.exclusive_units = number("shared_ns") * analysis::units_per_ns;
   sum.first_at_ns = number("first_at_ns");
   sum.waiting_ns = number("waiting_ns");
+  if (const auto layers = object.find("layers")) sum.layers = read_layers(*layers);
   return sum;
 }
 

@@ -132,6 +132,17 @@ json structure_json(const gate::stage_structure& structure) {
   return object;
 }
 
+/// A list a column: objects would repeat their keys for each of a model's layers.
+json layers_json(const std::vector<analysis::layer_sum>& layers) {
+  json object = {{"cost_ns", json::array()}, {"launches", json::array()}, {"number", json::array()}};
+  for (const analysis::layer_sum& one : layers) {
+    object["cost_ns"].push_back(one.cost_ns);
+    object["launches"].push_back(one.launches);
+    object["number"].push_back(one.layer);
+  }
+  return object;
+}
+
 json operation_json(const analysis::operation_sum& sum, bool has_shares) {
   json object = {{"launches", sum.launches},
                  {"name", text_json(sum.name)},
@@ -142,6 +153,7 @@ json operation_json(const analysis::operation_sum& sum, bool has_shares) {
     object["first_at_ns"] = sum.first_at_ns;
     object["shared_ns"] = analysis::whole_ns(sum.exclusive_units);
     if (sum.waiting_ns > 0) object["waiting_ns"] = sum.waiting_ns;
+    if (!sum.layers.empty()) object["layers"] = layers_json(sum.layers);
   }
   return object;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "odd_layers.h"
 
 namespace profgate::gate {
 namespace {
@@ -92,13 +93,23 @@ arm_sums sums_of(const std::vector<analysis::stage_operations>& processes) {
       group.units += one.exclusive_units;
       group.total_ns += one.total_ns;
       group.waiting_ns += one.waiting_ns;
+      for (const analysis::layer_sum& layer : one.layers) {
+        group.layers[layer.layer].launches += layer.launches;
+        group.layers[layer.layer].cost_ns += layer.cost_ns;
+      }
       sums.operations += static_cast<std::size_t>(one.launches);
     }
   }
   if (sums.occurrences == 0) {
     throw core::bad_input("an arm has no traced process, so nothing can be attributed", "trace both arms");
   }
-  for (auto& [key, group] : groups) sums.groups.push_back(std::move(group));
+  for (auto& [key, group] : groups) {
+    if (const std::string_view list = layer_list_of(group); !list.empty()) {
+      std::set<std::int32_t>& numbers = sums.layers_by_list[std::string(list)];
+      for (const auto& [number, cost] : group.layers) numbers.insert(number);
+    }
+    sums.groups.push_back(std::move(group));
+  }
   return sums;
 }
 

@@ -2,6 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "analysis/exclusive_time.h"
@@ -19,6 +23,8 @@ struct arm_sums {
   std::vector<analysis::idle_place> places{};
   std::size_t operations = 0;
   std::vector<operation_group> groups{};
+  /// The numbers of all layers of each list ("model.layers.*") that any group is in.
+  std::map<std::string, std::set<std::int32_t>, std::less<>> layers_by_list{};
 
   double mean(std::int64_t sum) const { return static_cast<double>(sum) / occurrences; }
   double mean_ns(std::int64_t units) const {

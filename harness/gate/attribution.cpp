@@ -12,6 +12,7 @@
 #include "gate/exact_gates.h"
 #include "gate/matching.h"
 #include "joined_causes.h"
+#include "odd_layers.h"
 
 namespace profgate::gate {
 namespace {
@@ -94,6 +95,8 @@ part part_of(const std::vector<operation_group>& before, const std::vector<opera
   story.candidate_launches = is.launches;
   story.baseline_each_ns = was.each_ns();
   story.candidate_each_ns = is.each_ns();
+  if (std::string text = odd_layers_text(before, after, baseline, candidate); !text.empty())
+    story.evidence.push_back(std::move(text));
   return result;
 }
 

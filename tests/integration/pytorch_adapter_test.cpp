@@ -3,6 +3,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analysis/stage_operations.h"
+#include "analysis/stage_rules.h"
 #include "pair_fixture.h"
 #include "parsers/adapter_report.h"
 #include "parsers/timeline.h"
@@ -171,6 +173,28 @@ TEST_F(pytorch_adapter, takes_the_replay_of_a_cuda_graph_for_the_stage_that_was_
                                       " decode_step decode_step prefill" + inside));
   EXPECT_THAT(report().errors, IsEmpty());
   EXPECT_THAT(told_stages(report()), ElementsAre("prefill 1x4: 2", "decode_step 1x1: 2"));
+}
+
+/// Which layer an operator's time is in outlives the name that all layers share: the gate names the odd one.
+TEST_F(pytorch_adapter, tells_the_layers_of_one_operator_apart) {
+  const command_result result = run_adapted("traced", {python, program("slow_layer.py"), "2"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  core::timeline timeline = parsers::read_embedded_timeline(m_project / "recorded.timeline");
+  analysis::name_stages(timeline, {{"prefill", "prefill", "LLM", "here"}}, "LLM", analysis::layers::together);
+  const analysis::labelled_traces traces = analysis::label_operations(timeline, "prefill", {"LLM"});
+  EXPECT_THAT(traces.occurrences, SizeIs(6));
+  std::map<std::string, std::vector<std::int64_t>> launches;  // of each layer, by operator
+  for (const analysis::operation_sum& sum : analysis::sum_up(traces.occurrences).operations) {
+    for (const analysis::layer_sum& layer : sum.layers) {
+      EXPECT_EQ(layer.layer, static_cast<std::int32_t>(launches[sum.name].size()));
+      EXPECT_GT(layer.cost_ns, 0);
+      launches[sum.name].push_back(layer.launches);
+    }
+  }
+  // The faster half of the prefills counts.
+  EXPECT_THAT(launches["layers.*.norm"], ElementsAre(3, 3, 3, 3));
+  EXPECT_THAT(launches["layers.*.mlp.up"], ElementsAre(3, 3, 12, 3));
+  EXPECT_FALSE(launches.contains("head")) << "is of no layer";
 }
 
 TEST_F(pytorch_adapter, leaves_compiled_regions_alone) {

@@ -142,6 +142,12 @@ CREATE TEMP TABLE named AS SELECT copy.node AS node,
   expected_ns["layers.*.attn"] = sum_ns("layers.[0-9].attn");
   expected_ns["head"] = sum_ns("head");
   EXPECT_GT(expected_ns["layers.*.attn.qkv_proj"], 40'000'000);
+  std::map<std::int32_t, std::int64_t> expected_by_layer_ns;
+  for (std::int32_t layer = 0; layer < 10; ++layer) {
+    const std::int64_t layer_ns = sum_ns(fmt::format("layers.{}.attn.qkv_proj", layer));
+    if (layer_ns > 0) expected_by_layer_ns[layer] = layer_ns;
+  }
+  EXPECT_GT(expected_by_layer_ns.size(), 1U);
 
   core::timeline timeline = parsers::read_nsys_sqlite(file);
   const std::vector<std::string> stages = {"prefill", "decode_all"};
@@ -149,6 +155,7 @@ CREATE TEMP TABLE named AS SELECT copy.node AS node,
   for (const std::string& stage : stages) rules.push_back({stage, stage, "LLM", "here"});
   analysis::name_stages(timeline, rules, "LLM", analysis::layers::together);
   std::map<std::string, std::int64_t> ours_ns;
+  std::map<std::int32_t, std::int64_t> ours_by_layer_ns;
   std::int64_t all_ns = 0;
   std::int64_t under_modules_ns = 0;
   for (const core::kernel_execution& kernel : timeline.kernels)
@@ -159,11 +166,14 @@ CREATE TEMP TABLE named AS SELECT copy.node AS node,
   for (std::size_t text : {1U, 2U}) {
     for (const analysis::operation& one : decodes.occurrences[text].operations) {
       if (one.is_copy || one.path.empty()) continue;
-      ours_ns[std::string(one.path.substr(one.path.rfind('/') + 1))] += one.end_ns - one.start_ns;
+      const std::string module(one.path.substr(one.path.rfind('/') + 1));
+      ours_ns[module] += one.end_ns - one.start_ns;
+      if (module == "layers.*.attn.qkv_proj") ours_by_layer_ns[one.layer] += one.end_ns - one.start_ns;
       under_modules_ns += one.end_ns - one.start_ns;
     }
   }
   for (const auto& [module, module_ns] : expected_ns) EXPECT_EQ(ours_ns[module], module_ns) << module;
+  EXPECT_EQ(ours_by_layer_ns, expected_by_layer_ns);
   EXPECT_GT(static_cast<double>(under_modules_ns), 0.95 * static_cast<double>(all_ns));
 }
 

@@ -94,6 +94,25 @@ TEST(name_stages, shows_a_layer_apart_that_is_made_of_other_modules) {
                                  "layers.*.attn", "layers.*.experts.*.up", "layers.*.experts.*.up"));
 }
 
+TEST(name_stages, keeps_the_number_of_a_layer_beside_the_name) {
+  core::timeline timeline;
+  for (const char* name : {"layers.1 step", "layers.0.attn", "layers.17.attn", "layers.17.experts.3.up",
+                           "layers.99999999999.attn", "layers.99999999999.experts.3.up",
+                           "layers.0.experts.3.up", "head", "layers.5.odd", "mixed.5.one"})
+    timeline.ranges.push_back(range("", name, 0, 100));
+  const auto layers_of = [](core::timeline named, layers are) {
+    name_stages(named, {{"step", "layers.1 step", std::nullopt, "here"}}, "any", are);
+    std::vector<std::int32_t> numbers;
+    for (const core::range_record& each : named.ranges) numbers.push_back(each.layer);
+    return numbers;
+  };
+  constexpr std::int32_t none = core::no_layer;
+  EXPECT_THAT(layers_of(timeline, layers::together),
+              ElementsAre(none, 0, 17, 17, none, none, 0, none, none, 5))
+      << "the first of two; none where it is too large, or the layer has its own name";
+  EXPECT_THAT(layers_of(timeline, layers::apart), ::testing::Each(none));
+}
+
 TEST(name_stages, leaves_counters_out_of_operators_names) {
   core::timeline timeline = of_ranges(
       {range("", "step", 0, 100), range("", "aten::mm, op_id = 7", 0, 10),

@@ -109,6 +109,31 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_EQ(read.runs.identity.versions, everything().runs.identity.versions);
 }
 
+TEST(run_set_file, keeps_what_each_layer_took) {
+  stored_run_set stored = everything();
+  EXPECT_EQ(run_set_text(stored).find("layers"), std::string::npos);
+  stored.runs.traces[0].at("decode_all").operations[0].layers = {{0, 14, 6000}, {2, 14, 6345}};
+  const std::string text = run_set_text(stored);
+  const stored_run_set read = parse_run_set(text, "b.json");
+  EXPECT_EQ(run_set_text(read), text);
+  const std::vector<analysis::layer_sum>& layers = read.runs.traces[0].at("decode_all").operations[0].layers;
+  ASSERT_EQ(layers.size(), 2U);
+  EXPECT_EQ(layers[1].layer, 2);
+  EXPECT_EQ(layers[1].launches, 14);
+  EXPECT_EQ(layers[1].cost_ns, 6345);
+
+  EXPECT_THAT(fault_of(replaced(text, "\"number\": [0, 2]", "\"number\": [2, 2]")),
+              HasSubstr("layers.number[1] is not above the one before it"));
+  EXPECT_THAT(fault_of(replaced(text, "\"number\": [0, 2]", "\"number\": [0]")),
+              HasSubstr("layers.launches has 2 values for 1 layers"));
+  EXPECT_THAT(fault_of(replaced(text, "\"cost_ns\": [6000, 6345]", "\"cost_ns\": [6000, -1]")),
+              HasSubstr("layers.cost_ns[1]"));
+  std::string many = "0";
+  for (int i = 1; i < 257; ++i) many += ", " + std::to_string(i);
+  EXPECT_THAT(fault_of(replaced(text, "\"number\": [0, 2]", "\"number\": [" + many + "]")),
+              HasSubstr("layers.number has 257 layers, more than 256"));
+}
+
 TEST(run_set_file, keeps_what_it_was_measured_for_and_why_it_has_no_traces) {
   stored_run_set stored = everything();
   EXPECT_EQ(run_set_text(stored).find("gated_stages"), std::string::npos);

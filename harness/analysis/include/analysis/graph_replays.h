@@ -23,6 +23,7 @@ struct graph_attribution {
 
     std::uint32_t path : 24 = 0;   ///< index into `paths`; 0: none
     std::uint32_t shared : 8 = 0;  ///< how many of its operators the node before it was still in
+    std::int32_t layer = core::no_layer;
     bool is_unseen() const { return path == 0 && shared == unseen; }
   };
 

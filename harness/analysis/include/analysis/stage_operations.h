@@ -30,6 +30,7 @@ struct operation {
   std::string_view host_range{};              ///< the innermost range that the host was in when it did
   const core::kernel_shape* shape = nullptr;  ///< of a kernel; null: not told
   std::int64_t bytes = 0;                     ///< of a copy
+  std::int32_t layer = core::no_layer;        ///< of the innermost range around its launch that has one
 };
 
 /// "copy host to device", "memset", …: what an operation that is a copy is called.
@@ -100,6 +101,16 @@ struct idle_place {
   std::int64_t idle_ns = 0;
 };
 
+/// What is one operator in all layers of a model, in one of them.
+struct layer_sum {
+  std::int32_t layer = core::no_layer;
+  std::int64_t launches = 0;
+  std::int64_t cost_ns = 0;  ///< exclusive time and waiting_ns
+};
+
+/// More layers than these have no sums of their own: a file must not grow with whatever a program numbers.
+inline constexpr std::size_t most_layers = 256;
+
 /// All operations of one name under one path, in one stage of one traced process.
 struct operation_sum {
   std::string name{};  ///< demangled, whole
@@ -112,6 +123,7 @@ struct operation_sum {
   /// In which the device had nothing else to do and this had been asked for: from the end of what ran before
   /// to its start. With the exclusive time it is what the operation costs its stage.
   std::int64_t waiting_ns = 0;
+  std::vector<layer_sum> layers{};  ///< by number. Empty: their layers are not known, or there are too many
 };
 
 /// What a stage's own time on a CPU is called, in which no operator was open.

@@ -25,7 +25,8 @@ struct stage_rule {
 using stage_counts = std::map<std::string, std::map<std::string, std::int64_t>>;
 
 /// Whether the layers of a model, which are its modules by number ("model.layers.7.mlp"), are one operator
-/// that is called often ("model.layers.*.mlp") or one each.
+/// that is called often ("model.layers.*.mlp") or one each. Its ranges keep their layer's number beside the
+/// name; of several in one name ("layers.7.experts.3.up") the first.
 enum class layers { apart, together };
 
 /// The first rule that fits a range decides. Ranges beside the stages keep their names, but for counters that

@@ -20,6 +20,9 @@ enum class range_style : std::uint8_t { push_pop, start_end };
 // A trace of half a million kernels holds as many of these records as that, and more: ids are as narrow as
 // the operating system and CUDA hand them out.
 
+/// What does not belong to one of several layers that have one name, or nobody knows to which.
+inline constexpr std::int32_t no_layer = -1;
+
 /// One NVTX range. Texts of a timeline's records lie in its pool.
 struct range_record {
   std::string_view domain{};  ///< empty: the default domain
@@ -29,6 +32,8 @@ struct range_record {
   std::uint32_t thread_id = 0;
   std::int64_t start_ns = 0;
   std::optional<std::int64_t> end_ns;  ///< nothing: never closed, or closed only by the tool
+  std::int32_t layer =
+      no_layer;  ///< the number that stood in its name before layers were given one (name_stages)
 };
 
 /// One kernel on the device, as the timeline saw it.

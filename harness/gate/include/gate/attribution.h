@@ -51,8 +51,10 @@ struct cause {
   /// What is another thing than before, exactly: "new kernel", "more launches", "other kernel", "moved",
   /// "launch configuration", "code", "work", "routing". Empty: it only takes longer.
   std::vector<std::string> changes{};
-  std::vector<std::string> evidence{};  ///< exact differences: "grid (16, 8, 1) → (8, 8, 1)"
-  std::vector<std::string> waiting{};   ///< operators that last longer only because they wait for it
+  /// Exact differences, "grid (16, 8, 1) → (8, 8, 1)", and before them which of a model's layers it is, where
+  /// not all have changed alike: "model.layers.2 of 4: 31.20 → 43.90 µs a launch".
+  std::vector<std::string> evidence{};
+  std::vector<std::string> waiting{};  ///< operators that last longer only because they wait for it
   // For people, told apart from those of the other causes: by name_causes().
   std::string short_name{};
   std::string baseline_short_name{};

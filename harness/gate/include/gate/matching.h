@@ -10,6 +10,12 @@
 
 namespace profgate::gate {
 
+/// Of a group's launches those in one of a model's layers.
+struct layer_cost {
+  std::int64_t launches = 0;
+  std::int64_t cost_ns = 0;  ///< see analysis::layer_sum
+};
+
 /// All operations of an arm with one name under one path.
 struct operation_group {
   std::string name{};
@@ -20,6 +26,8 @@ struct operation_group {
   std::int64_t total_ns = 0;         ///< from start to end of each
   std::int64_t waiting_ns = 0;       ///< see analysis::operation_sum
   std::int64_t first_offset_ns = 0;  ///< of its first start from the stage's: the launch order
+  std::map<std::int32_t, layer_cost>
+      layers{};  ///< by number; all launches are in one, or layers are not known
 };
 
 /// The same work in both arms. One group a side, or several where only their normalised name is the same.
