@@ -253,9 +253,10 @@ void add_confidence(const run_figures& figures, std::vector<std::string>& summar
   const double cv_ratio = *widest->time_ns->cv;
   const std::size_t cold = figures.is_timed_by_itself ? 0 : cold_samples(*widest->time_ns);
   if (cv_ratio > unreliable_cv_ratio && cold > 0) {
-    summary.push_back(fmt::format(
-        "{} of {} repetitions of {} took more than three times as long as the others, as those do that warm up.", cold,
-        widest->time_ns->samples.size(), widest->name));
+    summary.push_back(
+        fmt::format("{} of {} repetitions of {} took more than three times as long as the others, as those "
+                    "do that warm up.",
+                    cold, widest->time_ns->samples.size(), widest->name));
     return;
   }
   summary.push_back(fmt::format("{} repetitions; the widest spread is {} ({}): the times are {}.", fewest,

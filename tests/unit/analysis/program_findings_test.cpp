@@ -329,10 +329,9 @@ TEST(program, that_synchronises_inside_a_step_is_told_so) {
   EXPECT_THAT(texts_of(found.recommendations), Contains(HasSubstr("Synchronise once a step")).Times(1));
   EXPECT_THAT(texts_of(found.recommendations), ::testing::Not(Contains(HasSubstr("Synchronise less"))))
       << "the same saving is told once";
-  EXPECT_THAT(
-      texts_of(found.takeaways),
-      Contains("The host waits for the device inside of it. 16 synchronisations a step, during which "
-               "the device idles for 150 µs"));
+  EXPECT_THAT(texts_of(found.takeaways),
+              Contains("The host waits for the device inside of it. 16 synchronisations a step, during which "
+                       "the device idles for 150 µs"));
 }
 
 TEST(program, that_copies_pageable_memory_each_step_is_told_so) {
