@@ -67,7 +67,7 @@ TEST_F(capture_with_fake_nsys, names_a_missing_importer_and_its_missing_library)
 TEST_F(capture_with_fake_nsys, tries_again_where_the_range_did_open) {
   set_script({"push:LLM:decode_all", "pop:LLM"});
   EXPECT_THAT(words("", 0, {}),
-              AllOf(HasSubstr("no report in 4 attempts, although the workload opened the range "
+              AllOf(HasSubstr("no report in 12 attempts, although the workload opened the range "
                               "'decode_all@LLM'"),
                     HasSubstr("timeline=embedded")));
   set_script({"push:LLM:prefill", "pop:LLM"});
