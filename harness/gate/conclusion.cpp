@@ -30,13 +30,13 @@ double size_ratio(const stage_judgement& stage, verdict overall) {
   }
 }
 
-/// Shares that differ by less than a tenth are as large as each other: chance would decide between them. Then
-/// the stage that takes more time does.
+/// Shares that differ by less than a quarter are as large as each other: chance would decide between them.
+/// Then the stage that takes more time does.
 bool says_more(const stage_judgement& one, const stage_judgement& other, verdict overall) {
   const double one_ratio = size_ratio(one, overall);
   const double other_ratio = size_ratio(other, overall);
   const bool are_times = one.numbers && other.numbers && !one.rate_unit && !other.rate_unit;
-  if (are_times && std::abs(one_ratio - other_ratio) < 0.1 * std::max(one_ratio, other_ratio))
+  if (are_times && std::abs(one_ratio - other_ratio) < 0.25 * std::max(one_ratio, other_ratio))
     return one.numbers->baseline_median_ns > other.numbers->baseline_median_ns;
   return one_ratio > other_ratio;
 }
