@@ -102,6 +102,9 @@ const std::vector<figure_row>& run_figure_rows();
 const std::vector<figure_row>& stage_figure_rows();
 const std::vector<figure_row>& device_figure_rows();  ///< keys: pointers into stages[].traced.devices[]
 
+/// One start of a program differs from the next by as much, however alike its repetitions are.
+inline constexpr double start_noise_ratio = 0.01;
+
 /// By how much the times of B lie above those of A, as the gate tells it (gate/rank_statistics.h): two bounds
 /// that each hold with 95 %. The spread of single repetitions says nothing of it: a median of many is far
 /// better known than any of them.
@@ -109,7 +112,7 @@ struct median_shift {
   double lower_ratio = 0;
   double upper_ratio = 0;
 
-  bool may_be_noise() const { return lower_ratio <= 0 && upper_ratio >= 0; }
+  bool may_be_noise() const { return lower_ratio <= start_noise_ratio && upper_ratio >= -start_noise_ratio; }
 };
 
 /// Nothing where there are too few samples for bounds. Both in the same unit, above zero.
