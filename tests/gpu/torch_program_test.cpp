@@ -172,18 +172,23 @@ TEST_F(torch_program, out_of_a_cuda_graph_has_the_modules_of_its_capture) {
   EXPECT_LT(decode["idle"]["idle_ratio"], 0.1) << "the device runs behind the host, without a pause";
 }
 
-TEST_F(torch_program, compiled_is_compiled_as_without_the_adapter) {
+TEST_F(torch_program, compiled_is_compiled_as_without_the_adapter_and_profiled_whole) {
   const std::string words = "compiled graphs: ";
-  const command_result plain =
-      run(script("decode_loop.py", {"--compile", "--full-graph", "--rounds", "1", "--steps", "8"}));
+  const std::vector<std::string> program =
+      script("decode_loop.py", {"--compile", "--full-graph", "--rounds", "1", "--steps", "8"});
+  const command_result plain = run(program);
   ASSERT_EQ(plain.exit_code, 0) << plain.output;
   const std::size_t at = plain.output.find(words);
   ASSERT_NE(at, std::string::npos) << plain.output;
-  const command_result adapted =
-      run_program({"--adapter", "pytorch", "timeline=none"},
-                  script("decode_loop.py", {"--compile", "--full-graph", "--rounds", "1", "--steps", "8"}));
-  EXPECT_THAT(text_of("stage1/log.txt"), HasSubstr(plain.output.substr(at, words.size() + 1)));
+  const command_result adapted = run_program(with_adapter, program);
+  ASSERT_EQ(adapted.exit_code, 0) << adapted.output;
+  for (const char* log : {"stage1/log.txt", "nsys/log.txt", "ncu/log.txt"}) {
+    EXPECT_THAT(text_of(log), HasSubstr(plain.output.substr(at, words.size() + 1))) << log;
+  }
   EXPECT_EQ(stage_in(profile(), "decode_all")["bare"]["samples_count"], 2) << adapted.output;
+  expect_whole_bundle();
+  expect_kernels_as_nsys_stats_has_them();
+  for (const char* stage : {"prefill", "decode_all"}) expect_counters_of(stage);
 }
 
 TEST_F(torch_program, that_serves_is_counted_while_its_client_asks_and_stopped) {
