@@ -8,12 +8,6 @@
 
 namespace profgate::llm::cuda {
 
-/// Weights that a kernel after this one reads.
-struct weights_ahead {
-  const void* from = nullptr;
-  std::int64_t bytes = 0;
-};
-
 /// What attention over one layer's cache takes. Q and KV are the widths of all query and key/value heads.
 template <typename T>
 struct attention_inputs {
@@ -27,9 +21,6 @@ struct attention_inputs {
   int heads = 0;
   int kv_heads = 0;
   int head_dim = 0;
-  /// In their order: they come to the L2 cache while the splits of one token are merged, which leaves the
-  /// memory idle.
-  weights_ahead ahead[3] = {};
 };
 
 /// Where each sequence's token of a decode step stands.

@@ -141,25 +141,6 @@ void cuda_decoder<T>::layers(const chunk& work) {
   }
 }
 
-/// What one token meets after attention, as far as it is known by then: not the experts that it will choose.
-template <typename T>
-static void set_weights_ahead(const model_shape& shape, const device_layer<T>& layer,
-                              attention_inputs<T>& in) {
-  const auto matrix = [&](const T* weight, std::int64_t rows, std::int64_t depth) -> weights_ahead {
-    if (weight == nullptr) return {};
-    return {weight, rows * depth * static_cast<std::int64_t>(sizeof(T))};
-  };
-  const auto hidden = shape.hidden_size;
-  const auto shared = shape.shared_intermediate_size;
-  in.ahead[0] = matrix(layer.out, hidden, shape.query_width());
-  if (layer.router == nullptr) {
-    in.ahead[1] = matrix(layer.gate_up, 2 * shape.intermediate_size, hidden);
-  } else {
-    in.ahead[1] = matrix(layer.shared_gate_up, 2 * shared, hidden);
-    in.ahead[2] = matrix(layer.shared_down, hidden, shared);
-  }
-}
-
 template <typename T>
 void cuda_decoder<T>::attention(std::size_t index, const chunk& work) {
   const auto& layer = m_weights.layers[index];
@@ -167,24 +148,23 @@ void cuda_decoder<T>::attention(std::size_t index, const chunk& work) {
   const auto query = m_shape.query_width();
   const auto cache_offset =
       static_cast<std::int64_t>(index) * m_plan.batch * m_plan.positions * m_shape.key_value_width();
-  attention_inputs<T> in{.qkv = m_at.qkv,
-                         .q_norm = layer.q_norm,
-                         .k_norm = layer.k_norm,
-                         .epsilon = static_cast<float>(m_shape.rms_norm_eps),
-                         .cosines = m_at.cosines,
-                         .sines = m_at.sines,
-                         .keys = m_cache.keys + cache_offset,
-                         .values = m_cache.values + cache_offset,
-                         .capacity = m_plan.positions,
-                         .out = m_at.attended,
-                         .heads = static_cast<int>(m_shape.num_attention_heads),
-                         .kv_heads = static_cast<int>(m_shape.num_key_value_heads),
-                         .head_dim = static_cast<int>(m_shape.head_dim)};
+  const attention_inputs<T> in{.qkv = m_at.qkv,
+                               .q_norm = layer.q_norm,
+                               .k_norm = layer.k_norm,
+                               .epsilon = static_cast<float>(m_shape.rms_norm_eps),
+                               .cosines = m_at.cosines,
+                               .sines = m_at.sines,
+                               .keys = m_cache.keys + cache_offset,
+                               .values = m_cache.values + cache_offset,
+                               .capacity = m_plan.positions,
+                               .out = m_at.attended,
+                               .heads = static_cast<int>(m_shape.num_attention_heads),
+                               .kv_heads = static_cast<int>(m_shape.num_key_value_heads),
+                               .head_dim = static_cast<int>(m_shape.head_dim)};
   multiply(attn_qkv, work.tokens, {m_at.hidden, layer.attn_norm, attn_norm},
            {layer.qkv, query + 2 * m_shape.key_value_width(), hidden, layer.qkv_bias}, product_end::store,
            m_at.qkv);
   if (work.decoding) {
-    if (work.tokens == 1) set_weights_ahead(m_shape, layer, in);
     const step_place place{m_at.state.position, m_at.step_cosines, m_at.step_sines};
     as(attn_core, [&] { decode_attention(m_queue, in, place, m_plan.batch, m_at.split); });
   } else {

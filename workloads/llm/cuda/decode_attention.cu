@@ -149,7 +149,6 @@ __global__ __launch_bounds__(Warps* warp_size)
   if (brings_position)
     walk.attend_one(*reinterpret_cast<const uint4*>(k_shared + offset),
                     *reinterpret_cast<const uint4*>(v_shared + offset), group == 0, q, state);
-  fetch_ahead(in.ahead);  // not before: what is attended to would have to wait for it
   merge_groups<walk_type::group_lanes>(state);
 #pragma unroll
   for (int h = 0; h < Heads; ++h) {

@@ -8,27 +8,6 @@
 // splits_for() makes all blocks run at once, or more of them than there are heads.
 namespace profgate::llm::cuda {
 
-/// All threads of the grid, up to `lines_each` lines of 128 bytes each: beyond that they would push each
-/// other out of the cache again.
-__device__ inline void fetch_ahead(const weights_ahead (&spans)[3]) {
-  constexpr int line_bytes = 128;
-  constexpr int lines_each = 4;
-  const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-  const auto stride = static_cast<std::int64_t>(gridDim.x * gridDim.y * gridDim.z * blockDim.x);
-#pragma unroll
-  for (int i = 0; i < lines_each; ++i) {
-    std::int64_t at = static_cast<std::int64_t>(block * blockDim.x + threadIdx.x) + i * stride;
-    for (const weights_ahead& span : spans) {
-      const std::int64_t lines = span.bytes / line_bytes;
-      if (at < lines) {
-        fetch_line(static_cast<const char*>(span.from) + at * line_bytes);
-        break;
-      }
-      at -= lines;
-    }
-  }
-}
-
 /// What a split leaves of four neighbouring elements of a head, published.
 struct alignas(16) split_part {
   float sums[4];
