@@ -119,9 +119,10 @@ TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions) {
     const std::size_t cached = kv_heads * capacity * dim;  // of a sequence
     const int splits =
         splits_for(this->m_queue.multiprocessors, size.batch, size.heads, size.kv_heads, size.capacity);
-    const std::size_t part_floats =
-        batch * heads * static_cast<std::size_t>(splits) * (dim / 4) * split_part_floats;
-    const device_array<float> parts{std::vector<float>(part_floats)};
+    const std::size_t parts = batch * heads * static_cast<std::size_t>(splits);
+    const device_array<float> sums{std::vector<float>(parts * dim)};
+    const device_array<float> stats{std::vector<float>(2 * parts)};         // float2
+    const device_array<float> counters{std::vector<float>(batch * heads)};  // all bits 0
     const device_array<float> cosines{std::vector<float>(batch * dim / 2, 1.0F)};
     const device_array<float> sines{std::vector<float>(batch * dim / 2)};
     const std::vector<int> at_position(batch, size.position);
@@ -168,11 +169,13 @@ TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions) {
                                                    .kv_heads = size.kv_heads,
                                                    .head_dim = size.head_dim},
                        {reinterpret_cast<const int*>(positions.bytes()), cosines.get(), sines.get()},
-                       size.batch, {parts.get(), splits});
+                       size.batch,
+                       {sums.get(), reinterpret_cast<float2*>(stats.get()),
+                        reinterpret_cast<unsigned*>(counters.get()), splits});
     for (std::size_t layer = 0; layer < expected.size(); ++layer)
       expect_close<TypeParam>(floats_at(this->m_queue, arrays[4 * layer + 3].get(), expected[layer].size()),
                               expected[layer]);
-    EXPECT_THAT(floats_at(this->m_queue, parts.get(), part_floats), ::testing::Each(0.0F));
+    EXPECT_THAT(floats_at(this->m_queue, counters.get(), batch * heads), ::testing::Each(0.0F));
   }
 }
 

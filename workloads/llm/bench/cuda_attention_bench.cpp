@@ -43,9 +43,11 @@ void decode(benchmark::State& state, const attention_case& c, int batch) {
   PROFGATE_CUDA(cudaMemcpy(positions, last.data(), last.size() * sizeof(int), cudaMemcpyHostToDevice));
   split_scratch scratch;
   scratch.splits = splits;
-  const auto part_floats = std::int64_t{batch} * c.heads * splits * (head_dim / 4) * split_part_floats;
-  scratch.parts = shared.take<float>(part_floats);
-  PROFGATE_CUDA(cudaMemset(scratch.parts, 0, static_cast<std::size_t>(part_floats) * sizeof(float)));
+  scratch.sums = shared.take<float>(std::int64_t{batch} * c.heads * splits * head_dim);
+  scratch.stats = shared.take<float2>(std::int64_t{batch} * c.heads * splits);
+  scratch.counters = shared.take<unsigned>(std::int64_t{batch} * c.heads);
+  PROFGATE_CUDA(
+      cudaMemset(scratch.counters, 0, static_cast<std::size_t>(batch * c.heads) * sizeof(unsigned)));
   const std::int64_t cache = std::int64_t{batch} * c.kv_heads * context * head_dim;
   const std::size_t bytes = 2 * static_cast<std::size_t>(cache) * sizeof(element);
   time_rounds(state, {.bytes = static_cast<double>(bytes)}, [&](int turn) {

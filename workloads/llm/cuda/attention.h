@@ -29,15 +29,15 @@ struct step_place {
   const float *cosines = nullptr, *sines = nullptr;  ///< [batch, head_dim / 2]: the positions' angles
 };
 
-constexpr int largest_split_count = 64;
-constexpr int split_part_floats = 8;  ///< of four elements
-
-/// Scratch of the split attention: what the blocks of a head's splits publish for the last one's, which
-/// waits for them. All zeros between kernels.
+/// Scratch of the split attention: partial results, and counters that are zero between kernels.
 struct split_scratch {
-  float* parts = nullptr;  ///< [batch, heads, splits, head_dim / 4, split_part_floats]
+  float* sums = nullptr;         ///< [batch, heads, splits, head_dim]
+  float2* stats = nullptr;       ///< [batch, heads, splits]: largest score, sum of shares
+  unsigned* counters = nullptr;  ///< [batch, heads]
   int splits = 1;
 };
+
+constexpr int largest_split_count = 64;
 
 /// How many blocks share one sequence's context, so that all multiprocessors have work.
 int splits_for(int multiprocessors, int batch, int heads, int kv_heads, std::int64_t capacity);

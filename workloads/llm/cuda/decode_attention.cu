@@ -2,8 +2,8 @@
 #include <type_traits>
 
 #include "attention.h"
+#include "position_walk.cuh"
 #include "rope.cuh"
-#include "split_merge.cuh"
 
 namespace profgate::llm::cuda {
 inline namespace attention_decode {  // named: a kernel keeps its name from build to build
@@ -19,6 +19,55 @@ struct token_place {
   /// before it has ended, and the next may start at once (see let_next_kernel_start()).
   bool waits_first = false;
 };
+
+/// The last block of a token's head group adds up what all splits left. A thread has four neighbouring
+/// elements of a head; stats and sums are loaded side by side.
+template <typename T, int HeadDim, int Heads, int Warps>
+__device__ inline void merge_splits(const attention_inputs<T>& in, const split_scratch& scratch, int token,
+                                    int first_head, int head_count) {
+  for (int i = static_cast<int>(threadIdx.x) * 4; i < head_count * HeadDim; i += Warps * warp_size * 4) {
+    const std::int64_t head = static_cast<std::int64_t>(token) * in.heads + first_head + i / HeadDim;
+    const float2* stats = scratch.stats + head * scratch.splits;
+    const float* sums = scratch.sums + head * scratch.splits * HeadDim + i % HeadDim;
+    float largest = lowest;
+    float total = 0;
+    float4 sum = {0, 0, 0, 0};
+    constexpr int at_once = 16;
+    for (int first = 0; first < scratch.splits; first += at_once) {
+      float2 stat[at_once];
+      float4 value[at_once];
+#pragma unroll
+      for (int s = 0; s < at_once; ++s) {
+        stat[s] = {lowest, 0};
+        value[s] = {0, 0, 0, 0};
+        if (first + s < scratch.splits) {
+          stat[s] = __ldcg(stats + first + s);
+          value[s] =
+              __ldcg(reinterpret_cast<const float4*>(sums + static_cast<std::int64_t>(first + s) * HeadDim));
+        }
+      }
+      float new_largest = largest;
+#pragma unroll
+      for (int s = 0; s < at_once; ++s) new_largest = fmaxf(new_largest, stat[s].x);
+      const float old = part_weight(largest, new_largest);
+      largest = new_largest;
+      total *= old;
+      sum = {sum.x * old, sum.y * old, sum.z * old, sum.w * old};
+#pragma unroll
+      for (int s = 0; s < at_once; ++s) {
+        const float weight = part_weight(stat[s].x, largest);
+        total += weight * stat[s].y;
+        sum.x += weight * value[s].x;
+        sum.y += weight * value[s].y;
+        sum.z += weight * value[s].z;
+        sum.w += weight * value[s].w;
+      }
+    }
+    T* out = in.out + (static_cast<std::int64_t>(token) * in.heads + first_head) * HeadDim + i;
+    store_pair(out, {sum.x / total, sum.y / total});
+    store_pair(out + 2, {sum.z / total, sum.w / total});
+  }
+}
 
 /// The groups of a warp become one: afterwards each lane has the sums of all of them.
 template <int GroupLanes, int Heads, int Width>
@@ -52,10 +101,8 @@ __global__ __launch_bounds__(Warps* warp_size)
     __maxnreg__((attention_registers<Heads, Warps>)) void split_attention(attention_inputs<T> in,
                                                                           token_place place,
                                                                           split_scratch scratch) {
-  // Large blocks have the registers to load all of a few thousand positions at once; of a head that has its
-  // key for itself a block shares fewer splits, and takes more.
-  constexpr int unroll = Warps == 4 ? 4 : Heads == 1 ? 11 : 9;
-  using walk_type = position_walk<T, HeadDim, Heads, unroll, Warps == 4>;
+  // Large blocks have the registers to load all of a few thousand positions at once.
+  using walk_type = position_walk<T, HeadDim, Heads, Warps == 8 ? 9 : 4, Warps == 4>;
   constexpr int width = walk_type::width;
   constexpr int warp_groups = warp_size / walk_type::group_lanes;
   constexpr int groups = Warps * warp_groups;  // positions at once
@@ -63,7 +110,6 @@ __global__ __launch_bounds__(Warps* warp_size)
   __shared__ __align__(16) T k_shared[HeadDim];
   __shared__ __align__(16) T v_shared[HeadDim];
   __shared__ float2 stats_shared[Warps][Heads];
-  __shared__ float2 own_stats[Heads];
   __shared__ __align__(16) float sums_shared[Warps][Heads][HeadDim];
 
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
@@ -179,20 +225,17 @@ __global__ __launch_bounds__(Warps* warp_size)
     if (scratch.splits == 1) {
       in.out[(static_cast<std::int64_t>(token) * in.heads + first_head) * HeadDim + i] =
           from_float<T>(sum / total);
-    } else if (split == scratch.splits - 1) {
-      sums_shared[0][h][d] = sum;  // of all warps; nobody else reads it any more
-      if (d == 0) own_stats[h] = {largest, total};
     } else {
-      const std::int64_t head = static_cast<std::int64_t>(token) * in.heads + first_head + h;
-      split_part* part = parts_of(scratch, head, split, HeadDim) + d / 4;
-      publish(part->sums + d % 4, sum);
-      if (d % 4 == 0) publish(&part->largest, largest);
-      if (d % 4 == 1) publish(&part->total, total);
+      const std::int64_t at =
+          (static_cast<std::int64_t>(token) * in.heads + first_head + h) * scratch.splits + split;
+      scratch.sums[at * HeadDim + d] = sum;
+      if (d == 0) scratch.stats[at] = {largest, total};
     }
   }
-  if (scratch.splits == 1 || split != scratch.splits - 1) return;
-  __syncthreads();
-  merge_splits<T, HeadDim, Warps>(in, scratch, token, first_head, head_count, own_stats, sums_shared[0][0]);
+  if (scratch.splits == 1) return;
+  unsigned* counter = scratch.counters + token * static_cast<int>(gridDim.y) + static_cast<int>(blockIdx.y);
+  if (last_block_here(counter, gridDim.x))
+    merge_splits<T, HeadDim, Heads, Warps>(in, scratch, token, first_head, head_count);
 }
 
 template <typename T, int HeadDim, int Heads, int Warps>

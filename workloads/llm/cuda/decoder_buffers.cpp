@@ -45,8 +45,10 @@ decoder_buffers<T> place_buffers(const model_shape& shape, const decoder_plan& p
   at.activated = memory.take<T>(rows * inner);
   at.logits = memory.take<float>(batch * shape.vocab_size);
   at.split.splits = plan.attention_splits;
-  at.split.parts = memory.take<float>(batch * shape.num_attention_heads * plan.attention_splits *
-                                      (shape.head_dim / 4) * split_part_floats);
+  const auto parts = batch * shape.num_attention_heads * plan.attention_splits;
+  at.split.sums = memory.take<float>(parts * shape.head_dim);
+  at.split.stats = memory.take<float2>(parts);
+  at.split.counters = memory.take<unsigned>(batch * shape.num_attention_heads);
   at.state.next_token = memory.take<int>(batch);
   at.state.position = memory.take<int>(batch);
   at.state.choice_count = memory.take<int>(batch);

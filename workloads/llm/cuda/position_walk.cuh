@@ -63,11 +63,7 @@ class position_walk {
       const int first = m_next;
       m_next += Unroll * m_stride;
       if (Ahead) load(load_vector<T>);
-      constexpr int half = (Unroll + 1) / 2;
-      if (!Ahead && first + half * m_stride >= rounds_end)  // no arithmetic on positions beyond the context
-        add<half>(now.keys, now.values, first, m_end, q, state);
-      else
-        add<Unroll>(now.keys, now.values, first, m_end, q, state);
+      add<Unroll>(now.keys, now.values, first, m_end, q, state);
       if (!Ahead && m_next < rounds_end) load(load_vector<T>);
     }
   }

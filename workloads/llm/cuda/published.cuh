@@ -27,21 +27,4 @@ __device__ inline float when_published(const float* at) {
   return v;
 }
 
-/// Several at once: `missing` is set where one of them is not there yet, then all are asked for again.
-__device__ inline float2 published_pair(const float* at, bool& missing) {
-  float2 v;
-  asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(at) : "memory");
-  missing = missing || is_missing(v.x) || is_missing(v.y);
-  return v;
-}
-__device__ inline float4 published_four(const float* at, bool& missing) {
-  float4 v;
-  asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-               : "l"(at)
-               : "memory");
-  missing = missing || is_missing(v.x) || is_missing(v.y) || is_missing(v.z) || is_missing(v.w);
-  return v;
-}
-
 }  // namespace profgate::llm::cuda
