@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <iterator>
 #include <set>
@@ -127,7 +128,7 @@ class arm_counting {
     request.columns = suspect_metrics();
     const profilers::command_runner run = [this](const profilers::tool_command& command) {
       profilers::tool_run done = m_arm.run(command);
-      m_timed_out = m_timed_out || done.timed_out;
+      if (done.timed_out) m_timed_out = true;
       return done;
     };
     profilers::counters_result counted = capture(request, settings, run);
@@ -168,7 +169,7 @@ class arm_counting {
   fs::path m_folder;
   const std::vector<gate::suspect>& m_suspects;
   counted_arm& m_arm;
-  bool m_timed_out = false;
+  std::atomic<bool> m_timed_out = false;  // commands run at once
 };
 
 }  // namespace

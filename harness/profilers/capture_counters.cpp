@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <set>
 
@@ -120,12 +121,17 @@ class ncu_sessions {
   ncu_sessions& operator=(const ncu_sessions&) = delete;
 
   counters_result capture() {
-    list_sections();
     std::vector<std::string> empty_sessions;
+    std::vector<const counter_session*> recorded;
     for (const counter_session& session : m_request.sessions) {
       const std::string reason = record(session);
-      if (!reason.empty()) empty_sessions.push_back(fmt::format("{}: {}", session.what, reason));
+      if (reason.empty())
+        recorded.push_back(&session);
+      else
+        empty_sessions.push_back(fmt::format("{}: {}", session.what, reason));
     }
+    write_tables(recorded);
+    for (const counter_session* session : recorded) read_tables(*session);
     if (m_result.launches.empty()) {
       throw core::step_failure(
           fmt::format("ncu profiled nothing: {}", fmt::join(empty_sessions, "; ")),
@@ -157,29 +163,59 @@ class ncu_sessions {
     return command;
   }
 
-  /// Runs a command whose standard output is a file of the bundle.
-  tool_run write_output(std::vector<std::string> argv, const fs::path& target) {
-    const fs::path unfinished = target.string() + ".unfinished";
-    fs::remove(unfinished);
-    tool_command command = command_of(std::move(argv));
+  /// A command whose standard output becomes a file of the bundle.
+  struct table {
+    fs::path target;
+    std::vector<std::string> argv;
+    tool_run done{};
+  };
+
+  fs::path unfinished(const table& wanted) const { return wanted.target.string() + ".unfinished"; }
+
+  void write(table& wanted) const {
+    fs::remove(wanted.target);
+    fs::remove(unfinished(wanted));
+    tool_command command = command_of(wanted.argv);
     command.set_environment["LC_ALL"] = "C";
     command.set_environment["HOME"] = home().string();  // for an ncu that does not know the variable
-    command.log_file = unfinished;
-    const tool_run done = m_run(command);
-    if (done.is_good() && fs::exists(unfinished)) {
-      fs::rename(unfinished, target);
-      m_result.files.push_back(target);
-    }
-    return done;
+    command.log_file = unfinished(wanted);
+    wanted.done = m_run(command);
   }
 
-  void list_sections() {
-    const fs::path target = m_request.output_folder / "sections.txt";
-    fs::remove(target);
-    const tool_run done = write_output(ncu_list_sections_command(m_request.executable), target);
-    if (done.interrupted) require_good_run(done, "'ncu --list-sections'", m_request.log_file);
-    if (!done.is_good())
-      m_result.notes.push_back(fmt::format("no sections.txt: 'ncu --list-sections' {}", done.description));
+  /// ncu takes more than a second for each, on one core: several at once.
+  void write_tables(const std::vector<const counter_session*>& recorded) {
+    constexpr std::size_t most_at_once = 8;
+    std::vector<table> tables = {
+        {m_request.output_folder / "sections.txt", ncu_list_sections_command(m_request.executable)}};
+    for (const counter_session* session : recorded) {
+      const fs::path report = file("run", *session, ".ncu-rep");
+      tables.push_back({file("raw", *session, ".csv"), ncu_raw_page_command(m_request.executable, report)});
+      tables.push_back({file("counters", *session, ".csv"),
+                        ncu_columns_command(m_request.executable, report, m_request.columns)});
+    }
+    for (std::size_t first = 0; first < tables.size(); first += most_at_once) {
+      std::vector<std::future<void>> writers;
+      for (std::size_t i = first; i < std::min(first + most_at_once, tables.size()); ++i)
+        writers.push_back(std::async(std::launch::async, [this, &wanted = tables[i]] { write(wanted); }));
+      for (std::future<void>& writer : writers) writer.wait();
+      for (std::future<void>& writer : writers) writer.get();
+    }
+    for (const table& written : tables) keep(written, written.target.filename() == "sections.txt");
+  }
+
+  void keep(const table& written, bool is_dispensable) {
+    if (written.done.is_good() && fs::exists(unfinished(written))) {
+      fs::rename(unfinished(written), written.target);
+      m_result.files.push_back(written.target);
+      return;
+    }
+    if (is_dispensable && !written.done.interrupted) {
+      m_result.notes.push_back(
+          fmt::format("no sections.txt: 'ncu --list-sections' {}", written.done.description));
+      return;
+    }
+    require_good_run(written.done, is_dispensable ? "'ncu --list-sections'" : "'ncu --import'",
+                     unfinished(written).string());
   }
 
   /// Empty, or why there is nothing of it.
@@ -202,7 +238,6 @@ class ncu_sessions {
                                fmt::format("its output is in {}", m_request.log_file.string()));
     }
     m_result.files.push_back(report);
-    import(session, report);
     return "";
   }
 
@@ -231,14 +266,9 @@ class ncu_sessions {
                              fmt::format("its output is in {}", m_request.log_file.string()));
   }
 
-  void import(const counter_session& session, const fs::path& report) {
+  void read_tables(const counter_session& session) {
     const fs::path raw = file("raw", session, ".csv");
     const fs::path counters = file("counters", session, ".csv");
-    require_good_run(write_output(ncu_raw_page_command(m_request.executable, report), raw), "'ncu --import'",
-                     raw.string() + ".unfinished");
-    require_good_run(
-        write_output(ncu_columns_command(m_request.executable, report, m_request.columns), counters),
-        "'ncu --import'", counters.string() + ".unfinished");
     const std::vector<core::kernel_counters> launches = parsers::read_ncu_counters(counters);
     m_result.launches.insert(m_result.launches.end(), launches.begin(), launches.end());
     const std::vector<core::kernel_counters> whole = parsers::read_ncu_counters(raw);

@@ -2,6 +2,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <latch>
+#include <mutex>
 
 #include "capture_fixture.h"
 #include "parsers/ncu.h"
@@ -39,6 +41,7 @@ class fake_ncu {
   fake_ncu() { ending.started = true; }
 
   profilers::tool_run operator()(const profilers::tool_command& command) {
+    const std::lock_guard lock(m_one_at_a_time);
     commands.push_back(command);
     profilers::tool_run good;
     good.started = true;
@@ -62,6 +65,8 @@ class fake_ncu {
   static void write(const fs::path& file, const std::string& text) {
     std::ofstream(file, std::ios::app | std::ios::binary) << text;
   }
+
+  std::mutex m_one_at_a_time;
 };
 
 class capture_counters : public ::testing::Test {
@@ -140,6 +145,34 @@ TEST_F(capture_counters, runs_once_for_each_session) {
   for (const char* name : {"run-prefill.ncu-rep", "raw-prefill.csv", "counters-prefill.csv"}) {
     EXPECT_TRUE(fs::exists(m_folder / name)) << name;
   }
+}
+
+/// One after the other they would wait for each other for ever.
+TEST_F(capture_counters, writes_all_tables_at_once_when_everything_is_recorded) {
+  m_request.sessions.push_back({"prefill", "prefill", {{"LLM@prefill/"}, {}, {}, 0, 9}});
+  std::latch tables(5);  // the sections, and two of each session
+  const auto run = [&](const profilers::tool_command& command) {
+    if (!command.runs_workload) tables.arrive_and_wait();
+    return m_ncu(command);
+  };
+  EXPECT_EQ(profilers::capture_counters(m_request, run).launches.size(), 12U);
+  ASSERT_EQ(m_ncu.commands.size(), 7U);
+  EXPECT_TRUE(m_ncu.commands[0].runs_workload);
+  EXPECT_TRUE(m_ncu.commands[1].runs_workload);
+}
+
+TEST_F(capture_counters, a_list_of_sections_that_fails_is_a_note) {
+  const auto run = [&](const profilers::tool_command& command) {
+    profilers::tool_run done = m_ncu(command);
+    if (has_word(command, "--list-sections")) {
+      done.exit_code = 4;
+      done.description = "exited with code 4";
+    }
+    return done;
+  };
+  const profilers::counters_result result = profilers::capture_counters(m_request, run);
+  EXPECT_EQ(result.launches.size(), 6U);
+  EXPECT_THAT(result.notes, ElementsAre("no sections.txt: 'ncu --list-sections' exited with code 4"));
 }
 
 TEST_F(capture_counters, says_why_no_kernel_matched_though_ncu_ends_well) {

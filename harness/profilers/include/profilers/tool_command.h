@@ -44,7 +44,8 @@ struct tool_run {
   }
 };
 
-/// Runs one command to its end. The cli binds this to the process library, tests to what they need.
+/// Runs one command to its end. The cli binds this to the process library, tests to what they need. Commands
+/// that do not start the workload may come from several threads at once.
 using command_runner = std::function<tool_run(const tool_command&)>;
 
 }  // namespace profgate::profilers
