@@ -31,6 +31,21 @@ __device__ inline void unpack(const uint4& vector, float (&values)[vector_width<
   }
 }
 
+/// A lane's part of an inner product.
+template <typename T>
+__device__ inline float multiply_vector(const uint4& weights, const float (&x)[vector_width<T>]) {
+  float w[vector_width<T>];
+  unpack<T>(weights, w);
+  float even = w[0] * x[0];  // two chains: a multiply-add waits for the one before it
+  float odd = w[1] * x[1];
+#pragma unroll
+  for (int i = 2; i < vector_width<T>; i += 2) {
+    even += w[i] * x[i];
+    odd += w[i + 1] * x[i + 1];
+  }
+  return even + odd;
+}
+
 __device__ inline unsigned pack_pair(float low, float high) {
   const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const unsigned*>(&pair);

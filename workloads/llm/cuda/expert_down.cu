@@ -82,18 +82,7 @@ __global__ __launch_bounds__(block_threads,
 #pragma unroll
       for (int i = 0; i < width; ++i) values[i] *= share[c];
 #pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        float w[width];
-        unpack<T>(weights[c][r], w);
-        float even = w[0] * values[0];  // two chains: a multiply-add waits for the one before it
-        float odd = w[1] * values[1];
-#pragma unroll
-        for (int i = 2; i < width; i += 2) {
-          even += w[i] * values[i];
-          odd += w[i + 1] * values[i + 1];
-        }
-        sums[r] += even + odd;
-      }
+      for (int r = 0; r < Rows; ++r) sums[r] += multiply_vector<T>(weights[c][r], values);
     }
   }
 #pragma unroll

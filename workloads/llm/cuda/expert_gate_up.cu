@@ -97,18 +97,7 @@ __global__ __launch_bounds__(block_threads,
         float x[width];
         load_x<T>(x_shared, first_k + k, depth, x);
 #pragma unroll
-        for (int s = 0; s < 2; ++s) {
-          float w[width];
-          unpack<T>(now[s], w);
-          float even = w[0] * x[0];  // two chains: a multiply-add waits for the one before it
-          float odd = w[1] * x[1];
-#pragma unroll
-          for (int i = 2; i < width; i += 2) {
-            even += w[i] * x[i];
-            odd += w[i + 1] * x[i + 1];
-          }
-          sums[s] += even + odd;
-        }
+        for (int s = 0; s < 2; ++s) sums[s] += multiply_vector<T>(now[s], x);
       }
     }
     sums[0] = warp_sum(sums[0]) * factor;

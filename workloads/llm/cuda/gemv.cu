@@ -91,18 +91,7 @@ __global__ __launch_bounds__(block_threads) void gemv(thin_product<T> p) {
 #pragma unroll
         for (int r = 0; r < Rows; ++r)
 #pragma unroll
-          for (int s = 0; s < streams; ++s) {
-            float w[width];
-            unpack<T>(now[s][r][v], w);
-            float even = w[0] * x[0];  // two chains: a multiply-add waits for the one before it
-            float odd = w[1] * x[1];
-#pragma unroll
-            for (int i = 2; i < width; i += 2) {
-              even += w[i] * x[i];
-              odd += w[i + 1] * x[i + 1];
-            }
-            sums[s][r] += even + odd;
-          }
+          for (int s = 0; s < streams; ++s) sums[s][r] += multiply_vector<T>(now[s][r][v], x);
       }
     }
 #pragma unroll
