@@ -145,11 +145,8 @@ void compare_configurations(const operation_facts& before, const operation_facts
   if (was != nullptr && is != nullptr) {
     std::tie(change.baseline, change.candidate) = configuration_difference(*was, *is);
   } else {
-    const auto count = [](const operation_facts& of) {
-      return fmt::format("{} configurations", of.launches.size());
-    };
-    change.baseline = count(before);
-    change.candidate = count(after);
+    change.baseline = fmt::format("launch configurations {}", before.launches.size());
+    change.candidate = fmt::format("{}", after.launches.size());
   }
   result.changes.push_back(std::move(change));
 }

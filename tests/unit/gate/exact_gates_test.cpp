@@ -126,7 +126,7 @@ TEST(compare_exactly, counts_configurations_where_one_has_more) {
   stage_structure two = one;
   two.operations[0].launches[{{2, 1, 1}, {32, 1, 1}, 8, 0}] = 0;
   EXPECT_THAT(texts(compare_exactly(one, two, {})),
-              ElementsAre("split in attn.core: 1 configurations → 2 configurations"));
+              ElementsAre("split in attn.core: launch configurations 1 → 2"));
 }
 
 TEST(compare_exactly, says_what_it_could_not_compare) {
