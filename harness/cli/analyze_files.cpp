@@ -5,10 +5,10 @@
 #include "analysis/profile.h"
 #include "analysis/timeline_analysis.h"
 #include "artifacts/files.h"
-#include "artifacts/utc_time.h"
 #include "commands.h"
 #include "core/error.h"
 #include "core/slips.h"
+#include "core/utc_time.h"
 #include "installation.h"
 #include "make_reports.h"
 #include "profilers/backends.h"
@@ -69,7 +69,7 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   analysis::run_facts facts;
   const fs::path& first = options.timelines.empty() ? options.counters.front() : options.timelines.front();
   facts.run_id = fs::absolute(options.out).lexically_normal().filename().string();
-  facts.created_utc = artifacts::utc_timestamp();
+  facts.created_utc = core::utc_timestamp();
   facts.model = first.stem().string();
   facts.config = "files";
   facts.pair = facts.model + "." + facts.config;
