@@ -9,9 +9,9 @@
 #include "ab/gate_config.h"
 #include "artifacts/gpu_facts.h"
 #include "artifacts/sha256.h"
-#include "artifacts/utc_time.h"
 #include "core/error.h"
 #include "core/records.h"
+#include "core/utc_time.h"
 #include "counted_suspects.h"
 #include "drive.h"
 #include "identity.h"
@@ -46,7 +46,7 @@ plan_record plan_of(const surroundings& where, const arm_build& baseline, const 
   plan.seed = static_cast<std::uint64_t>(candidate.config.integer("gate.seed"));
   plan.boot_id = boot_id();
   if (gpu) plan.gpu_uuid = gpu->uuid.value_or("");
-  plan.created_utc = artifacts::utc_timestamp();
+  plan.created_utc = core::utc_timestamp();
   const std::string settings =
       gate_config(baseline.config).hash() + "\n" + gate_config(candidate.config).hash();
   plan.id =

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "artifacts/files.h"
-#include "artifacts/utc_time.h"
 #include "core/error.h"
+#include "core/utc_time.h"
 
 namespace profgate::ab {
 namespace fs = std::filesystem;
@@ -129,7 +129,7 @@ void run_folder::add(finished_run run) {
 }
 
 fs::path run_folder::rename_to(const std::string& ending) {
-  const std::string name = artifacts::utc_compact(artifacts::utc_clock::now()) + "-" + m_id + ending;
+  const std::string name = core::utc_compact(core::utc_clock::now()) + "-" + m_id + ending;
   fs::path target = m_parent / name;
   for (int ordinal = 2; fs::exists(target); ++ordinal)
     target = m_parent / fmt::format("{}-{}", name, ordinal);

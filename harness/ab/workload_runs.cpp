@@ -10,9 +10,9 @@
 #include "ab/gate_config.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
-#include "artifacts/utc_time.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/utc_time.h"
 #include "gate/rank_statistics.h"
 #include "gpu_watch.h"
 #include "parsers/adapter_report.h"
@@ -107,7 +107,7 @@ profilers::command_runner workload_runs::tool_runner(gate::arm which) const {
 finished_run workload_runs::run(gate::arm which, run_kind kind, const std::string& stem) {
   const prepared_arm& arm = which == gate::arm::baseline ? m_baseline : m_candidate;
   const auto started = std::chrono::steady_clock::now();
-  const std::string started_utc = artifacts::utc_timestamp();
+  const std::string started_utc = core::utc_timestamp();
   const auto before = m_is_on_gpu ? look_at_gpu() : std::nullopt;
   finished_run run = kind == run_kind::traced ? run_traced(arm, stem) : run_bare(arm, arm_name(which), stem);
   const auto after = m_is_on_gpu ? look_at_gpu_after_end() : std::nullopt;

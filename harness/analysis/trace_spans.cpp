@@ -1,9 +1,12 @@
 #include "analysis/trace_spans.h"
 
 #include <algorithm>
+#include <deque>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/graph_replays.h"
@@ -20,12 +23,15 @@
 namespace profgate::analysis {
 namespace {
 
+// A trace of half a million kernels is written without holding it twice: what is kept of each of them while
+// the others are visited is a few bytes.
+
 /// Where device work belongs.
 struct work_place {
-  std::string_view stage{};
-  std::string_view op{};
+  std::uint32_t op = 0;       ///< its number among place_finder's operators; 0: none
   std::uint32_t stretch = 0;  ///< 1 + its stretch of a stage; 0: none
 };
+static_assert(sizeof(work_place) == 8, "one for each kernel of a trace");
 
 /// Finds the stage and operator of each kernel and copy.
 class place_finder : public sweep_visitor {
@@ -46,27 +52,39 @@ class place_finder : public sweep_visitor {
     if (!is_kernel && launched.which.what != operation_id::copy) return;
     const std::size_t index = launched.which.index;
     work_place& place = is_kernel ? kernels[index] : copies[index];
-    if (launched.window != nullptr) {
-      place.stage = m_request.stages[launched.window->stage];
+    if (launched.window != nullptr)
       place.stretch = m_stretches.of_window[static_cast<std::size_t>(launched.window - m_windows.data())] + 1;
-    }
     const graph_attribution::path& replayed =
         is_kernel ? m_graphs.path_of_kernel(index) : m_graphs.path_of_copy(index);
     if (!replayed.empty()) {
-      place.op = replayed.back();
+      place.op = number_of(replayed.back());
     } else if (!launched.enclosing.empty()) {
-      place.op = launched.enclosing.back()->name;
+      place.op = number_of(launched.enclosing.back()->name);
     }
+  }
+
+  std::string_view op_of(const work_place& place) const { return m_operators[place.op]; }
+  std::string_view stage_of(const work_place& place) const {
+    if (place.stretch == 0) return {};
+    return m_request.stages[m_stretches.all[place.stretch - 1].stage];
   }
 
   std::vector<work_place> kernels;
   std::vector<work_place> copies;
 
  private:
+  std::uint32_t number_of(std::string_view op) {
+    const auto [found, is_new] = m_numbers.try_emplace(op, static_cast<std::uint32_t>(m_operators.size()));
+    if (is_new) m_operators.push_back(op);
+    return found->second;
+  }
+
   const std::vector<stage_window>& m_windows;
   const stage_stretches& m_stretches;
   const span_request& m_request;
   const graph_attribution& m_graphs;
+  std::vector<std::string_view> m_operators{""};
+  std::unordered_map<std::string_view, std::uint32_t> m_numbers;
 };
 
 /// Gives rows their numbers, and a lane to what overlaps.
@@ -143,26 +161,43 @@ void put_calls(const core::timeline& timeline, row_book& rows) {
     std::string_view name;
     std::uint64_t flow;
   };
-  std::vector<call> calls;
-  for (const core::host_call& one : timeline.calls)
-    calls.push_back({one.process_id, one.thread_id, one.start_ns, one.end_ns, one.name, 0});
-  for (const core::kernel_execution& kernel : timeline.kernels)
-    if (kernel.thread_id != 0 && kernel.call_ns > 0)
-      calls.push_back({kernel.process_id, kernel.thread_id, kernel.launched_ns,
-                       kernel.launched_ns + kernel.call_ns,
-                       kernel.graph_node != 0 ? "launch a graph" : "launch a kernel", flow_of(kernel)});
-  const auto key = [](const call& one) {
+  struct source {
+    std::uint32_t index;
+    bool is_kernel;
+  };
+  const auto call_of = [&](const source& from) -> call {
+    if (!from.is_kernel) {
+      const core::host_call& one = timeline.calls[from.index];
+      return {one.process_id, one.thread_id, one.start_ns, one.end_ns, one.name, 0};
+    }
+    const core::kernel_execution& kernel = timeline.kernels[from.index];
+    return {kernel.process_id,
+            kernel.thread_id,
+            kernel.launched_ns,
+            kernel.launched_ns + kernel.call_ns,
+            kernel.graph_node != 0 ? "launch a graph" : "launch a kernel",
+            flow_of(kernel)};
+  };
+  std::vector<source> sources;
+  for (std::uint32_t i = 0; i < timeline.calls.size(); ++i) sources.push_back({i, false});
+  for (std::uint32_t i = 0; i < timeline.kernels.size(); ++i)
+    if (timeline.kernels[i].thread_id != 0 && timeline.kernels[i].call_ns > 0) sources.push_back({i, true});
+  const auto place = [](const call& one) {
     return std::tuple(one.process_id, one.thread_id, one.start_ns, -one.end_ns);
   };
-  std::stable_sort(calls.begin(), calls.end(), [&](const call& a, const call& b) { return key(a) < key(b); });
+  std::sort(sources.begin(), sources.end(), [&](const source& a, const source& b) {
+    return std::tuple(place(call_of(a)), a.is_kernel, a.index) <
+           std::tuple(place(call_of(b)), b.is_kernel, b.index);
+  });
   // The kernels of a graph have one call, and one that was recorded is known by its kernel, too.
-  for (std::size_t i = 1; i < calls.size(); ++i)
-    if (calls[i - 1].flow == 0 && key(calls[i - 1]) == key(calls[i])) calls[i - 1].flow = calls[i].flow;
-  calls.erase(
-      std::unique(calls.begin(), calls.end(), [&](const call& a, const call& b) { return key(a) == key(b); }),
-      calls.end());
-  for (const call& one : calls) {
+  for (std::size_t i = 0; i < sources.size();) {
     core::stop_if_interrupted();
+    call one = call_of(sources[i]);
+    for (++i; i < sources.size(); ++i) {
+      const call again = call_of(sources[i]);
+      if (place(again) != place(one)) break;
+      if (one.flow == 0) one.flow = again.flow;
+    }
     rows.put_in_lane({.kind = track_kind::calls, .process_id = one.process_id, .thread_id = one.thread_id},
                      {.start_ns = one.start_ns, .end_ns = one.end_ns, .name = one.name, .flow = one.flow});
   }
@@ -170,94 +205,122 @@ void put_calls(const core::timeline& timeline, row_book& rows) {
 
 /// Kernels and copies of all streams in the order of their starts, and from that what each device worked for.
 void put_device_work(const core::timeline& timeline, const place_finder& places, row_book& rows) {
-  // Spans are made one by one: of half a million kernels they would weigh more than the trace.
-  struct work {
-    std::int64_t start_ns;
-    const core::kernel_execution* kernel;  ///< or
-    const core::copy_execution* copy;
-  };
-  std::vector<work> all;
-  all.reserve(timeline.kernels.size() + timeline.copies.size());
-  for (const core::kernel_execution& one : timeline.kernels) all.push_back({one.start_ns, &one, nullptr});
-  for (const core::copy_execution& one : timeline.copies) all.push_back({one.start_ns, nullptr, &one});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const work& a, const work& b) { return a.start_ns < b.start_ns; });
+  const std::vector<core::kernel_execution>& kernels = timeline.kernels;
+  const std::vector<core::copy_execution>& copies = timeline.copies;
+  const start_order kernel_order(kernels);
+  const start_order copy_order(copies);
   std::map<int, trace_span> working_for;  // by device
   const auto end_operator = [&](int device, const trace_span& one) {
     if (!one.name.empty() && one.end_ns > one.start_ns)
       rows.put({.kind = track_kind::operators, .device = device}, one);
   };
   std::set<std::uint64_t> drawn;  // of graphs, whose call leads to the first of its kernels alone
-  for (const work& done : all) {
-    core::stop_if_interrupted();
-    if (done.kernel == nullptr) {
-      const core::copy_execution& copy = *done.copy;
-      const work_place& place = places.copies[static_cast<std::size_t>(&copy - timeline.copies.data())];
-      rows.put_in_lane({.kind = track_kind::stream, .device = copy.device, .stream = copy.stream},
-                       {copy.start_ns, copy.end_ns, name_of(copy.kind), place.op, place.stage});
-      continue;
+  std::size_t next_copy = 0;
+  const auto put_copies_before = [&](std::int64_t until_ns) {
+    for (; next_copy < copies.size(); ++next_copy) {
+      const core::copy_execution& copy = copies[copy_order[next_copy]];
+      if (copy.start_ns >= until_ns) return;
+      const work_place& place = places.copies[copy_order[next_copy]];
+      rows.put_in_lane(
+          {.kind = track_kind::stream, .device = copy.device, .stream = copy.stream},
+          {copy.start_ns, copy.end_ns, name_of(copy.kind), places.op_of(place), places.stage_of(place)});
     }
-    const core::kernel_execution& kernel = *done.kernel;
-    const work_place& place = places.kernels[static_cast<std::size_t>(&kernel - timeline.kernels.data())];
+  };
+  for (std::size_t nth = 0; nth < kernels.size(); ++nth) {
+    core::stop_if_interrupted();
+    const core::kernel_execution& kernel = kernels[kernel_order[nth]];
+    put_copies_before(kernel.start_ns);
+    const work_place& place = places.kernels[kernel_order[nth]];
+    const std::string_view op = places.op_of(place);
+    const std::string_view stage = places.stage_of(place);
     const std::uint64_t flow = flow_of(kernel);
     const bool is_first = kernel.graph_node == 0 || drawn.insert(flow).second;
-    rows.put_in_lane({.kind = track_kind::stream, .device = kernel.device, .stream = kernel.stream},
-                     {kernel.start_ns, kernel.end_ns, kernel.shape->name, place.op, place.stage, kernel.shape,
-                      is_first ? flow : 0});
+    rows.put_in_lane(
+        {.kind = track_kind::stream, .device = kernel.device, .stream = kernel.stream},
+        {kernel.start_ns, kernel.end_ns, kernel.shape->name, op, stage, kernel.shape, is_first ? flow : 0});
     trace_span& current = working_for[kernel.device];
     // A kernel that was launched early waits until the one before has ended: until then the time is not its
     // own.
-    if (current.name != place.op || current.stage != place.stage) {
+    if (current.name != op || current.stage != stage) {
       end_operator(kernel.device, current);
-      current = {std::max(kernel.start_ns, current.end_ns), kernel.end_ns, place.op, {}, place.stage};
+      current = {std::max(kernel.start_ns, current.end_ns), kernel.end_ns, op, {}, stage};
     }
     current.end_ns = std::max(current.end_ns, kernel.end_ns);
   }
+  put_copies_before(std::numeric_limits<std::int64_t>::max());
   for (const auto& [device, last] : working_for) end_operator(device, last);
 }
 
-std::string_view cause_of(const gap_causes& causes) {
-  return std::max_element(
-             all_gap_causes.begin(), all_gap_causes.end(),
-             [&](const gap_cause& a, const gap_cause& b) { return causes.*a.time_ns < causes.*b.time_ns; })
-      ->name;
+/// Its place in all_gap_causes.
+std::uint64_t largest_cause(const gap_causes& causes) {
+  const auto largest = std::max_element(
+      all_gap_causes.begin(), all_gap_causes.end(),
+      [&](const gap_cause& a, const gap_cause& b) { return causes.*a.time_ns < causes.*b.time_ns; });
+  return static_cast<std::uint64_t>(largest - all_gap_causes.begin());
 }
 
 class idle_rows : public gap_listener {
  public:
   explicit idle_rows(row_book& rows) : m_rows(rows) {}
   void on_gap(int device, std::int64_t start_ns, std::int64_t end_ns, const gap_causes& causes) override {
-    m_gaps.emplace(std::pair(device, start_ns), trace_span{start_ns, end_ns, cause_of(causes)});
+    m_gaps[device].push_back({start_ns, static_cast<std::uint64_t>(end_ns - start_ns) & longest_gap_ns,
+                              largest_cause(causes) & 0xff});
   }
-  void finish() const {
-    for (const auto& [place, gap] : m_gaps)
-      m_rows.put_in_lane({.kind = track_kind::idle, .device = place.first}, gap);
+  void finish() {
+    for (auto& [device, gaps] : m_gaps) {
+      std::sort(gaps.begin(), gaps.end());
+      for (const gap& one : gaps)
+        m_rows.put_in_lane({.kind = track_kind::idle, .device = device},
+                           {one.start_ns, one.start_ns + static_cast<std::int64_t>(one.length_ns),
+                            all_gap_causes[one.cause].name});
+    }
   }
 
  private:
+  static constexpr std::uint64_t longest_gap_ns = (std::uint64_t{1} << 56) - 1;  // two years
+  struct gap {
+    std::int64_t start_ns;
+    std::uint64_t length_ns : 56;
+    std::uint64_t cause : 8;  ///< its place in all_gap_causes
+
+    bool operator<(const gap& other) const {
+      return std::tuple(start_ns, std::uint64_t{length_ns}) <
+             std::tuple(other.start_ns, std::uint64_t{other.length_ns});
+    }
+  };
+  static_assert(sizeof(gap) == 16, "one for each kernel of a trace, or nearly");
   row_book& m_rows;
-  std::multimap<std::pair<int, std::int64_t>, trace_span> m_gaps;
+  std::map<int, std::deque<gap>> m_gaps;  ///< by device; a deque does not hold all twice when it grows
 };
 
-}  // namespace
-
-void visit_spans(const core::timeline& timeline, const span_request& request, span_visitor& visitor) {
+/// Puts all device work; 1 + its stretch, or 0, of each kernel.
+std::vector<std::uint32_t> put_placed_work(const core::timeline& timeline,
+                                           const std::vector<stage_window>& windows,
+                                           const stage_stretches& stretches, const span_request& request,
+                                           row_book& rows) {
   const std::map<thread_key, thread_work> threads = split_by_thread(timeline);
-  const std::vector<stage_window> windows =
-      find_windows(timeline, request.stages, request.domain, request.device_timed_stages);
-  const stage_stretches stretches = find_stretches(windows, request.stages.size());
   const graph_node_ranges nodes(timeline, threads, request.domain, request.stages);
   const graph_attribution graphs = attribute_replays(timeline, nodes);
   place_finder places(timeline, windows, stretches, request, graphs);
   sweep(timeline, threads, windows, request.stages, request.domain, places);
-
-  row_book rows(visitor);
-  put_ranges(timeline, rows);
-  put_calls(timeline, rows);
   put_device_work(timeline, places, rows);
   std::vector<std::uint32_t> kernel_stretches;
   kernel_stretches.reserve(places.kernels.size());
   for (const work_place& place : places.kernels) kernel_stretches.push_back(place.stretch);
+  return kernel_stretches;
+}
+
+}  // namespace
+
+void visit_spans(const core::timeline& timeline, const span_request& request, span_visitor& visitor) {
+  const std::vector<stage_window> windows =
+      find_windows(timeline, request.stages, request.domain, request.device_timed_stages);
+  const stage_stretches stretches = find_stretches(windows, request.stages.size());
+  row_book rows(visitor);
+  put_ranges(timeline, rows);
+  put_calls(timeline, rows);
+  const std::vector<std::uint32_t> kernel_stretches =
+      put_placed_work(timeline, windows, stretches, request, rows);
   idle_rows idle(rows);
   find_activity(timeline, stretches.all, kernel_stretches, &idle);
   idle.finish();

@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "artifacts/utc_time.h"
+#include "core/utc_time.h"
 #include "nvml.h"
 
 namespace profgate::artifacts {
@@ -144,7 +144,7 @@ core::measured<std::vector<gpu_device>> describe_devices(const nvml::library& ap
 
 gpu_facts gather_gpu_facts(const std::string& nvml_library) {
   gpu_facts facts;
-  facts.taken_utc = utc_timestamp();
+  facts.taken_utc = core::utc_timestamp();
   const nvml::library api(nvml_library);
   if (!api.failure().empty()) {
     facts.driver_version = core::measured<std::string>::absent(api.failure());

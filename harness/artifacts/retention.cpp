@@ -161,7 +161,8 @@ retention_result apply_retention(const fs::path& stage2_dir, const std::vector<c
   return result;
 }
 
-clean_plan plan_clean(const fs::path& stage2_dir, const clean_request& request, utc_clock::time_point now) {
+clean_plan plan_clean(const fs::path& stage2_dir, const clean_request& request,
+                      core::utc_clock::time_point now) {
   if (!request.all && !request.keep && !request.older_than) {
     throw core::bad_input("nothing says which runs to remove",
                           "give one of --all, --keep <runs> and --older-than <days>");
@@ -169,7 +170,7 @@ clean_plan plan_clean(const fs::path& stage2_dir, const clean_request& request, 
   if (request.pair) require_valid_pair(*request.pair);
   const run_store store(stage2_dir);
   const std::string oldest_kept_time =
-      request.older_than ? utc_compact(now - *request.older_than) : std::string();
+      request.older_than ? core::utc_compact(now - *request.older_than) : std::string();
   std::vector<run_info> runs = list_runs(store.stage2_dir(), request.pair);
   std::map<std::string, std::size_t> newer_runs_of_pair;
   clean_plan plan;

@@ -43,8 +43,8 @@ void require_valid_pair(std::string_view pair) {
                         "llama-tiny.smoke ('profgate list' shows them)");
 }
 
-std::string make_run_id(std::string_view pair, utc_clock::time_point when, int ordinal) {
-  const std::string first = fmt::format("{}-{}", utc_compact(when), pair);
+std::string make_run_id(std::string_view pair, core::utc_clock::time_point when, int ordinal) {
+  const std::string first = fmt::format("{}-{}", core::utc_compact(when), pair);
   return ordinal == 1 ? first : fmt::format("{}-{}", first, ordinal);
 }
 
@@ -130,7 +130,7 @@ std::optional<run_info> read_run(const fs::path& run_directory) {
 }
 
 std::vector<run_info> list_runs(const fs::path& stage2_dir, const std::optional<std::string>& pair,
-                                utc_clock::time_point now) {
+                                core::utc_clock::time_point now) {
   std::vector<run_info> runs;
   std::error_code failure;
   auto entry = fs::directory_iterator(stage2_dir, failure);
@@ -142,7 +142,7 @@ std::vector<run_info> list_runs(const fs::path& stage2_dir, const std::optional<
     throw core::bad_input("cannot list the runs in " + stage2_dir.string() + ": " + failure.message(),
                           "check the folder and its permissions");
   }
-  const std::string latest_time = utc_compact(now + tolerated_clock_skew);
+  const std::string latest_time = core::utc_compact(now + tolerated_clock_skew);
   std::sort(runs.begin(), runs.end(), [&](const run_info& a, const run_info& b) {
     return age_key(a, latest_time) < age_key(b, latest_time);
   });

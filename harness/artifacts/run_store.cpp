@@ -29,7 +29,8 @@ core::file_lock lock_claims(const fs::path& stage2_dir, const std::string& pair)
 }
 
 /// Makes a directory that was not there before, whoever else tries at the same moment.
-fs::path make_run_directory(const fs::path& stage2_dir, const std::string& pair, utc_clock::time_point now) {
+fs::path make_run_directory(const fs::path& stage2_dir, const std::string& pair,
+                            core::utc_clock::time_point now) {
   for (int ordinal = 1;; ++ordinal) {
     fs::path run = stage2_dir / make_run_id(pair, now, ordinal);
     if (::mkdir(run.c_str(), 0777) == 0) return run;
@@ -53,7 +54,7 @@ fs::path run_store::record_path(const std::string& pair) const {
 }
 
 fs::path run_store::claim(const std::string& pair, const process_owner& owner,
-                          utc_clock::time_point now) const {
+                          core::utc_clock::time_point now) const {
   require_valid_pair(pair);
   make_folder(m_stage2_dir / claims_folder);
   const core::file_lock lock = lock_claims(m_stage2_dir, pair);
@@ -67,9 +68,9 @@ fs::path run_store::claim(const std::string& pair, const process_owner& owner,
                     record_path(pair).string()));
   }
   const fs::path run = make_run_directory(m_stage2_dir, pair, now);
-  write_run_marker(run, pair, utc_timestamp(now));
+  write_run_marker(run, pair, core::utc_timestamp(now));
   for (const char* folder : {"stage1", "nsys", "ncu"}) make_folder(run / folder);
-  write_record(pair, {run, owner, utc_timestamp(now), false});
+  write_record(pair, {run, owner, core::utc_timestamp(now), false});
   return run;
 }
 

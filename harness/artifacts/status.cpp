@@ -12,9 +12,9 @@
 
 #include "artifacts/files.h"
 #include "artifacts/redact.h"
-#include "artifacts/utc_time.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/utc_time.h"
 #include "owner_json.h"
 
 namespace profgate::artifacts {
@@ -162,7 +162,7 @@ fs::path folder_of_step(std::string_view step) {
 step_status start_step(const fs::path& run_directory, const std::string& step) {
   step_status status;
   status.step = step;
-  status.started_utc = utc_timestamp();
+  status.started_utc = core::utc_timestamp();
   status.process = owner_of(::getpid());
   write_status(run_directory, status);
   return status;

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include "artifacts/files.h"
-#include "artifacts/utc_time.h"
 #include "baselines/baseline_store.h"
 #include "baselines/history.h"
 #include "core/error.h"
 #include "core/file_lock.h"
+#include "core/utc_time.h"
 #include "gate/comparability.h"
 #include "gate/process_runs.h"
 
@@ -115,7 +115,7 @@ accepted_baseline accept_baseline(stored_run_set candidate, const accept_request
 
   candidate.accepted = previous ? previous->accepted : std::vector<acceptance>();
   candidate.accepted.push_back(
-      {artifacts::utc_timestamp(), request.author, request.reason, identity.commit, found});
+      {core::utc_timestamp(), request.author, request.reason, identity.commit, found});
   const std::optional<std::string> previous_text =
       previous ? std::optional(artifacts::read_file(file)) : std::nullopt;
   bool may_be_written = false;

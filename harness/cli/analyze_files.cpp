@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <optional>
 #include <set>
 
 #include "analysis/profile.h"
 #include "analysis/timeline_analysis.h"
 #include "artifacts/files.h"
-#include "artifacts/utc_time.h"
 #include "commands.h"
 #include "core/error.h"
 #include "core/slips.h"
+#include "core/utc_time.h"
 #include "installation.h"
 #include "make_reports.h"
 #include "profilers/backends.h"
@@ -37,6 +40,44 @@ void require_new_folder(const fs::path& folder) {
                         "name a new folder for the reports");
 }
 
+/// As an entry of workload.stages, where its name is no stage's: of "model.layers.*.mlp", which stands for
+/// all layers, {name: mlp, range: "model.layers.[0-9]+.mlp"}. Nothing of names that would have to be quoted.
+std::optional<std::string> entry_by_expression(const std::string& range) {
+  std::string name;
+  std::string expression;
+  for (std::size_t start = 0; start <= range.size();) {
+    const std::size_t end = std::min(range.find('.', start), range.size());
+    const std::string part = range.substr(start, end - start);
+    const bool is_plain = !part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char one) {
+      return std::isalnum(one) != 0 || one == '_' || one == '-';
+    });
+    if (!is_plain && part != "*") return std::nullopt;
+    if (is_plain) name = part;
+    expression += fmt::format("{}{}", start == 0 ? "" : ".", is_plain ? part : "[0-9]+");
+    start = end + 1;
+  }
+  if (name.empty()) return std::nullopt;
+  return fmt::format("{{name: {}, range: \"{}\"}}", name, expression);
+}
+
+/// Which of the ranges that cannot be typed as they are to show as an entry: one that ends like the stage
+/// that was asked for, else the first that is called in every layer, else any.
+std::optional<std::string> shown_entry(const std::vector<std::string>& ranges, const std::string& stage) {
+  const auto rank = [&](const std::string& range) {
+    return range.ends_with("." + stage) ? 2 : range.find('*') != std::string::npos ? 1 : 0;
+  };
+  std::optional<std::string> best;
+  int best_rank = -1;
+  for (const std::string& range : ranges) {
+    if (rank(range) <= best_rank) continue;
+    const std::optional<std::string> entry = entry_by_expression(range);
+    if (!entry) continue;
+    best = entry;
+    best_rank = rank(range);
+  }
+  return best;
+}
+
 /// A stage that was named by hand and is no range of any file is a slip; one that an expression describes, or
 /// that only some programs have, may well be absent.
 void require_named_stages(const config::resolved& config, const std::vector<analysis::capture>& captures) {
@@ -45,21 +86,26 @@ void require_named_stages(const config::resolved& config, const std::vector<anal
   std::set<std::string> there;
   for (const analysis::capture& one : captures)
     for (const core::range_record& range : one.timeline.ranges) there.emplace(range.name);
-  const std::vector<std::string> names(there.begin(), there.end());
+  std::vector<std::string> names;
+  std::vector<std::string> by_expression;
+  for (const std::string& name : there)
+    (config::can_name_stage(name) ? names : by_expression).push_back(name);
   for (const config::record& stage : config.records("workload.stages")) {
     const std::string& name = stage.at("name");
     const bool is_derived = name == core::whole_process_stage || name == analysis::decode_all_stage;
     if (stage.contains("range") || is_derived || there.contains(name)) continue;
+    const std::string has = !names.empty()          ? "; it has " + core::first_few(names)
+                            : by_expression.empty() ? ", nor any other"
+                                                    : ", nor any other whose name a stage can have";
     const auto meant = core::nearest(name, names);
+    const auto entry = shown_entry(by_expression, name);
     throw core::bad_input(
-        origin, 0,
-        names.empty()
-            ? fmt::format("the timeline has no NVTX range '{}', nor any other", name)
-            : fmt::format("the timeline has no NVTX range '{}'; it has {}", name, core::first_few(names)),
-        meant
-            ? fmt::format("did you mean '{}'?", *meant)
-            : std::string("name one of its ranges as stage, or leave workload.stages out: the whole process "
-                          "is then one stage"));
+        origin, 0, fmt::format("the timeline has no NVTX range '{}'{}", name, has),
+        meant ? fmt::format("did you mean '{}'?", *meant)
+              : fmt::format(
+                    "name one of its ranges as stage{}, or leave workload.stages out: the whole process "
+                    "is then one stage",
+                    entry ? fmt::format(", or those of a module: {}", *entry) : ""));
   }
 }
 
@@ -69,7 +115,7 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   analysis::run_facts facts;
   const fs::path& first = options.timelines.empty() ? options.counters.front() : options.timelines.front();
   facts.run_id = fs::absolute(options.out).lexically_normal().filename().string();
-  facts.created_utc = artifacts::utc_timestamp();
+  facts.created_utc = core::utc_timestamp();
   facts.model = first.stem().string();
   facts.config = "files";
   facts.pair = facts.model + "." + facts.config;

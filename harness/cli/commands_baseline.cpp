@@ -3,7 +3,6 @@
 #include "ab/comparison.h"
 #include "artifacts/files.h"
 #include "artifacts/run_list.h"
-#include "artifacts/utc_time.h"
 #include "baselines/anchor.h"
 #include "baselines/baseline_store.h"
 #include "baselines/history.h"
@@ -11,6 +10,7 @@
 #include "commands.h"
 #include "comparison_request.h"
 #include "core/units.h"
+#include "core/utc_time.h"
 #include "gate/comparability.h"
 #include "gate/judge.h"
 #include "gate/process_runs.h"
@@ -156,8 +156,8 @@ core::exit_code baseline_record(const baseline_record_options& options) {
     progress display(fmt::format("{} record", pair.pair));
     const measuring_turn turn(display);
     const ab::surroundings where = surroundings_of(pair, config, display);
-    file = options.out.value_or(
-        where.folder / fmt::format("{}.runs.json", artifacts::utc_compact(artifacts::utc_clock::now())));
+    file = options.out.value_or(where.folder /
+                                fmt::format("{}.runs.json", core::utc_compact(core::utc_clock::now())));
     stored.runs = ab::run_one_arm(where, arm_of(pair, config, ""),
                                   static_cast<std::size_t>(options.processes), ab::traced_too::yes);
   }

@@ -5,9 +5,9 @@
 #include <charconv>
 
 #include "artifacts/files.h"
-#include "artifacts/utc_time.h"
 #include "config/yaml_tree.h"
 #include "core/error.h"
+#include "core/utc_time.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -90,7 +90,7 @@ std::vector<gate::waiver> read_waivers(const fs::path& baselines_dir) {
 }
 
 std::string today_utc() {
-  return artifacts::utc_timestamp().substr(0, 10);
+  return core::utc_timestamp().substr(0, 10);
 }
 
 }  // namespace profgate::cli

@@ -204,6 +204,10 @@ void check_server(const resolved& composed) {
 
 }  // namespace
 
+bool can_name_stage(std::string_view name) {
+  return name.find_first_of("/.") == std::string_view::npos;
+}
+
 void check_combinations(const resolved& composed) {
   const std::vector<std::string> stages = composed.list("workload.stages");
   if (stages.empty()) {
@@ -211,11 +215,12 @@ void check_combinations(const resolved& composed) {
            "name at least one NVTX range that the workload opens");
   }
   for (const std::string& stage : stages) {
-    if (stage.find_first_of("/.") == std::string::npos) continue;
+    if (can_name_stage(stage)) continue;
     refuse(
         composed, "workload.stages",
         fmt::format("the stage '{}' cannot name files: a '/' is a folder and a '.' begins an ending", stage),
-        "call its NVTX range otherwise, such as decode_all");
+        "call its NVTX range otherwise, such as decode_all, or give the stage a name of its own: {name: "
+        "decode_all, range: …}");
   }
   check_ranges(composed);
   check_figures(composed);

@@ -80,7 +80,8 @@ std::vector<schema_row> gate_rows() {
       integer("gate.traced_processes", "3", 1, 20, "of each arm, after a flag: they name the cause"),
       integer(
           "gate.counter_budget_s", "40", 0, 3600,
-          "in which ncu counts the kernels that a regression is put down to, in both builds; 0: it does not"),
+          "in which ncu counts the kernels that a regression is put down to, in both builds, the baseline "
+          "in half of it; more for a program that takes seconds to start; 0: it does not"),
       integer("gate.seed", "1", 0, 1e15, "of the coin that orders the processes of both arms"),
       integer("gate.process_timeout_s", "300", 1, 86400, "a process that takes longer has hung"),
       text("gate.anchor", "null",

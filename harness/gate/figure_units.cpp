@@ -64,6 +64,22 @@ double rate_of_sample(double sample_ns) {
   return counted_by_rate * core::ns_per_s / sample_ns;
 }
 
+double rate_loss_ratio(double slowdown_ratio) {
+  return slowdown_ratio / (1 + slowdown_ratio);
+}
+
+std::string rate_change_text(double slowdown_ratio) {
+  constexpr double nothing_ratio = 0.0005;
+  const double loss_ratio = rate_loss_ratio(slowdown_ratio);
+  if (std::abs(loss_ratio) < nothing_ratio) return "as high as before";
+  return fmt::format("{:.1f} % {}", 100 * std::abs(loss_ratio), loss_ratio > 0 ? "lower" : "higher");
+}
+
+std::string rates_text(double from_ns, double to_ns, const std::string& unit) {
+  return fmt::format("{} → {} {}", core::format_number(rate_of_sample(from_ns)),
+                     core::format_number(rate_of_sample(to_ns)), unit);
+}
+
 std::string sample_text(const figure_units& units, const std::string& stage, double sample_ns) {
   if (!is_figure_of_kind(units, stage, figure_kind::rate)) return core::format_duration(sample_ns);
   return fmt::format("{} {}", core::format_number(rate_of_sample(sample_ns)), units.at(stage));

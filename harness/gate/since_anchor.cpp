@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "gate/figure_units.h"
 #include "gate/rank_statistics.h"
 
 namespace profgate::gate {
@@ -37,6 +38,11 @@ void share_out(const std::vector<accepted_median>& accepted, anchor_stage& stage
 std::string signed_percent(double ratio) {
   const std::string text = fmt::format("{:+.1f} %", 100 * ratio);
   return text == "-0.0 %" ? "+0.0 %" : core::with_minus_sign(text);
+}
+
+/// A loss is more of a time and less of a rate, so that a sign alone would not say which of the two it is.
+std::string change_text(const anchor_stage& stage, double slowdown_ratio) {
+  return stage.rate_unit ? rate_change_text(slowdown_ratio) : signed_percent(slowdown_ratio);
 }
 
 std::string day_of(const std::string& utc) {
@@ -82,6 +88,7 @@ anchor_judgement judge_since(const std::string& name, const run_set& anchor, con
     stage.which = judged.which;
     stage.reason = judged.reason;
     stage.numbers = judged.numbers;
+    stage.rate_unit = judged.rate_unit;
     const auto known = history.find(stage.stage);
     if (stage.numbers && known != history.end() && !known->second.empty())
       share_out(known->second, stage);
@@ -117,13 +124,19 @@ std::string since_text(const anchor_judgement& since, const anchor_stage& stage)
       fmt::format("since {} ({}, {}): {}", since.name, day_of(since.measured_utc), commit, stage.stage);
   if (!stage.numbers) return fmt::format("{}: {}", head, stage.reason);
   const comparison& numbers = *stage.numbers;
+  const auto bound_percent = [&](double ratio) {
+    return 100 * (stage.rate_unit ? rate_loss_ratio(ratio) : ratio);
+  };
   std::string bounds;
   if (numbers.lower_95_ratio && numbers.upper_95_ratio)
-    bounds = fmt::format(" (90 % CI {:.1f} to {:.1f} %)", 100 * *numbers.lower_95_ratio,
-                         100 * *numbers.upper_95_ratio);
-  return fmt::format("{} {}{}, {} → {}", head, signed_percent(numbers.slowdown_ratio), bounds,
-                     core::format_duration(numbers.baseline_median_ns),
-                     core::format_duration(numbers.candidate_ns()));
+    bounds = fmt::format(" (90 % CI {:.1f} to {:.1f} %)", bound_percent(*numbers.lower_95_ratio),
+                         bound_percent(*numbers.upper_95_ratio));
+  const double from_ns = numbers.baseline_median_ns;
+  const double to_ns = numbers.candidate_ns();
+  return fmt::format(
+      "{} {}{}, {}", head, change_text(stage, numbers.slowdown_ratio), bounds,
+      stage.rate_unit ? rates_text(from_ns, to_ns, *stage.rate_unit)
+                      : fmt::format("{} → {}", core::format_duration(from_ns), core::format_duration(to_ns)));
 }
 
 std::string parts_text(const anchor_stage& stage) {
@@ -132,11 +145,11 @@ std::string parts_text(const anchor_stage& stage) {
     const std::string who = part.measured_utc.empty() && part.commit.empty()
                                 ? "this build"
                                 : fmt::format("{} ({})", part.commit.substr(0, 7), day_of(part.measured_utc));
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", who, signed_percent(part.ratio));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", who, change_text(stage, part.ratio));
   }
   if (stage.other_parts == 0) return text;
   return fmt::format("{}{}{} other{} together {}", text, text.empty() ? "" : "; ", stage.other_parts,
-                     stage.other_parts == 1 ? "" : "s", signed_percent(stage.other_parts_ratio));
+                     stage.other_parts == 1 ? "" : "s", change_text(stage, stage.other_parts_ratio));
 }
 
 }  // namespace profgate::gate

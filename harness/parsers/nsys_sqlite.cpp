@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "core/utc_time.h"
 #include "nsys_tables.h"
 #include "parsers/timeline.h"
 
@@ -65,16 +66,12 @@ void read_doubts(const core::sqlite_database& database, core::timeline& result) 
   while (rows.next()) result.doubts.push_back(rows.text(0));
 }
 
-/// "2026-11-16T12:03:03Z"; nothing of a time that no clock tells.
-std::optional<std::string> utc_text(std::int64_t epoch_ns) {
+/// Nothing of a time that no clock tells.
+std::optional<std::string> utc_of_epoch(std::int64_t epoch_ns) {
   if (epoch_ns <= 0) return std::nullopt;
-  const std::chrono::sys_seconds time{std::chrono::seconds(epoch_ns / 1'000'000'000)};
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss clock{time - day};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+  const auto since_epoch =
+      std::chrono::duration_cast<core::utc_clock::duration>(std::chrono::nanoseconds(epoch_ns));
+  return core::utc_timestamp(core::utc_clock::time_point(since_epoch));
 }
 
 /// On which GPUs and when it was recorded, for whoever was sent the file and nothing else.
@@ -88,7 +85,7 @@ void read_provenance(const core::sqlite_database& database, core::timeline& resu
   if (!database.has_table(start) || !database.has_column(start, "utcEpochNs")) return;
   core::sqlite_statement times = database.query(
       fmt::format("SELECT min(utcEpochNs) FROM {} WHERE typeof(utcEpochNs) = 'integer'", start));
-  if (times.next() && !times.is_null(0)) result.recorded_utc = utc_text(times.integer(0));
+  if (times.next() && !times.is_null(0)) result.recorded_utc = utc_of_epoch(times.integer(0));
 }
 
 }  // namespace

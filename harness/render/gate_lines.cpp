@@ -6,6 +6,7 @@
 #include "core/escape.h"
 #include "core/units.h"
 #include "difference_words.h"
+#include "gate/figure_units.h"
 #include "gate/judge.h"
 #include "gate/since_anchor.h"
 #include "render/gate_views.h"
@@ -43,14 +44,9 @@ std::string from_to(double from_ns, double to_ns) {
                      decimals, shown.name);
 }
 
-/// How much lower a rate is where something takes so much longer.
-double rate_loss_ratio(double slowdown_ratio) {
-  return slowdown_ratio / (1 + slowdown_ratio);
-}
-
 /// "(90 % CI 4.8 to 5.4 %; 10 + 10 runs)": two bounds that each hold with 95 %.
 std::string bounds_of(const gate::comparison& numbers, bool is_rate) {
-  const auto shown = [&](double ratio) { return percent(is_rate ? rate_loss_ratio(ratio) : ratio); };
+  const auto shown = [&](double ratio) { return percent(is_rate ? gate::rate_loss_ratio(ratio) : ratio); };
   const std::string runs = fmt::format("{} + {} runs", numbers.baseline_runs, numbers.candidate_runs);
   if (!numbers.lower_95_ratio || !numbers.upper_95_ratio)
     return fmt::format("({}: too few for bounds)", runs);
@@ -60,10 +56,10 @@ std::string bounds_of(const gate::comparison& numbers, bool is_rate) {
 }
 
 std::string speed_of(const gate::comparison& numbers, bool is_rate) {
-  const double ratio = is_rate ? rate_loss_ratio(numbers.slowdown_ratio) : numbers.slowdown_ratio;
+  if (is_rate) return gate::rate_change_text(numbers.slowdown_ratio);
+  const double ratio = numbers.slowdown_ratio;
   constexpr double nothing_ratio = 0.0005;
-  if (std::abs(ratio) < nothing_ratio) return is_rate ? "as high as before" : "as fast as before";
-  if (is_rate) return percent(std::abs(ratio)) + (ratio > 0 ? " lower" : " higher");
+  if (std::abs(ratio) < nothing_ratio) return "as fast as before";
   return percent(std::abs(ratio)) + (ratio > 0 ? " slower" : " faster");
 }
 
@@ -80,8 +76,7 @@ std::string size_of(const gate::stage_judgement& stage) {
     const auto tokens = static_cast<double>(*stage.tokens);
     text += from_to(from_ns / tokens, to_ns / tokens) + " a token, " + from_to(from_ns, to_ns) + " in all";
   } else if (stage.rate_unit) {
-    text += fmt::format("{} → {} {}", core::format_number(gate::rate_of_sample(from_ns)),
-                        core::format_number(gate::rate_of_sample(to_ns)), *stage.rate_unit);
+    text += gate::rates_text(from_ns, to_ns, *stage.rate_unit);
   } else {
     text += from_to(from_ns, to_ns);
   }

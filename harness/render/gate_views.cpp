@@ -87,6 +87,14 @@ double baseline_ns_of(const gate::stage_judgement& stage) {
   return is_bare ? stage.numbers->baseline_median_ns : stage.attributed->baseline_ns;
 }
 
+/// Both as a time and as a rate: the stage's unit says which of them is shown.
+json medians_of(const gate::comparison& numbers) {
+  return {{"baseline_ns", numbers.baseline_median_ns},
+          {"candidate_ns", numbers.candidate_ns()},
+          {"baseline_rate", gate::rate_of_sample(numbers.baseline_median_ns)},
+          {"candidate_rate", gate::rate_of_sample(numbers.candidate_ns())}};
+}
+
 json markdown_data(const gate::judgement& whole) {
   json document = core::parse_json(verdict_json(whole));
   document["word"] = verdict_word(whole);
@@ -102,13 +110,10 @@ json markdown_data(const gate::judgement& whole) {
     if (stage.numbers) {
       document["has_numbers"] = true;
       const double tokens = stage.tokens ? static_cast<double>(std::max<std::int64_t>(1, *stage.tokens)) : 1;
-      shown["times"] = {{"baseline_ns", stage.numbers->baseline_median_ns},
-                        {"candidate_ns", stage.numbers->candidate_ns()},
-                        {"baseline_a_token_ns", stage.numbers->baseline_median_ns / tokens},
-                        {"candidate_a_token_ns", stage.numbers->candidate_ns() / tokens},
-                        {"is_of_tokens", tokens > 1},
-                        {"baseline_rate", gate::rate_of_sample(stage.numbers->baseline_median_ns)},
-                        {"candidate_rate", gate::rate_of_sample(stage.numbers->candidate_ns())}};
+      shown["times"] = medians_of(*stage.numbers);
+      shown["times"]["baseline_a_token_ns"] = stage.numbers->baseline_median_ns / tokens;
+      shown["times"]["candidate_a_token_ns"] = stage.numbers->candidate_ns() / tokens;
+      shown["times"]["is_of_tokens"] = tokens > 1;
     }
     const core::short_kernel_names names = gate::short_names_of(stage.exact);
     for (std::size_t c = 0; c < stage.exact.changes.size(); ++c)
@@ -131,6 +136,7 @@ json markdown_data(const gate::judgement& whole) {
     for (std::size_t i = 0; i < whole.since_anchor->stages.size(); ++i) {
       const gate::anchor_stage& stage = whole.since_anchor->stages[i];
       const std::string parts = gate::parts_text(stage);
+      document["since_anchor"]["stages"][i]["times"] = stage.numbers ? medians_of(*stage.numbers) : json();
       document["since_anchor"]["stages"][i]["parts_text"] =
           core::to_valid_utf8(parts.empty() ? stage.unknown_parts_because : parts);
     }

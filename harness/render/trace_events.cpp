@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "analysis/trace_spans.h"
 #include "core/escape.h"
@@ -62,20 +64,22 @@ class event_writer : public analysis::span_visitor {
 
   void on_span(std::size_t row_index, const trace_span& one) override {
     const std::size_t index = row_index + 1;
-    // Microseconds with three digits are nanoseconds: nothing is rounded.
-    const auto microseconds = [](std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); };
     const std::int64_t start_ns = one.start_ns - m_origin_ns;
-    std::string text =
-        fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{})", m_process_of_row[index],
-                    index, microseconds(start_ns), microseconds(one.end_ns - one.start_ns),
-                    m_is_kernels_row[index] ? short_name(one.name) : json_string(one.name));
+    const std::int64_t length_ns = one.end_ns - one.start_ns;
+    const bool is_in_stream = m_is_kernels_row[index];
+    begin_event();
+    const auto out = std::back_inserter(m_piece);
+    // Microseconds with three digits are nanoseconds: nothing is rounded.
+    fmt::format_to(out, R"({{"ph":"X","pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03},"name":{})",
+                   m_process_of_row[index], index, start_ns / 1000, start_ns % 1000, length_ns / 1000,
+                   length_ns % 1000, is_in_stream ? short_name(one.name) : written(one.name));
     // An arrow leads from the call to what it started.
     if (one.flow != 0)
-      text += fmt::format(R"(,"bind_id":"{:#x}","{}":true)", m_first_flow + one.flow,
-                          m_is_kernels_row[index] ? "flow_in" : "flow_out");
-    if (const std::string arguments = arguments_of(one); !arguments.empty())
-      text += fmt::format(R"(,"args":{{{}}})", arguments);
-    event(text + "}");
+      fmt::format_to(out, R"(,"bind_id":"{:#x}","{}":true)", m_first_flow + one.flow,
+                     is_in_stream ? "flow_in" : "flow_out");
+    add_arguments(one);
+    m_piece += "}";
+    end_event();
   }
 
   /// Times are told from here on: a viewer cannot show the nanoseconds of a clock that began long ago.
@@ -88,25 +92,31 @@ class event_writer : public analysis::span_visitor {
 
  private:
   /// Of a kernel and of a copy where it belongs; of a kernel how it was launched, as far as the tool tells.
-  static std::string arguments_of(const trace_span& one) {
-    std::string text;
-    const auto add = [&](const char* key, const std::string& value) {
-      text += fmt::format(R"({}"{}":{})", text.empty() ? "" : ",", key, value);
-    };
-    if (!one.op.empty() || !one.stage.empty()) {
-      add("operator", json_string(one.op));
-      add("stage", json_string(one.stage));
-    }
-    if (one.shape == nullptr || one.shape->grid[0] == 0) return text;
+  void add_arguments(const trace_span& one) {
+    const bool has_place = !one.op.empty() || !one.stage.empty();
+    const bool has_launch = one.shape != nullptr && one.shape->grid[0] != 0;
+    if (!has_place && !has_launch) return;
+    m_piece += R"(,"args":{)";
+    if (has_place)
+      fmt::format_to(std::back_inserter(m_piece), R"("operator":{},"stage":{})", written(one.op),
+                     written(one.stage));
+    if (has_place && has_launch) m_piece += ",";
+    if (has_launch) m_piece += launch_of(*one.shape);
+    m_piece += "}";
+  }
+
+  const std::string& launch_of(const core::kernel_shape& shape) {
+    const auto [found, is_new] = m_launches.try_emplace(&shape);
+    if (!is_new) return found->second;
     const auto size = [](const std::array<std::uint32_t, 3>& is) {
       return fmt::format(R"("{}, {}, {}")", is[0], is[1], is[2]);
     };
-    add("grid", size(one.shape->grid));
-    add("block", size(one.shape->block));
-    if (one.shape->registers_per_thread > 0)
-      add("registers a thread", std::to_string(one.shape->registers_per_thread));
-    if (one.shape->shared_bytes > 0)
-      add("shared memory a block, bytes", std::to_string(one.shape->shared_bytes));
+    std::string& text = found->second;
+    text = fmt::format(R"("grid":{},"block":{})", size(shape.grid), size(shape.block));
+    if (shape.registers_per_thread > 0)
+      text += fmt::format(R"(,"registers a thread":{})", shape.registers_per_thread);
+    if (shape.shared_bytes > 0)
+      text += fmt::format(R"(,"shared memory a block, bytes":{})", shape.shared_bytes);
     return text;
   }
 
@@ -148,7 +158,14 @@ class event_writer : public analysis::span_visitor {
            static_cast<int>(std::min<std::uint32_t>(row.lane, 9));
   }
 
-  /// Names are shortened once: a trace has hundreds of thousands of launches of a few hundred kernels.
+  /// As JSON, made once: a trace has hundreds of thousands of spans, and a few hundred texts.
+  const std::string& written(std::string_view text) {
+    const auto [found, is_new] = m_written.try_emplace(text);
+    if (is_new) found->second = json_string(text);
+    return found->second;
+  }
+
+  /// The same of a kernel's name, shortened.
   const std::string& short_name(std::string_view name) {
     const auto [found, is_new] = m_short_names.try_emplace(name);
     if (is_new) found->second = json_string(m_names.of(name));
@@ -161,9 +178,16 @@ class event_writer : public analysis::span_visitor {
   }
 
   void event(std::string_view text) {
+    begin_event();
+    m_piece += text;
+    end_event();
+  }
+
+  void begin_event() {
     m_piece += m_is_first ? "\n" : ",\n";
     m_is_first = false;
-    m_piece += text;
+  }
+  void end_event() {
     if (m_piece.size() >= piece_bytes) flush();
   }
 
@@ -178,7 +202,9 @@ class event_writer : public analysis::span_visitor {
   std::map<std::size_t, std::int64_t> m_process_of_row;
   std::map<std::size_t, bool> m_is_kernels_row;  ///< names of ranges and calls stay as they are
   const core::short_kernel_names& m_names;       ///< of all captures: the same name is the same kernel
-  std::map<std::string_view, std::string> m_short_names;
+  std::unordered_map<std::string_view, std::string> m_short_names;
+  std::unordered_map<std::string_view, std::string> m_written;
+  std::unordered_map<const core::kernel_shape*, std::string> m_launches;
 };
 
 std::int64_t first_instant_ns(const core::timeline& timeline) {

@@ -139,6 +139,7 @@ void visit_fields(Fields& fields, gate::anchor_stage& stage) {
   fields.enumerator("verdict", stage.which, gate::verdict::no_baseline);
   fields.value("reason", stage.reason);
   fields.object("numbers", stage.numbers, stage.reason);
+  fields.value("rate_unit", stage.rate_unit, "its samples are times");
   fields.value("waived_by", stage.waived_by, "no waiver applies");
   fields.objects("parts", stage.parts);
   fields.value("other_parts_count", stage.other_parts);

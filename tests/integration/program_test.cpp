@@ -300,6 +300,19 @@ TEST_F(program, whose_trace_lacks_a_named_stage_is_told_which_ranges_it_has) {
   EXPECT_THAT(none.output, HasSubstr("nor any other"));
 }
 
+TEST_F(program, whose_ranges_are_modules_is_told_names_that_can_be_typed) {
+  const std::string recorded =
+      PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/pytorch-2.11/adapter_generate.sqlite";
+  const command_result slip =
+      profgate({"analyze", "--timeline", recorded, "--out", "seen", "--set", "workload.stages=[mlp]"});
+  EXPECT_EQ(slip.exit_code, 2);
+  const std::string entry = R"({name: mlp, range: "model.layers.[0-9]+.mlp"})";
+  EXPECT_THAT(slip.output, AllOf(HasSubstr("lm_head, model"), Not(HasSubstr("*")), HasSubstr(entry)));
+  const command_result typed = profgate(
+      {"analyze", "--timeline", recorded, "--out", "seen", "--set", "workload.stages=[" + entry + "]"});
+  EXPECT_EQ(typed.exit_code, 0) << typed.output;
+}
+
 TEST_F(program, that_ran_in_two_processes_shows_each_beside_the_stage) {
   const std::string recorded = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/pytorch-2.11/two_processes.sqlite";
   const command_result result =

@@ -8,9 +8,9 @@
 #include "artifacts/provenance.h"
 #include "artifacts/redact.h"
 #include "artifacts/sha256.h"
-#include "artifacts/utc_time.h"
 #include "config/yaml_tree.h"
 #include "core/error.h"
+#include "core/utc_time.h"
 #include "machine.h"
 #include "process/git.h"
 #include "steps/run_command.h"
@@ -87,7 +87,7 @@ artifacts::provenance provenance_of(const step_context& context, const artifacts
                                     const std::string& config_text) {
   artifacts::provenance facts;
   facts.run_id = context.run_dir.filename().string();
-  facts.created_utc = artifacts::utc_timestamp();
+  facts.created_utc = core::utc_timestamp();
   facts.host = artifacts::gather_host_facts();
   facts.gpu_at_start = artifacts::gather_gpu_facts();
   if (context.config.text("workload.device") == "cuda") {

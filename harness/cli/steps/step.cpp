@@ -9,8 +9,8 @@
 #include "artifacts/gpu_choice.h"
 #include "artifacts/refusal.h"
 #include "artifacts/run_store.h"
-#include "artifacts/utc_time.h"
 #include "core/units.h"
+#include "core/utc_time.h"
 #include "requirements.h"
 #include "terminal.h"
 
@@ -65,7 +65,7 @@ core::exit_code work(const step_definition& step, step_context& context) {
   context.status.state = state_after(code);
   context.status.exit_code = static_cast<int>(code);
   context.status.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  context.status.finished_utc = artifacts::utc_timestamp();
+  context.status.finished_utc = core::utc_timestamp();
   return code;
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -186,8 +187,17 @@ TEST_F(counted_suspects, time_that_is_over_is_no_failure_of_the_program) {
   m_ending.timed_out = true;
   m_ending.description = "timed out";
   count();
-  EXPECT_EQ(m_baseline.uncounted_because, "the 40 s of gate.counter_budget_s were over");
+  EXPECT_EQ(m_baseline.uncounted_because,
+            "the 40 s of gate.counter_budget_s were over; a program that starts slowly needs more: "
+            "gate.counter_budget_s=120");
   EXPECT_LE(m_profiled.at(0).deadline_ms, 20'000) << "half is the other build's";
+  const auto said_after = [&](std::int64_t budget_s) {
+    m_build.config = m_build.config.with("gate.counter_budget_s", budget_s, "test");
+    count();
+    return m_baseline.uncounted_because;
+  };
+  EXPECT_THAT(said_after(1500), EndsWith(" gate.counter_budget_s=3600"));
+  EXPECT_EQ(said_after(3600), "the 3600 s of gate.counter_budget_s were over") << "it takes no more";
 }
 
 TEST_F(counted_suspects, nothing_is_run_without_a_regression_a_budget_or_a_gpu) {

@@ -22,10 +22,16 @@ class written_spans : public span_visitor {
     const track& row = m_rows.at(index);
     of[{row.kind, row.lane}].push_back(std::string(one.name) + " " + std::to_string(one.start_ns) + "-" +
                                        std::to_string(one.end_ns));
-    if (row.kind == track_kind::stream) ops.push_back(std::string(one.op));
+    if (row.kind == track_kind::calls) flows.push_back(one.flow);
+    if (row.kind != track_kind::stream) return;
+    ops.push_back(std::string(one.op));
+    device_work.push_back(std::string(one.name) + " " + std::to_string(one.start_ns) + " in " +
+                          std::string(one.stage));
   }
   std::map<std::pair<track_kind, std::uint32_t>, std::vector<std::string>> of;
   std::vector<std::string> ops;
+  std::vector<std::string> device_work;
+  std::vector<std::uint64_t> flows;  ///< of calls
 
  private:
   std::map<std::size_t, track> m_rows;
@@ -52,6 +58,23 @@ TEST(trace_spans, put_what_overlaps_into_lanes) {
   EXPECT_THAT((spans.of[{track_kind::stream, 0}]), ElementsAre("a 10-40", "c 75-90"));
   EXPECT_THAT((spans.of[{track_kind::stream, 1}]), ElementsAre("b 25-60"));
   EXPECT_THAT(spans.ops, ElementsAre("attn", "mlp", ""));
+}
+
+TEST(trace_spans, tell_kernels_and_copies_in_the_order_of_their_starts) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("prefill", 0, 100)
+                                      .range("decode_all", 100, 200)
+                                      .kernel("late", 130, 140, 150)
+                                      .kernel("early", 6, 10, 20)
+                                      .copy(160, 170, 180, 0)
+                                      .copy(2, 4, 8, 0)
+                                      .copy(110, 140, 145, 0)
+                                      .build();
+  written_spans spans;
+  visit_spans(timeline, both_stages, spans);
+  EXPECT_THAT(spans.device_work,
+              ElementsAre("copy host to device 4 in prefill", "early 10 in prefill", "late 140 in decode_all",
+                          "copy host to device 140 in decode_all", "copy host to device 170 in decode_all"));
 }
 
 TEST(trace_spans, give_an_operator_the_time_that_is_its_own) {
@@ -96,6 +119,22 @@ TEST(trace_spans, show_a_call_once_however_much_it_launched) {
   visit_spans(timeline, both_stages, spans);
   EXPECT_THAT((spans.of[{track_kind::calls, 0}]),
               ElementsAre("launch a graph 6-9", "cudaStreamSynchronize 80-95"));
+}
+
+TEST(trace_spans, lead_from_a_recorded_call_to_what_it_launched) {
+  core::timeline timeline = overlapping();
+  for (core::kernel_execution& kernel : timeline.kernels) {
+    kernel.call_ns = 3;
+    kernel.correlation = static_cast<std::uint32_t>(kernel.launched_ns);
+  }
+  timeline.calls.push_back({"cudaLaunchKernel", 1, 1, 21, 24});
+  timeline.calls.push_back({"cudaLaunchKernel, by a wrapper", 1, 1, 21, 24});
+  written_spans spans;
+  visit_spans(timeline, both_stages, spans);
+  EXPECT_THAT((spans.of[{track_kind::calls, 0}]),
+              ElementsAre("launch a kernel 6-9", "cudaLaunchKernel 21-24", "launch a kernel 70-73"));
+  const auto flow = [](std::uint64_t correlation) { return std::uint64_t{1} << 32 | correlation; };
+  EXPECT_THAT(spans.flows, ElementsAre(flow(6), flow(21), flow(70)));
 }
 
 run_facts traced(core::timeline timeline) {

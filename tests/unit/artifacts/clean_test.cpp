@@ -13,7 +13,8 @@ namespace {
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-const utc_clock::time_point first_hour = utc_clock::from_time_t(1763171526);  // 2025-11-15T01:52:06Z
+const core::utc_clock::time_point first_hour =
+    core::utc_clock::from_time_t(1763171526);  // 2025-11-15T01:52:06Z
 
 class clean : public folder_test {
  protected:

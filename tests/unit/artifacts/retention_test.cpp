@@ -25,7 +25,8 @@ class retention : public folder_test {
   std::filesystem::path old_run(int minute) const {
     const run_store store(folder());
     const process_owner owner = owner_of(::getpid());
-    const auto run = store.claim(compressed_pair, owner, utc_clock::from_time_t(1763171526 + 60 * minute));
+    const auto run =
+        store.claim(compressed_pair, owner, core::utc_clock::from_time_t(1763171526 + 60 * minute));
     store.release(compressed_pair, owner);
     put(run / "nsys" / "run.sqlite", trace);
     put(run / "report.md", "small");

@@ -7,11 +7,6 @@
 namespace profgate::artifacts {
 namespace {
 
-TEST(utc_time, is_utc_whatever_the_machine_says) {
-  EXPECT_EQ(utc_timestamp(some_time), "2025-11-15T01:52:06Z");
-  EXPECT_EQ(utc_compact(some_time), "20251115-015206");
-}
-
 TEST(run_id, numbers_the_runs_of_one_second) {
   EXPECT_EQ(make_run_id("llama-tiny.smoke", some_time, 1), "20251115-015206-llama-tiny.smoke");
   EXPECT_EQ(make_run_id("llama-tiny.smoke", some_time, 2), "20251115-015206-llama-tiny.smoke-2");

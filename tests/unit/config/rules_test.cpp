@@ -61,6 +61,7 @@ TEST_F(rules, a_stage_must_be_able_to_name_files) {
     const failure refused = refusal_with("workload.stages=[prefill, " + std::string(name) + "]");
     EXPECT_THAT(refused.what, HasSubstr("command line: the stage '")) << name;
     EXPECT_THAT(refused.what, HasSubstr("cannot name files")) << name;
+    EXPECT_FALSE(can_name_stage(name)) << name;
   }
 }
 

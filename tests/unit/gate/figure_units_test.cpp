@@ -33,6 +33,10 @@ TEST(figure_units, samples_are_nanoseconds_of_which_fewer_are_better) {
   EXPECT_EQ(sample_text({{"rate", "tokens/s"}}, "rate", 2e9), "500.0 tokens/s");
   EXPECT_EQ(sample_text({{"step", "us"}}, "step", 2e6), "2.00 ms");
   EXPECT_EQ(sample_text({}, "rate", 2e9), "2.00 s");
+  EXPECT_EQ(rates_text(2e9, 2.5e9, "tokens/s"), "500.0 → 400.0 tokens/s");
+  EXPECT_EQ(rate_change_text(0.25), "20.0 % lower");
+  EXPECT_EQ(rate_change_text(-0.2), "25.0 % higher");
+  EXPECT_EQ(rate_change_text(0.0001), "as high as before");
 }
 
 TEST(figure_units, what_cannot_be_is_refused) {

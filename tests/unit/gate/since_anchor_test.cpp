@@ -136,6 +136,24 @@ TEST_F(creep, says_of_another_device_and_driver_what_a_baseline_says) {
   EXPECT_THAT(other.since_anchor->not_judged_because, AllOf(HasSubstr("H100"), Not(IsEmpty())));
 }
 
+TEST_F(creep, of_a_rate_is_said_in_its_own_unit_and_as_less_of_it) {
+  const auto told_at = [](double ns_of_a_thousand, int on_day) {
+    run_set runs = measured(ns_of_a_thousand, on_day);
+    runs.units_of_figures = {{"decode_all", "tokens/s"}};
+    return runs;
+  };
+  const accepted_history history = {{"decode_all", {{"accepted", day(2), 2.2e9}}}};
+  const anchor_judgement since =
+      judge_since("v1.0", told_at(2e9, 1), told_at(2.5e9, 3), {}, history);  // 500, then 455, then 400
+  const anchor_stage& stage = since.stages.front();
+  ASSERT_EQ(stage.stage, "decode_all");
+  EXPECT_EQ(stage.which, verdict::regressed);
+  EXPECT_EQ(since_text(since, stage),
+            "since v1.0 (2026-12-01, bbbbbbb): decode_all 20.0 % lower (90 % CI 20.0 to 20.0 %), "
+            "501.3 → 401.0 tokens/s");
+  EXPECT_EQ(parts_text(stage), "accepte (2026-12-02) 9.3 % lower, this build 11.8 % lower");
+}
+
 TEST_F(creep, the_six_runs_of_a_comparison_in_turns_are_enough) {
   const run_set candidate = made_later(1.2 * release_ns, 7);
   const anchor_judgement since = judge_since("v1.0", m_anchor, candidate, {}, {});

@@ -233,7 +233,11 @@ gate::judgement crept() {
   gate::anchor_stage same{"prefill", verdict::unchanged, "0.4 % slower at most"};
   same.numbers = numbers(9 * ms, 0.001, 0.003, 10);
   same.unknown_parts_because = "the history has no baseline of it that was accepted after the anchor";
-  gate::anchor_judgement since{"v1.0", "aaaaaaaaaaaa", "2026-07-01T09:00:00Z", "", {same, slower}, {}};
+  gate::anchor_stage rate{"told", verdict::unchanged, "2.5 % slower at most"};
+  rate.numbers = numbers(2000 * ms, 0.02, 0.004, 10);
+  rate.rate_unit = "tokens/s";
+  rate.parts = {{"3f1e2d3c4b5a", "2026-10-05T10:00:00Z", 0.02}};
+  gate::anchor_judgement since{"v1.0", "aaaaaaaaaaaa", "2026-07-01T09:00:00Z", "", {same, slower, rate}, {}};
   since.warnings = {"driver: the baseline has 570.10, the candidate 580.20"};
   gate::apply_anchor(since, {}, "2026-11-15", whole);
   return whole;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "artifacts/utc_time.h"
+#include "core/utc_time.h"
 
 /// What becomes of old runs: compressed after each run of the pair, removed when somebody asks for it.
 namespace profgate::artifacts {
@@ -68,7 +68,7 @@ struct clean_plan {
 };
 
 clean_plan plan_clean(const std::filesystem::path& stage2_dir, const clean_request& request,
-                      utc_clock::time_point now = utc_clock::now());
+                      core::utc_clock::time_point now = core::utc_clock::now());
 
 /// Removes what was planned and returns the bytes freed. Each directory is looked at again: only a run of
 /// ours (run id, marker, no symlink) directly inside `stage2_dir` goes, and never one in use. The marker goes

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "artifacts/utc_time.h"
+#include "core/utc_time.h"
 
 namespace profgate::artifacts {
 
@@ -15,7 +15,7 @@ namespace profgate::artifacts {
 void require_valid_pair(std::string_view pair);
 
 /// "20261115-015206-llama-tiny.smoke"; the second run of one second gets "-2".
-std::string make_run_id(std::string_view pair, utc_clock::time_point when, int ordinal);
+std::string make_run_id(std::string_view pair, core::utc_clock::time_point when, int ordinal);
 
 /// What the name of a run directory says without looking into it.
 struct run_id_parts {
@@ -53,6 +53,6 @@ std::string marked_run_id(const std::filesystem::path& folder);
 /// there is no such folder.
 std::vector<run_info> list_runs(const std::filesystem::path& stage2_dir,
                                 const std::optional<std::string>& pair = std::nullopt,
-                                utc_clock::time_point now = utc_clock::now());
+                                core::utc_clock::time_point now = core::utc_clock::now());
 
 }  // namespace profgate::artifacts

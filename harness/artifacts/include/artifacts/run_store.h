@@ -5,7 +5,7 @@
 #include <string>
 
 #include "artifacts/owner.h"
-#include "artifacts/utc_time.h"
+#include "core/utc_time.h"
 
 namespace profgate::artifacts {
 
@@ -26,7 +26,7 @@ class run_store {
   /// Makes a new run directory with its stage1/, nsys/ and ncu/ and records `owner` as its user. bad_input
   /// where another living owner has not released its run of the pair. A dead owner's claim is replaced.
   std::filesystem::path claim(const std::string& pair, const process_owner& owner,
-                              utc_clock::time_point now = utc_clock::now()) const;
+                              core::utc_clock::time_point now = core::utc_clock::now()) const;
 
   /// The run directory that `owner` claimed. bad_input, with what to run first, where there is none or it
   /// belongs to somebody else.

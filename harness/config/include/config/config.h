@@ -99,6 +99,9 @@ resolved compose(const request& wanted);
 ///   run.mode=light hardware.note='two words' ncu.metrics=[a, b] "model.name=two words"
 std::vector<std::string> split_overrides(std::string_view text);
 
+/// A stage names files: no '/', no '.'.
+bool can_name_stage(std::string_view name);
+
 /// Reads what to_yaml() wrote. Keys that an older profgate did not have get their defaults.
 resolved read_resolved(const std::filesystem::path& config_yaml);
 resolved parse_resolved(std::string_view yaml, const std::string& name);

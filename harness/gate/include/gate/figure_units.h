@@ -37,6 +37,15 @@ stored_rules rules_of_stage(stored_rules rules, const figure_units& units, const
 /// What was told, of a rate's sample.
 double rate_of_sample(double sample_ns);
 
+/// How much lower a rate is where something takes so much longer.
+double rate_loss_ratio(double slowdown_ratio);
+
+/// "9.5 % lower", "2.0 % higher", "as high as before".
+std::string rate_change_text(double slowdown_ratio);
+
+/// "500.0 → 452.5 tokens/s", of a rate's samples.
+std::string rates_text(double from_ns, double to_ns, const std::string& unit);
+
 /// A sample for people: a rate in its own unit, all else as a time.
 std::string sample_text(const figure_units& units, const std::string& stage, double sample_ns);
 

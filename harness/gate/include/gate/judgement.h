@@ -48,7 +48,8 @@ struct anchor_stage {
   std::string stage{};
   verdict which = verdict::no_baseline;
   std::string reason{};
-  std::optional<comparison> numbers{};  ///< its baseline is the anchor
+  std::optional<comparison> numbers{};     ///< its baseline is the anchor
+  std::optional<std::string> rate_unit{};  ///< of a figure that is told as a rate, as in stage_judgement
   std::optional<std::string> waived_by{};
   std::vector<anchor_part> parts{};  ///< the larger ones, oldest first
   std::size_t other_parts = 0;

@@ -30,8 +30,9 @@ anchor_judgement judge_since(const std::string& name, const run_set& anchor, con
 void apply_anchor(anchor_judgement since, const std::vector<waiver>& waivers, const std::string& today,
                   judgement& whole);
 
-/// "since v1.0 (2026-11-15, 1a2b3c4): decode_all +10.5 % (90 % CI 9.9 to 11.0 %), 9.00 → 9.94 ms";
-/// the reason, where there are no numbers.
+/// "since v1.0 (2026-11-15, 1a2b3c4): decode_all +10.5 % (90 % CI 9.9 to 11.0 %), 9.00 ms → 9.94 ms";
+/// of a rate "… tokens_per_s 9.5 % lower (90 % CI 9.0 to 9.9 %), 500.0 → 452.5 tokens/s"; the reason, where
+/// there are no numbers.
 std::string since_text(const anchor_judgement& since, const anchor_stage& stage);
 
 /// "0f1e2d3 (2026-11-16) +1.0 %, this build +1.1 %; 3 others together +0.4 %"; empty: nothing is known.

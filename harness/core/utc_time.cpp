@@ -1,9 +1,9 @@
-#include "artifacts/utc_time.h"
+#include "core/utc_time.h"
 
 #include <array>
 #include <ctime>
 
-namespace profgate::artifacts {
+namespace profgate::core {
 namespace {
 
 std::string format_utc(utc_clock::time_point when, const char* format) {
@@ -24,4 +24,4 @@ std::string utc_compact(utc_clock::time_point when) {
   return format_utc(when, "%Y%m%d-%H%M%S");
 }
 
-}  // namespace profgate::artifacts
+}  // namespace profgate::core

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-namespace profgate::artifacts {
+namespace profgate::core {
 
 using utc_clock = std::chrono::system_clock;
 
@@ -13,4 +13,4 @@ std::string utc_timestamp(utc_clock::time_point when = utc_clock::now());
 /// "20261115-015206", the form in a run id.
 std::string utc_compact(utc_clock::time_point when);
 
-}  // namespace profgate::artifacts
+}  // namespace profgate::core
