@@ -118,7 +118,8 @@ const figure_table<step_figures>& step_table() {
         "where neither did"},
        {"mean_ns", &step::mean_ns},
        {"occurrences_count", &step::occurrences, "that were timed"},
-       {"source", &step::source, "where the times come from"},
+       {"source", [](const step& one) { return one.source + (one.is_host_alone ? host_alone_words : ""); },
+        "where the times come from"},
        {"launches_count", &step::launches,
         "what the trace counted, over its occurrences: calls that launched kernels, kernels, copies and "
         "memsets, calls in which the host waited",

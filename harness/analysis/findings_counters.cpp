@@ -53,12 +53,25 @@ constexpr double low_occupancy_ratio = 0.25;
 /// From here on a kernel's FLOPs are those of matrix units: no others come near their ceiling.
 constexpr double matrix_units_ratio = 0.1;
 
+constexpr const char* matrix_units_wait =
+    "its matrix units wait: load the next tiles while these are multiplied (asynchronous copies, more "
+    "stages), and let other warps do the rest meanwhile";
+
+bool has_matrix_work(const counted_kernel& kernel) {
+  return kernel.flops_over_ceiling_ratio && *kernel.flops_over_ceiling_ratio >= matrix_units_ratio;
+}
+
+/// Whether a grid that fills the GPU would still leave matrix units waiting: empty places alone do not tell
+/// why those that are taken are slow.
+bool do_matrix_units_wait_in_taken_places(const counted_kernel& kernel) {
+  return *kernel.bound == "latency" && has_matrix_work(kernel) &&
+         *kernel.flops_over_ceiling_ratio < near_roof_ratio * taken_places_ratio(kernel);
+}
+
 /// What kernels that wait for their own instructions lack.
 std::string advice_against_latency(const counted_kernel& kernel) {
   // Tiles in registers and shared memory leave room for few warps: that is how such kernels are made.
-  if (kernel.flops_over_ceiling_ratio && *kernel.flops_over_ceiling_ratio >= matrix_units_ratio)
-    return "its matrix units wait: load the next tiles while these are multiplied (asynchronous copies, more "
-           "stages), and let other warps do the rest meanwhile";
+  if (has_matrix_work(kernel)) return matrix_units_wait;
   const measured<double> occupancy = metric_of(kernel, "occupancy_ratio");
   if (!occupancy || *occupancy >= low_occupancy_ratio)
     return "its warps wait for each other or for their operands: more independent work a thread, fewer "
@@ -81,7 +94,10 @@ std::string advice_on(const counted_kernel& kernel) {
     return fmt::format("fuse it with its neighbours: a launch costs as much as its work{}",
                        by_waves.empty() ? "" : fmt::format("; besides, {}", by_waves));
   // Whatever bounds the multiprocessors that work: first let all of them do so.
-  if (!by_waves.empty()) return by_waves;
+  if (!by_waves.empty())
+    return do_matrix_units_wait_in_taken_places(kernel)
+               ? fmt::format("{}; besides, {}", by_waves, matrix_units_wait)
+               : by_waves;
   if (*kernel.bound == "memory") return "more bytes in flight (more warps, wider or asynchronous loads)";
   if (*kernel.bound == "instructions")
     return "its instructions fill the multiprocessors, not its FLOPs: fewer of them (vector loads, tensor "

@@ -141,6 +141,9 @@ measured<double> metric_of(const counted_kernel& kernel, const std::string& key)
 /// What keeps more blocks from being resident: "its registers"; empty where ncu did not tell.
 std::string occupancy_limiter(const counted_kernel& kernel);
 
+/// Of the GPU's places over all of its waves, were its blocks of equal length; 1 where ncu did not tell.
+double taken_places_ratio(const counted_kernel& kernel);
+
 // Rules about a kernel's grid, each a clause that says what is wrong and what helps; empty: nothing is.
 
 /// A grid of less than a wave: empty multiprocessors, or room on each.

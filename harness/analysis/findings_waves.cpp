@@ -66,6 +66,11 @@ std::string occupancy_limiter(const counted_kernel& kernel) {
   return resident ? resident->limiters : "";
 }
 
+double taken_places_ratio(const counted_kernel& kernel) {
+  const measured<double> waves = metric_of(kernel, "waves_ratio");
+  return waves && *waves > 0 ? *waves / std::ceil(*waves) : 1;
+}
+
 std::string advice_on_empty_places(const counted_kernel& kernel) {
   const measured<double> waves = metric_of(kernel, "waves_ratio");
   if (!waves || *waves >= full_wave_ratio) return "";
@@ -81,7 +86,7 @@ std::string advice_on_empty_places(const counted_kernel& kernel) {
 std::string advice_on_last_wave(const counted_kernel& kernel) {
   const measured<double> waves = metric_of(kernel, "waves_ratio");
   if (!waves || *waves <= 1) return "";
-  const double empty_ratio = 1 - *waves / std::ceil(*waves);
+  const double empty_ratio = 1 - taken_places_ratio(kernel);
   if (empty_ratio < large_tail_ratio) return "";
   return fmt::format(
       "its last wave is {} full, and blocks of equal length leave {} of the GPU's places empty: {}, or fit "

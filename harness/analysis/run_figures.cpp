@@ -4,6 +4,7 @@
 
 #include "analysis/findings.h"
 #include "analysis/trace_spans.h"
+#include "findings_parts.h"
 #include "kernel_summaries.h"
 
 namespace profgate::analysis {
@@ -149,6 +150,12 @@ run_figures analyze_run(const run_facts& facts) {
                               kernels, std::move(counters), share, std::move(summarized)});
   }
   figures.is_timed_by_itself = facts.bare.bench.has_value();
+  for (stage_figures& stage : figures.stages) {
+    if (!stage.step || !is_time_of_host(figures, stage)) continue;
+    step_figures step = *stage.step;
+    step.is_host_alone = *late_ratio(*stage.traced) >= most_late_ratio;
+    stage.step = step;
+  }
   figures.traced_logits_agree = logits_agree(facts);
   return figures;
 }

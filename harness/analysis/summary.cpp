@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/escape.h"
 #include "core/units.h"
@@ -221,18 +222,26 @@ void add_energy(const bare_figures& bare, std::vector<std::string>& summary) {
 
 void add_throttling(const run_figures& figures, std::vector<std::string>& summary) {
   std::vector<std::string> stages;
+  std::set<std::string> reasons;
   bool have_clocks_held = true;
+  double widest_ratio = 0;
   for (const stage_figures& stage : figures.stages) {
-    const bool is_known = stage.bare.telemetry && stage.bare.telemetry->throttle_reasons;
-    if (!is_known || throttling_among(*stage.bare.telemetry->throttle_reasons).empty()) continue;
+    if (!stage.bare.telemetry || !stage.bare.telemetry->throttle_reasons) continue;
+    const std::vector<std::string> throttling = throttling_among(*stage.bare.telemetry->throttle_reasons);
+    if (throttling.empty()) continue;
     stages.push_back(stage.bare.name);
+    reasons.insert(throttling.begin(), throttling.end());
     const measured<double>& spread_ratio = stage.bare.telemetry->sm_clock_spread_ratio;
     have_clocks_held = have_clocks_held && spread_ratio && *spread_ratio <= unsteady_clock_ratio;
+    widest_ratio = std::max(widest_ratio, spread_ratio ? *spread_ratio : 0.0);
   }
   if (stages.empty()) return;
-  summary.push_back(fmt::format("The GPU was throttled while {} {} timed{}.", fmt::join(stages, " and "),
-                                stages.size() == 1 ? "was" : "were",
-                                have_clocks_held ? "; its clocks held" : ""));
+  const std::string clocks = have_clocks_held ? "; its clocks held"
+                             : widest_ratio > 0
+                                 ? fmt::format("; its SM clock moved by {}", percent(widest_ratio))
+                                 : "";
+  summary.push_back(fmt::format("The GPU was throttled ({}) while {} {} timed{}.", fmt::join(reasons, ", "),
+                                fmt::join(stages, " and "), stages.size() == 1 ? "was" : "were", clocks));
 }
 
 void add_confidence(const run_figures& figures, std::vector<std::string>& summary) {
@@ -291,7 +300,9 @@ void add_skipped_steps(const run_facts& facts, std::vector<std::string>& summary
 std::string percent(double ratio) {
   const double value = ratio * 100.0;
   const double magnitude = std::abs(value);
-  return fmt::format("{:.{}f} %", value, magnitude >= 10 ? 0 : magnitude >= 1 ? 1 : 2);
+  // Nearly all is not all: pictures show the same share with one digit.
+  const bool is_nearly_all = magnitude >= 99.5 && magnitude < 100;
+  return fmt::format("{:.{}f} %", value, magnitude >= 10 && !is_nearly_all ? 0 : magnitude >= 1 ? 1 : 2);
 }
 
 std::string ceiling_percent(double ratio) {

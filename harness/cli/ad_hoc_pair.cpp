@@ -3,27 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <filesystem>
 
 #include "artifacts/gpu_choice.h"
 #include "core/error.h"
+#include "core/program_name.h"
 #include "installation.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
-
-/// Programs that run the file they are given: that is what people call the program.
-bool is_interpreter(const std::string& name) {
-  constexpr std::array known = {"python", "pypy", "bash",     "sh",  "perl",
-                                "ruby",   "node", "torchrun", "env", "mpirun"};
-  return std::any_of(known.begin(), known.end(), [&](const std::string& each) {
-    if (!name.starts_with(each)) return false;
-    return name.find_first_not_of("0123456789.", each.size()) == std::string::npos;  // python3.11
-  });
-}
 
 /// As a part of a folder's and of a test's name.
 std::string as_word(const std::string& text) {
@@ -57,16 +47,8 @@ two_commands part_at_dashes(const std::vector<std::string>& words) {
 }  // namespace
 
 std::string name_of_program(const std::vector<std::string>& command) {
-  const std::string program = fs::path(command.front()).filename().string();
-  if (is_interpreter(program)) {
-    // The first word that is a file; `python3 -m vllm.bench` names a module, what follows -c is a program.
-    for (std::size_t i = 1; i < command.size() && command[i] != "-c"; ++i) {
-      if (command[i] == "-m" && i + 1 < command.size()) return as_word(command[i + 1]);
-      if (!command[i].starts_with("-") && fs::path(command[i]).has_extension())
-        return as_word(fs::path(command[i]).stem().string());
-    }
-  }
-  return as_word(fs::path(program).stem().string());
+  const core::started_program program = core::program_of(command);
+  return as_word(program.is_module ? program.name : fs::path(program.name).stem().string());
 }
 
 two_commands split_commands(const std::vector<std::string>& words) {

@@ -78,14 +78,18 @@ std::optional<std::string> shown_entry(const std::vector<std::string>& ranges, c
   return best;
 }
 
+std::set<std::string> range_names_in(const std::vector<analysis::capture>& captures) {
+  std::set<std::string> names;
+  for (const analysis::capture& one : captures)
+    for (const core::range_record& range : one.timeline.ranges) names.emplace(range.name);
+  return names;
+}
+
 /// A stage that was named by hand and is no range of any file is a slip; one that an expression describes, or
 /// that only some programs have, may well be absent.
-void require_named_stages(const config::resolved& config, const std::vector<analysis::capture>& captures) {
+void require_named_stages(const config::resolved& config, const std::set<std::string>& there) {
   const std::string& origin = config.origin("workload.stages");
-  if (captures.empty() || origin == config::default_origin) return;
-  std::set<std::string> there;
-  for (const analysis::capture& one : captures)
-    for (const core::range_record& range : one.timeline.ranges) there.emplace(range.name);
+  if (origin == config::default_origin) return;
   std::vector<std::string> names;
   std::vector<std::string> by_expression;
   for (const std::string& name : there)
@@ -109,6 +113,23 @@ void require_named_stages(const config::resolved& config, const std::vector<anal
   }
 }
 
+/// Those of the settings that the files have. A decoder has other stages than an encoder: of the adapter's,
+/// which nobody named by hand, it is those that the adapter saw.
+std::vector<std::string> stages_in(const std::vector<analysis::capture>& captures,
+                                   const config::resolved& config) {
+  std::vector<std::string> stages = config.list("workload.stages");
+  if (captures.empty()) return stages;
+  const std::set<std::string> there = range_names_in(captures);
+  const auto is_there = [&](const std::string& stage) { return there.contains(stage); };
+  const bool has_adapter = config.text("workload.adapter") != "none";
+  if (has_adapter && std::any_of(stages.begin(), stages.end(), is_there)) {
+    std::erase_if(stages, [&](const std::string& stage) { return !is_there(stage); });
+    return stages;
+  }
+  require_named_stages(config, there);
+  return stages;
+}
+
 /// Nobody tells which ranges such files hold: layers by their numbers are one operator, as in a run whose
 /// modules have ranges.
 analysis::run_facts facts_of(const analyze_files_options& options, const config::resolved& config) {
@@ -118,20 +139,20 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   facts.created_utc = core::utc_timestamp();
   facts.model = first.stem().string();
   facts.config = "files";
-  facts.pair = facts.model + "." + facts.config;
+  facts.pair = first.filename().string();  // the title of its reports
   facts.device = config.text("workload.device");
   facts.mode = config.text("run.mode");
   facts.config_hash = config.hash();
   facts.nvtx_domain = config.text("workload.nvtx_domain");
+  facts.device_timed_stages = runs::device_timed_stages(config);
   facts.top_n_kernels = static_cast<std::size_t>(config.integer("run.top_n_kernels"));
   facts.kernel_categories = runs::category_rules_of(config);
   facts.changed_settings = runs::changed_settings_of(config);
-  facts.bare.stages = config.list("workload.stages");
   facts.bare.bench_absent_reason = "only profilers' files were given: nothing was timed without a profiler";
   for (const fs::path& file : options.timelines)
     facts.captures.push_back({file.filename().string(), std::nullopt,
                               runs::read_stages({file}, config, analysis::layers::together)});
-  require_named_stages(config, facts.captures);
+  facts.bare.stages = stages_in(facts.captures, config);
   if (facts.captures.empty()) facts.captures_absent_reason = "no timeline was given (--timeline)";
   facts.counters.absent_reason = "no counters were given (--counters)";
   std::vector<core::kernel_counters> launches;

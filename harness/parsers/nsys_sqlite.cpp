@@ -3,6 +3,7 @@
 #include <charconv>
 #include <chrono>
 #include <optional>
+#include <set>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -88,6 +89,24 @@ void read_provenance(const core::sqlite_database& database, core::timeline& resu
   if (times.next() && !times.is_null(0)) result.recorded_utc = utc_of_epoch(times.integer(0));
 }
 
+/// nsys lists every process of the machine: those of which it recorded something are kept.
+void read_process_names(const core::sqlite_database& database, core::timeline& result) {
+  if (!database.has_table("PROCESSES") || !database.has_column("PROCESSES", "globalPid") ||
+      !database.has_column("PROCESSES", "name"))
+    return;
+  std::set<std::uint32_t> recorded;
+  for (const core::range_record& range : result.ranges) recorded.insert(range.process_id);
+  for (const core::kernel_execution& kernel : result.kernels) recorded.insert(kernel.process_id);
+  for (const core::host_call& call : result.calls) recorded.insert(call.process_id);
+  core::sqlite_statement rows = database.query(
+      "SELECT globalPid, substr(name, 1, 300) FROM PROCESSES WHERE typeof(globalPid) = 'integer' AND "
+      "typeof(name) = 'text'");
+  while (rows.next()) {
+    const std::uint32_t process_id = process_of(rows.integer(0));
+    if (recorded.contains(process_id)) result.process_names.try_emplace(process_id, rows.text(1));
+  }
+}
+
 }  // namespace
 
 void check_times(const core::sqlite_database& database, const char* what, std::int64_t start_ns,
@@ -123,6 +142,7 @@ core::timeline read_nsys_sqlite(const std::filesystem::path& file) {
   read_nsys_calls(database, strings, result);
   read_doubts(database, result);
   read_provenance(database, result);
+  read_process_names(database, result);
   return result;
 }
 

@@ -23,6 +23,7 @@ void append_timeline(core::timeline& all, core::timeline more, const std::filesy
                           fmt::format("recorded by {}, the others by {}", more.tool, all.tool),
                           "read the files of one capture only");
   }
+  all.process_names.merge(more.process_names);
   append(all.ranges, more.ranges);
   append(all.kernels, more.kernels);
   append(all.copies, more.copies);

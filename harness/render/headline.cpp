@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "analysis/stage_step.h"
 #include "core/escape.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -176,8 +177,10 @@ std::vector<std::string> closing_lines(std::string_view profile_json_text,
     const bool is_rate = label == "tokens/s";
     const std::string value = card["value"];
     figures += figures.empty() ? "" : ", ";
+    const std::string note = card["note"];
     figures += is_rate ? value + " tokens/s" + (batch.empty() ? "" : " (" + batch.substr(2) + ")")
                        : fmt::format("{} {}", label.substr(0, label.find(',')), value);
+    if (note.ends_with(analysis::host_alone_words)) figures += " (the host's alone)";
   }
   const json told = profile.value("program_figures", json::array());
   for (std::size_t i = 0; i < std::min<std::size_t>(told.size(), most_told_figures); ++i) {

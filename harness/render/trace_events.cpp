@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -11,10 +12,12 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "analysis/trace_spans.h"
 #include "core/escape.h"
 #include "core/kernel_names.h"
+#include "core/program_name.h"
 
 namespace profgate::render {
 namespace {
@@ -36,11 +39,13 @@ std::string json_string(std::string_view text) {
 /// Writes one capture's rows as threads of processes, and their spans as complete events.
 class event_writer : public analysis::span_visitor {
  public:
-  event_writer(std::size_t capture, std::string_view capture_name, const core::short_kernel_names& names,
+  event_writer(std::size_t capture, std::string_view capture_name,
+               std::map<std::uint32_t, std::string> programs, const core::short_kernel_names& names,
                const std::function<void(std::string_view)>& write, bool& is_first)
       : m_base(static_cast<std::int64_t>(capture) * capture_stride),
         m_first_flow(static_cast<std::uint64_t>(capture) << 56),
         m_capture_name(capture_name),
+        m_programs(std::move(programs)),
         m_write(write),
         m_is_first(is_first),
         m_names(names) {}
@@ -130,9 +135,10 @@ class event_writer : public analysis::span_visitor {
   }
 
   std::string process_name(const track& row) const {
-    const std::string what =
-        is_of_device(row) ? fmt::format("GPU {}", row.device) : fmt::format("process {}", row.process_id);
-    return fmt::format("{} ({})", what, m_capture_name);
+    if (is_of_device(row)) return fmt::format("GPU {} ({})", row.device, m_capture_name);
+    const auto program = m_programs.find(row.process_id);
+    return fmt::format("{}process {} ({})", program == m_programs.end() ? "" : program->second + ", ",
+                       row.process_id, m_capture_name);
   }
 
   static std::string row_name(const track& row) {
@@ -194,6 +200,7 @@ class event_writer : public analysis::span_visitor {
   std::int64_t m_base;
   std::uint64_t m_first_flow;  ///< process ids have 24 bits, and 32 are of the call: captures stay apart
   std::string_view m_capture_name;
+  std::map<std::uint32_t, std::string> m_programs;  ///< by process
   const std::function<void(std::string_view)>& m_write;
   bool& m_is_first;
   std::int64_t m_origin_ns = 0;
@@ -219,6 +226,26 @@ std::int64_t first_instant_ns(const core::timeline& timeline) {
   return first_ns == std::numeric_limits<std::int64_t>::max() ? 0 : first_ns;
 }
 
+/// What each process of the host is called: by the run's own program where the tool saw only what started
+/// that, such as env or an interpreter, or does not tell and there is one process; else as the tool saw it.
+std::map<std::uint32_t, std::string> programs_of(const core::timeline& timeline, const std::string& program) {
+  std::set<std::uint32_t> processes;
+  for (const core::range_record& range : timeline.ranges) processes.insert(range.process_id);
+  for (const core::host_call& call : timeline.calls) processes.insert(call.process_id);
+  std::map<std::uint32_t, std::string> names;
+  for (const std::uint32_t process : processes) {
+    const auto seen = timeline.process_names.find(process);
+    const bool is_seen = seen != timeline.process_names.end() && !seen->second.empty();
+    const bool is_program = is_seen ? core::runs_another_program(seen->second) : processes.size() == 1;
+    if (is_program && !program.empty()) {
+      names[process] = program;
+    } else if (is_seen) {
+      names[process] = std::filesystem::path(seen->second).filename().string();
+    }
+  }
+  return names;
+}
+
 core::short_kernel_names kernel_names_in(const std::vector<analysis::capture>& captures) {
   std::set<std::string_view> names;
   for (const analysis::capture& source : captures)
@@ -235,7 +262,7 @@ void write_trace_events(const analysis::run_facts& facts,
   bool is_first = true;
   for (std::size_t i = 0; i < facts.captures.size(); ++i) {
     const analysis::capture& source = facts.captures[i];
-    event_writer writer(i, source.name, names, write, is_first);
+    event_writer writer(i, source.name, programs_of(source.timeline, facts.program), names, write, is_first);
     writer.set_origin(first_instant_ns(source.timeline));
     analysis::visit_spans(source.timeline, analysis::spans_asked_for(facts), writer);
     writer.flush();

@@ -8,6 +8,7 @@
 #include "bundle.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/program_name.h"
 #include "nsys_summaries.h"
 #include "parsers/adapter_report.h"
 #include "parsers/workload_result.h"
@@ -258,6 +259,8 @@ analysis::run_facts run_reader::facts() {
   facts.kernel_categories = category_rules_of(config());
   facts.region_kernels = {config().list("regions.include_kernels"), config().list("regions.exclude_kernels")};
   facts.bare = bare();
+  if (status("stage1") && !status("stage1")->commands.empty())
+    facts.program = core::program_of(status("stage1")->commands.front().argv).name;
   read_captures(facts);
   facts.counters = counters(facts.captures);
   for (const std::string step : reported_steps) {

@@ -220,7 +220,7 @@ TEST(findings, call_an_idle_device_bound_by_launches) {
   const std::optional<recommendation> launches = recommendation_with(find_in(facts), "Launch less");
   ASSERT_TRUE(launches);
   EXPECT_EQ(launches->evidence,
-            "no kernel runs during 25 % of the unprofiled stage (waits for a launch 100 % of it); 11 "
+            "no kernel runs during 25 % of the unprofiled stage (waits for a launch 25 %); 11 "
             "launches and 11 kernels a token");
   EXPECT_NEAR(*launches->saves_at_most_ns, 10000000, 10);
 }
@@ -290,10 +290,13 @@ TEST(findings, say_when_the_gpu_was_throttled) {
   EXPECT_THAT(takeaways_of(found, "decode_all"),
               Contains("Its samples were taken while the GPU was throttled: software_power_cap. "
                        "7 samples with an SM clock of 1900 to 1980 MHz, median 1950 MHz"));
-  EXPECT_THAT(found.summary, Contains("The GPU was throttled while decode_all was timed; its clocks held."));
+  EXPECT_THAT(
+      found.summary,
+      Contains("The GPU was throttled (software_power_cap) while decode_all was timed; its clocks held."));
   EXPECT_FALSE(recommendation_with(found, "Lock the clocks")) << "they hardly moved";
   EXPECT_THAT(find_in(sampled_run({1700, 1980, 1980}, {"software_power_cap"})).summary,
-              Contains("The GPU was throttled while decode_all was timed."));
+              Contains("The GPU was throttled (software_power_cap) while decode_all was timed; its SM clock "
+                       "moved by 14 %."));
 }
 
 TEST(findings, say_when_the_clock_was_not_steady) {

@@ -142,6 +142,21 @@ TEST(waves, less_than_one_ask_for_more_blocks_where_places_are_empty) {
                         "fills 48 % of one wave: split it further"));
 }
 
+TEST(waves, that_are_not_full_do_not_hide_matrix_units_that_wait) {
+  core::kernel_counters slow = waiting_kernel(1.21);
+  slow.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 3e8;  // 30 % of the ceiling, in 60 % of places
+  EXPECT_THAT(advice_on(slow),
+              AllOf(HasSubstr("its last wave is 21 % full"),
+                    HasSubstr("whole waves; besides, its matrix units wait: load the next")));
+  std::size_t rows = 0;
+  for (const recommendation& row :
+       findings_with(stage_of_two(launch("big", 1e4, 4e7, 1), slow, 100000)).recommendations)
+    rows += row.kernel_name == "slow" ? 1 : 0;
+  EXPECT_EQ(rows, 1U) << "both tell of the same time, which is saved once";
+  slow.metrics["launch__waves_per_multiprocessor"] = 0.3;  // what it fills works at the ceiling
+  EXPECT_THAT(advice_on(slow), AllOf(HasSubstr("30 % of one wave"), Not(HasSubstr("matrix units"))));
+}
+
 TEST(waves, that_end_with_a_nearly_empty_one_ask_for_more_or_whole_ones) {
   EXPECT_THAT(advice_on(waiting_kernel(1.21)),
               HasSubstr("its last wave is 21 % full, and blocks of equal length leave 40 % of the GPU's "

@@ -276,6 +276,24 @@ TEST(program, whose_occurrences_the_trace_does_not_tell_apart_says_that_its_part
   EXPECT_TRUE(analyze_run(facts).stages.at(0).idle->is_mean);
 }
 
+TEST(program, that_idles_nearly_all_the_time_does_not_idle_all_of_it) {
+  timeline_builder builder;
+  builder.range("denoise", 0, 10 * ms);
+  builder.kernel("add", 9 * ms, 9 * ms + us, 9 * ms + 11 * us);
+  EXPECT_THAT(findings_of(program(builder.build())).summary,
+              Contains(HasSubstr("the GPU idles during 99.9 % of it")));
+}
+
+TEST(program, whose_work_outlives_its_range_shall_wait_for_it_before_anything_else) {
+  timeline_builder builder;
+  builder.range("denoise", 0, ms);
+  builder.range("mlp", 50 * us, 900 * us);
+  builder.kernel("add", 100 * us, 200 * us, 3 * ms);
+  const std::vector<std::string> advice = texts_of(findings_of(program(builder.build())).recommendations);
+  ASSERT_THAT(advice, Contains(HasSubstr("Look at mlp")));
+  EXPECT_THAT(advice.front(), StartsWith("Wait for the device before"));
+}
+
 TEST(program, whose_work_outlives_its_range_is_told_so) {
   const auto program_until = [](std::int64_t end_ns) {
     timeline_builder builder;
@@ -296,6 +314,8 @@ TEST(program, whose_work_outlives_its_range_is_told_so) {
   EXPECT_THAT(findings_of(late).summary,
               Contains(HasSubstr("the time is the host's: 50 % of its kernels' time lies after its range")));
   EXPECT_TRUE(analyze_run(program_until(1100 * us)).stages.at(0).idle) << "a tenth is late";
+  EXPECT_TRUE(analyze_run(late).stages.at(0).step->is_host_alone);
+  EXPECT_FALSE(analyze_run(program_until(1100 * us)).stages.at(0).step->is_host_alone) << "most is in time";
   run_facts waited_for = program_until(1900 * us);
   EXPECT_THAT(texts_of(findings_of(waited_for).recommendations), Contains(HasSubstr("sync: true")));
   waited_for.bare.process_wall_ns = {9 * ms};

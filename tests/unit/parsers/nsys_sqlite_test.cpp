@@ -51,6 +51,18 @@ constexpr const char* kernels_2025 =
     "blockX INT, blockY INT, blockZ INT);"
     "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT);";
 
+TEST_F(nsys_sqlite, tells_the_names_of_the_processes_that_it_recorded) {
+  const std::string recorded = std::to_string(std::int64_t{42} << 24);
+  const std::string other = std::to_string(std::int64_t{43} << 24);
+  const core::timeline timeline = parsers::read_nsys_sqlite(
+      make(std::string(meta_2025) + kernels_2025 +
+           "CREATE TABLE PROCESSES (globalPid INT, pid INT, name TEXT); INSERT INTO PROCESSES VALUES (" +
+           other + ",43,'kworker'),(" + recorded + ",42,'/usr/bin/env'),(NULL,1,'init'),(" + recorded +
+           ",42,NULL);" + "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (500,900,0,7,11," + recorded +
+           ",1,1,NULL,1,1,1,1,1,1);"));
+  EXPECT_EQ(timeline.process_names, (std::map<std::uint32_t, std::string>{{42, "/usr/bin/env"}}));
+}
+
 TEST_F(nsys_sqlite, reads_a_gated_recording) {
   const core::timeline timeline = parsers::read_nsys_sqlite(samples / "cpu-2022.4.2/gated.sqlite");
   EXPECT_EQ(timeline.tool, "nsys");

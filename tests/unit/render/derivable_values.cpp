@@ -81,7 +81,7 @@ void add_of_stage(const nlohmann::json& profile, const nlohmann::json& stage, de
     const nlohmann::json& idle = stage["idle"];
     const double idle_ns = number_or_0(idle, "idle_ns");
     for (const char* part : {"launch_ns", "pause_ns", "synchronisation_ns", "copy_ns", "other_ns"})
-      values.add_ratio(number_or_0(idle, part), idle_ns);
+      values.add_ratio(number_or_0(idle, part), number_or_0(idle, "busy_ns") + idle_ns);
     values.add("s", number_or_0(idle, "busy_ns") + idle_ns);
   }
   if (stage["telemetry"].is_object())

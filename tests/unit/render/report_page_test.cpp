@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/profile.h"
+#include "analysis/stage_step.h"
 #include "golden_cases.h"
 #include "judgement_cases.h"
 #include "kernel_views.h"
@@ -243,6 +244,15 @@ TEST(report_page, says_of_which_batch_tokens_per_second_are) {
       [&](const std::filesystem::path& file, std::string_view text) { files[file.string()] = text; });
   EXPECT_THAT(files["out/report.md"], HasSubstr(" tokens/s decoded (p50, batch 2)"));
   EXPECT_THAT(files["out/stakeholder_summary.md"], HasSubstr(" tokens/s of batch 2"));
+}
+
+TEST(closing_lines, mark_times_after_which_the_device_works_on) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  profile["throughput"]["tokens_median_per_s"] = nullptr;
+  json& step = profile["stages"][0]["step"];
+  EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0], Not(HasSubstr("the host's alone")));
+  step["source"] = step["source"].get<std::string>() + analysis::host_alone_words;
+  EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0], HasSubstr(" ms (the host's alone)"));
 }
 
 TEST(closing_lines, tell_what_the_program_told) {

@@ -44,6 +44,35 @@ TEST(trace_events, are_json_whatever_the_names) {
   EXPECT_EQ(kernels, 1U);
 }
 
+/// Of the hosts' processes, in their order.
+std::vector<std::string> process_names(const analysis::run_facts& facts) {
+  std::vector<std::string> names;
+  const json document = json::parse(written(facts));
+  for (const json& event : document["traceEvents"]) {
+    const std::string name = event["name"] == "process_name" ? event["args"]["name"] : "";
+    if (!name.empty() && !name.starts_with("GPU")) names.push_back(name);
+  }
+  return names;
+}
+
+TEST(trace_events, call_a_process_by_the_program_not_by_what_starts_it) {
+  analysis::run_facts facts = two_captures();
+  EXPECT_EQ(process_names(facts).at(0), "process 7 (nsys/run.sqlite)") << "nobody tells";
+  facts.program = "generate.py";
+  EXPECT_EQ(process_names(facts).at(0), "generate.py, process 7 (nsys/run.sqlite)") << "it is the only one";
+  core::timeline& first = facts.captures[0].timeline;
+  first.process_names = {{7, "/usr/bin/env"}, {8, "/opt/tokenizer"}, {9, "python3"}};
+  for (const std::uint32_t process : {8U, 9U, 10U})
+    first.ranges.push_back(
+        {"LLM", "prefill", core::range_style::push_pop, process, process, 5'000'000'001, 5'000'002'000});
+  EXPECT_THAT(process_names(facts),
+              ::testing::IsSupersetOf(
+                  {"generate.py, process 7 (nsys/run.sqlite)", "tokenizer, process 8 (nsys/run.sqlite)",
+                   "generate.py, process 9 (nsys/run.sqlite)", "process 10 (nsys/run.sqlite)"}));
+  facts.program.clear();
+  EXPECT_THAT(process_names(facts), ::testing::Contains("env, process 7 (nsys/run.sqlite)"));
+}
+
 TEST(trace_events, leave_names_of_ranges_as_they_are) {
   analysis::run_facts facts = two_captures();
   core::timeline& last = facts.captures[1].timeline;

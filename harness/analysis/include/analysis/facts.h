@@ -145,6 +145,7 @@ struct run_facts {
   bare_facts bare;
   std::vector<core::workload_result> profiled;  ///< what the traced runs said of themselves
   std::vector<capture> captures;
+  std::string program{};               ///< what people call the program that was run; empty: nobody tells
   std::string captures_absent_reason;  ///< required where `captures` is empty
   std::vector<kernel_summary> kernel_summaries{};
   counter_facts counters{};

@@ -15,12 +15,16 @@ struct step_figures {
   double mean_ns = 0;
   std::int64_t occurrences = 0;  ///< that were timed
   std::string source;            ///< of the time, in a few words
+  bool is_host_alone = false;    ///< much of the device's work ends after it
   // A step's share of what the trace counted.
   measured<double> launches;
   measured<double> kernels;
   measured<double> copies;
   measured<double> synchronisations;
 };
+
+/// What is said of such a time wherever its source is told.
+inline constexpr const char* host_alone_words = ", the host's alone: its kernels end later";
 
 /// Of the bare run where that timed the stage, else of the trace.
 measured<step_figures> stage_step(const bare_stage& bare, const measured<traced_stage>& traced);

@@ -109,6 +109,9 @@ struct timeline {
   std::string tool_version{};
   std::vector<std::string> gpu_names{};       ///< of the machine that ran it, each once; empty: nobody tells
   std::optional<std::string> recorded_utc{};  ///< "2026-11-16T12:03:03Z", when the recording began
+  /// Of processes with records, as the tool saw them start: "/usr/bin/env", "python3". Empty, or without a
+  /// process: it does not tell.
+  std::map<std::uint32_t, std::string> process_names{};
   std::vector<range_record> ranges{};
   std::vector<kernel_execution> kernels{};
   std::optional<std::string> kernels_absent_reason{};  ///< set where the tool could not have seen any
