@@ -133,6 +133,10 @@ void name_causes(std::vector<cause>& causes) {
   }
 }
 
+bool is_apart_from_traces(const cause& cause) {
+  return std::abs(cause.delta_ns - cause.traced_delta_ns) > 0.1 * std::abs(cause.delta_ns);
+}
+
 std::string to_text(const cause& cause) {
   std::string text = size_text(cause.delta_ns) + ": " + text_of_kind(cause);
   for (const std::string& evidence : cause.evidence) text += "; " + evidence;
@@ -142,9 +146,7 @@ std::string to_text(const cause& cause) {
     text += fmt::format("; {} {} for it", fmt::join(paths, ", "), paths.size() == 1 ? "waits" : "wait");
   }
   // The times a launch are those of the traces, and so may be another sum.
-  const double apart_ns = std::abs(cause.delta_ns - cause.traced_delta_ns);
-  if (apart_ns > 0.1 * std::abs(cause.delta_ns))
-    text += fmt::format(" (traced: {})", size_text(cause.traced_delta_ns));
+  if (is_apart_from_traces(cause)) text += fmt::format(" (traced: {})", size_text(cause.traced_delta_ns));
   return text;
 }
 

@@ -36,8 +36,10 @@ std::string detail_of_kind(const gate::cause& cause) {
     case gate::cause_kind::idle:
       break;
   }
-  const std::string times = fmt::format("{} → {}", core::format_duration(cause.baseline_idle_ns),
-                                        core::format_duration(cause.candidate_idle_ns));
+  // A tracer stretches waits: their difference there is not the one beside these words.
+  const std::string times = fmt::format("{} → {}{}", core::format_duration(cause.baseline_idle_ns),
+                                        core::format_duration(cause.candidate_idle_ns),
+                                        gate::is_apart_from_traces(cause) ? " in the traces" : "");
   return cause.place.empty() ? times : cause.place + ": " + times;
 }
 

@@ -26,6 +26,8 @@ constexpr double value_room_px = 84;      ///< beside a bar, for its number
 constexpr std::size_t label_chars = 46;   ///< of the label's column, in its font
 constexpr std::size_t detail_chars = 80;  ///< of the smaller font below it
 constexpr std::size_t path_chars = 24;    ///< of an operator before its figures
+/// A cause that is less of the largest has no pixel of its own, and mostly is noise.
+constexpr double least_drawn_ratio = 1.0 / 300;
 
 /// From values to pixels, with room for numbers at both ends.
 class axis {
@@ -212,8 +214,9 @@ std::vector<waterfall_bar> bars_of(const std::vector<gate::cause>& causes, std::
   std::vector<waterfall_bar> bars;
   waterfall_bar rest{"everything else", "", 0};
   std::size_t rest_count = 0;
+  const double largest_ns = sorted.empty() ? 0 : std::abs(sorted.front().delta_ns);
   for (const gate::cause& cause : sorted) {
-    if (bars.size() < count) {
+    if (bars.size() < count && std::abs(cause.delta_ns) >= least_drawn_ratio * largest_ns) {
       const bool is_idle = cause.kind == gate::cause_kind::idle;
       std::string label = is_idle ? group_of(cause) : cause.short_name;
       const std::string path = core::shorten_middle(cause.path, path_chars);

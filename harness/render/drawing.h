@@ -46,7 +46,7 @@ struct interval_row {
   std::optional<double> upper_ratio{};
 };
 
-/// The largest `count` causes, and one bar for all the others together.
+/// The largest `count` causes that a picture can show, and one bar for all the others together.
 std::vector<waterfall_bar> bars_of(const std::vector<gate::cause>& causes, std::size_t count);
 
 /// What the template draws: panels of shapes and texts with their places.

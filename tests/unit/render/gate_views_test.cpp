@@ -7,6 +7,8 @@
 
 #include "../gate/test_categories.h"
 #include "core/escape.h"
+#include "difference_words.h"
+#include "drawing.h"
 #include "gate/attribution.h"
 #include "golden_files.h"
 #include "judgement_cases.h"
@@ -232,6 +234,37 @@ TEST(gate_views, hold_only_valid_text_whatever_kernels_are_called) {
     }
     for (const char c : text) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n') << name;
   }
+}
+
+gate::cause slower_kernel(const std::string& name, double delta_ns) {
+  gate::cause made;
+  made.delta_ns = made.traced_delta_ns = delta_ns;
+  made.name = made.short_name = name;
+  return made;
+}
+
+TEST(gate_views, draw_no_cause_that_has_no_pixel) {
+  const std::vector<waterfall_bar> bars =
+      bars_of({slower_kernel("large", 9e6), slower_kernel("noise", 2000), slower_kernel("small", 4e4),
+               slower_kernel("other noise", -500)},
+              8);
+  ASSERT_EQ(bars.size(), 3U);
+  EXPECT_EQ(bars[1].label, "small");
+  EXPECT_EQ(bars[2].label, "everything else");
+  EXPECT_EQ(bars[2].detail, "2 smaller causes");
+  EXPECT_DOUBLE_EQ(bars[2].delta_ns, 1500);
+}
+
+TEST(gate_views, say_whose_idle_times_stand_beside_a_difference) {
+  gate::cause idle;
+  idle.kind = gate::cause_kind::idle;
+  idle.name = "copy";
+  idle.baseline_idle_ns = 36.5e6;
+  idle.candidate_idle_ns = 16e6;
+  idle.delta_ns = idle.traced_delta_ns = -20.5e6;
+  EXPECT_EQ(detail_of(idle), "36.5 ms → 16.0 ms");
+  idle.delta_ns = -37'500;  // a tracer stretches waits
+  EXPECT_EQ(detail_of(idle), "36.5 ms → 16.0 ms in the traces");
 }
 
 /// Real traces: eager launches against a graph, of three layers.

@@ -100,6 +100,9 @@ std::vector<cause> leading_causes(const attribution& result, std::size_t count);
 /// file does it again.
 void name_causes(std::vector<cause>& causes);
 
+/// Whether its share of the bare difference is another than what the traces show.
+bool is_apart_from_traces(const cause& cause);
+
 /// "+12.3 µs: gemv<…> in attn.qkv is slower: 5.1 → 6.3 µs a launch, 28 launches".
 std::string to_text(const cause& cause);
 
