@@ -1,7 +1,6 @@
 #include "ab/gate_config.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,28 +13,6 @@
 
 namespace profgate::ab {
 namespace {
-
-std::string value_text(const config::resolved& config, const config::schema_row& row) {
-  if (config.is_null(row.key)) return "null";
-  switch (row.kind) {
-    case config::value_kind::integer:
-      return std::to_string(config.integer(row.key));
-    case config::value_kind::number:
-      return fmt::format("{}", config.number(row.key));
-    case config::value_kind::boolean:
-      return config.boolean(row.key) ? "true" : "false";
-    case config::value_kind::text_list:
-      return fmt::format("{}", fmt::join(config.list(row.key), "\n"));
-    case config::value_kind::record_list:
-      return fmt::format("{}", fmt::join(config.record_lines(row.key), "\n"));
-    case config::value_kind::input_path:
-    case config::value_kind::output_path:
-      return std::filesystem::path(config.text(row.key)).filename().string();
-    case config::value_kind::text:
-      break;
-  }
-  return config.text(row.key);
-}
 
 bool decides_what_is_measured(const std::string& key) {
   const bool is_for_profilers = key == "workload.profile_range" || key == "workload.calls_profiler_api";
@@ -65,7 +42,7 @@ artifacts::sha256 hash_of_settings(const arm_build& build) {
   artifacts::sha256 hash;
   for (const config::schema_row& row : config::schema()) {
     if (!decides_what_is_measured(row.key)) continue;
-    const std::string value = value_text(of_gate, row);
+    const std::string value = of_gate.plain_text(row.key, "\n");
     if (is_younger_than_baselines(row.key) && (value == row.default_yaml || value.empty())) continue;
     hash.update(fmt::format("{}={}\n", row.key, value));
   }

@@ -5,71 +5,15 @@
 
 #include "analysis/graph_replays.h"
 #include "analysis/stage_operations.h"
+#include "device_activity.h"
 #include "graph_nodes.h"
+#include "operation_paths.h"
+#include "overlap_cursor.h"
 #include "range_sweep.h"
 #include "start_order.h"
 
 namespace profgate::analysis {
 namespace {
-
-std::string joined(const std::vector<const core::range_record*>& ranges) {
-  std::string path;
-  for (const core::range_record* range : ranges) {
-    if (!path.empty()) path += '/';
-    path += range->name;
-  }
-  return path;
-}
-
-/// The paths of all kernels and copies, by the ranges around their launches.
-class path_finder : public sweep_visitor {
- public:
-  path_finder(const core::timeline& timeline, core::text_pool& texts)
-      : kernel_paths(timeline.kernels.size()),
-        copy_paths(timeline.copies.size()),
-        kernel_host_ranges(timeline.kernels.size()),
-        copy_host_ranges(timeline.copies.size()),
-        kernel_layers(timeline.kernels.size(), core::no_layer),
-        copy_layers(timeline.copies.size(), core::no_layer),
-        m_texts(texts) {}
-
-  void on_range(const inner_range&) override {}
-
-  void on_operation(const launched_operation& launched) override {
-    if (launched.enclosing.empty()) return;
-    // What comes one after the other was mostly launched inside the same ranges.
-    if (launched.enclosing != m_last_ranges) {
-      m_last_ranges = launched.enclosing;
-      m_last_path = m_texts.keep(joined(launched.enclosing));
-      m_last_layer = innermost_layer(launched.enclosing);
-    }
-    const std::string_view innermost = launched.enclosing.back()->name;
-    if (launched.which.what == operation_id::kernel) {
-      kernel_paths[launched.which.index] = m_last_path;
-      kernel_host_ranges[launched.which.index] = innermost;
-      kernel_layers[launched.which.index] = m_last_layer;
-    }
-    if (launched.which.what == operation_id::copy) {
-      copy_paths[launched.which.index] = m_last_path;
-      copy_host_ranges[launched.which.index] = innermost;
-      copy_layers[launched.which.index] = m_last_layer;
-    }
-  }
-
-  std::vector<std::string_view> kernel_paths;
-  std::vector<std::string_view> copy_paths;
-  std::vector<std::string_view>
-      kernel_host_ranges;  ///< where a graph's replay was asked for, not its capture
-  std::vector<std::string_view> copy_host_ranges;
-  std::vector<std::int32_t> kernel_layers;
-  std::vector<std::int32_t> copy_layers;
-
- private:
-  core::text_pool& m_texts;
-  std::vector<const core::range_record*> m_last_ranges;
-  std::string_view m_last_path;
-  std::int32_t m_last_layer = core::no_layer;
-};
 
 /// Categories by kernel and operator: rules are many, kernels are few.
 class category_cache {
@@ -91,45 +35,10 @@ class category_cache {
   std::map<std::pair<std::string_view, std::string_view>, std::string_view> m_known;
 };
 
-/// Finds what ran during windows, asked in the order of their starts: what began before a window and still
-/// ran when it opened is carried from window to window, so that nothing is looked at for each of thousands.
-template <typename execution>
-class overlap_cursor {
- public:
-  overlap_cursor(const std::vector<execution>& records, const start_order<execution>& order)
-      : m_records(records), m_order(order) {}
-
-  /// Indices in the order of the records; valid until the next question.
-  const std::vector<std::uint32_t>& during(const stage_window& window) {
-    for (; m_next < m_records.size() && nth(m_next).start_ns < window.device_start_ns; ++m_next)
-      m_running.push_back(m_order[m_next]);
-    std::erase_if(m_running,
-                  [&](std::uint32_t index) { return m_records[index].end_ns <= window.device_start_ns; });
-    m_found.clear();
-    for (const std::uint32_t index : m_running) add_if_during(window, index);
-    for (std::size_t i = m_next; i < m_records.size() && nth(i).start_ns < window.device_end_ns; ++i)
-      add_if_during(window, m_order[i]);
-    if (!std::is_sorted(m_found.begin(), m_found.end())) std::sort(m_found.begin(), m_found.end());
-    return m_found;
-  }
-
- private:
-  const execution& nth(std::size_t n) const { return m_records[m_order[n]]; }
-  void add_if_during(const stage_window& window, std::uint32_t index) {
-    if (runs_during(m_records[index], window)) m_found.push_back(index);
-  }
-
-  const std::vector<execution>& m_records;
-  const start_order<execution>& m_order;
-  std::size_t m_next = 0;  ///< the first, in their order, that starts in the last window or later
-  std::vector<std::uint32_t> m_running;  ///< of those before it, what had not ended
-  std::vector<std::uint32_t> m_found;    ///< reused
-};
-
 std::vector<core::host_call> waits_of(const core::timeline& timeline) {
   std::vector<core::host_call> waits;
   for (const core::host_call& call : timeline.calls) {
-    if (call.name.find("Synchronize") != std::string_view::npos) waits.push_back(call);
+    if (is_synchronisation(call)) waits.push_back(call);
   }
   return waits;
 }
@@ -336,7 +245,7 @@ class stretch_writer {
     stretch.name = open.size() == m_stage_depth ? m_outside : open.back().range->name;
     std::vector<const core::range_record*> around;
     for (std::size_t i = m_stage_depth; i + 1 < open.size(); ++i) around.push_back(open[i].range);
-    stretch.path = m_result.texts.keep(joined(around));
+    stretch.path = m_result.texts.keep(path_through(around));
     if (open.size() > m_stage_depth) around.push_back(open.back().range);
     stretch.layer = innermost_layer(around);
     stretch.category = "host";

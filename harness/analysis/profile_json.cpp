@@ -121,6 +121,13 @@ json step_json(const step_facts& step) {
   return object.take();
 }
 
+template <class T, class F>
+json list_of(const std::vector<T>& items, F to_json) {
+  json list = json::array();
+  for (const T& item : items) list.push_back(to_json(item));
+  return list;
+}
+
 json artifact_json(const artifact_facts& artifact) {
   json_object object;
   object.put("path", artifact.path);
@@ -129,27 +136,19 @@ json artifact_json(const artifact_facts& artifact) {
   return object.take();
 }
 
-json inputs_json(const std::vector<named_value>& inputs) {
-  json list = json::array();
-  for (const named_value& input : inputs) {
-    json_object object;
-    object.put("name", input.name);
-    object.put("value", input.value);
-    list.push_back(object.take());
-  }
-  return list;
+json run_input_json(const named_value& input) {
+  json_object object;
+  object.put("name", input.name);
+  object.put("value", input.value);
+  return object.take();
 }
 
-json settings_json(const std::vector<changed_setting>& settings) {
-  json list = json::array();
-  for (const changed_setting& setting : settings) {
-    json_object object;
-    object.put("key", setting.key);
-    object.put("value", setting.value);
-    object.put("default", setting.default_value);
-    list.push_back(object.take());
-  }
-  return list;
+json changed_setting_json(const changed_setting& setting) {
+  json_object object;
+  object.put("key", setting.key);
+  object.put("value", setting.value);
+  object.put("default", setting.default_value);
+  return object.take();
 }
 
 json environment_json(const std::string& text) {
@@ -160,13 +159,6 @@ json environment_json(const std::string& text) {
   }
   require_reasons(text, "env.json");
   return environment;
-}
-
-template <class T, class F>
-json list_of(const std::vector<T>& items, F to_json) {
-  json list = json::array();
-  for (const T& item : items) list.push_back(to_json(item));
-  return list;
 }
 
 }  // namespace
@@ -297,8 +289,8 @@ std::string profile_json(const run_facts& facts) {
   document.put("timeline", timeline_json(facts, figures));
   document.put("steps", list_of(facts.steps, step_json));
   document.put("artifacts", list_of(facts.artifacts, artifact_json));
-  document.put("inputs", inputs_json(facts.inputs));
-  document.put("changed_settings", settings_json(facts.changed_settings));
+  document.put("inputs", list_of(facts.inputs, run_input_json));
+  document.put("changed_settings", list_of(facts.changed_settings, changed_setting_json));
   document.put("environment", environment_json(facts.env_json));
   return core::json_text(document.take());
 }

@@ -66,17 +66,10 @@ json aggregates(const bare_facts& facts, const bare_figures& figures) {
   return object.take();
 }
 
-json flops_utilisation(const utilisation& use) {
+json ratios_of_ceilings(const measured<double>& over_measured, const measured<double>& over_vendor) {
   json_object object;
-  object.put("over_measured_ceiling_ratio", use.mfu_over_measured_ratio);
-  object.put("over_vendor_peak_ratio", use.mfu_over_vendor_ratio);
-  return object.take();
-}
-
-json bandwidth_utilisation(const utilisation& use) {
-  json_object object;
-  object.put("over_measured_ceiling_ratio", use.mbu_over_measured_ratio);
-  object.put("over_vendor_peak_ratio", use.mbu_over_vendor_ratio);
+  object.put("over_measured_ceiling_ratio", over_measured);
+  object.put("over_vendor_peak_ratio", over_vendor);
   return object.take();
 }
 
@@ -173,13 +166,15 @@ std::string stage1_metrics_json(const bare_facts& facts) {
   document.put("aggregates", aggregates(facts, figures));
   document.put("ttft_ms", first_token_time_ms(figures));
   document.put("tpot_ms", token_time_ms(figures));
-  document.put("mfu_model_level", flops_utilisation(figures.model_use));
-  document.put("mbu_model_level", bandwidth_utilisation(figures.model_use));
+  document.put("mfu_model_level", ratios_of_ceilings(figures.model_use.mfu_over_measured_ratio,
+                                                     figures.model_use.mfu_over_vendor_ratio));
+  document.put("mbu_model_level", ratios_of_ceilings(figures.model_use.mbu_over_measured_ratio,
+                                                     figures.model_use.mbu_over_vendor_ratio));
   json mfu = json::object();
   json mbu = json::object();
   for (const bare_stage& stage : figures.stages) {
-    mfu[stage.name] = flops_utilisation(stage.use);
-    mbu[stage.name] = bandwidth_utilisation(stage.use);
+    mfu[stage.name] = ratios_of_ceilings(stage.use.mfu_over_measured_ratio, stage.use.mfu_over_vendor_ratio);
+    mbu[stage.name] = ratios_of_ceilings(stage.use.mbu_over_measured_ratio, stage.use.mbu_over_vendor_ratio);
   }
   document.put("mfu_per_stage", std::move(mfu));
   document.put("mbu_per_stage", std::move(mbu));

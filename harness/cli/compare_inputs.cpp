@@ -28,29 +28,6 @@ constexpr const char* what_it_may_be =
     "name a run directory, a profile.json, a baseline file, a run id, a pair or a commit that was profiled "
     "(--runs-dir says where runs are)";
 
-/// Of a path only its last part: the same file of another checkout is the same setting.
-std::string text_of(const config::resolved& config, const config::schema_row& row) {
-  if (config.is_null(row.key)) return "null";
-  switch (row.kind) {
-    case config::value_kind::integer:
-      return std::to_string(config.integer(row.key));
-    case config::value_kind::number:
-      return fmt::format("{:.10g}", config.number(row.key));
-    case config::value_kind::boolean:
-      return config.boolean(row.key) ? "true" : "false";
-    case config::value_kind::record_list:
-      return fmt::format("{}", fmt::join(config.record_lines(row.key), ", "));
-    case config::value_kind::text_list:
-      return fmt::format("{}", fmt::join(config.list(row.key), ", "));
-    case config::value_kind::input_path:
-      return fs::path(config.text(row.key)).filename().string();
-    case config::value_kind::text:
-    case config::value_kind::output_path:
-      break;
-  }
-  return config.text(row.key);
-}
-
 void add_settings(const fs::path& run_dir, compare::compared_side& side) {
   const fs::path file = run_dir / "config.yaml";
   if (!artifacts::file_exists(file)) return;
@@ -58,7 +35,7 @@ void add_settings(const fs::path& run_dir, compare::compared_side& side) {
     const config::resolved config = config::parse_resolved(artifacts::read_file(file), file.string());
     for (const config::schema_row& row : config::schema()) {
       if (row.kind != config::value_kind::output_path)
-        side.facts["setting." + row.key] = text_of(config, row);
+        side.facts["setting." + row.key] = config.plain_text(row.key, ", ");
     }
   } catch (const core::bad_input& of_another_version) {
     side.facts["setting"] = fmt::format("not read: {}", of_another_version.what());

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -184,6 +185,28 @@ std::vector<std::string> resolved::record_lines(std::string_view key) const {
   for (const record& one : records(key))
     lines.push_back(one.size() == 1 ? one.at("name") : yaml_writer::one_record(one));
   return lines;
+}
+
+std::string resolved::plain_text(std::string_view key, std::string_view separator) const {
+  if (is_null(key)) return "null";
+  switch (find_row(key)->kind) {
+    case value_kind::integer:
+      return std::to_string(integer(key));
+    case value_kind::number:
+      return fmt::format("{}", number(key));
+    case value_kind::boolean:
+      return boolean(key) ? "true" : "false";
+    case value_kind::text_list:
+      return fmt::format("{}", fmt::join(list(key), separator));
+    case value_kind::record_list:
+      return fmt::format("{}", fmt::join(record_lines(key), separator));
+    case value_kind::input_path:
+    case value_kind::output_path:
+      return std::filesystem::path(text(key)).filename().string();
+    case value_kind::text:
+      break;
+  }
+  return text(key);
 }
 
 std::string resolved::to_yaml() const {

@@ -39,6 +39,29 @@ TEST_F(resolved_config, reads_back_as_it_was_written) {
   EXPECT_EQ(again.text("model.checkpoint"), (m_root / "some dir").string());
 }
 
+TEST_F(resolved_config, tells_a_value_of_any_kind_as_one_text) {
+  m_request.command_line_overrides = {"workload.name='two words'",
+                                      "ncu.metrics=[a, 'b, c']",
+                                      "model.shape.rms_norm_eps=1e-6",
+                                      "model.checkpoint=some/folder",
+                                      "artifacts.stage2_dir=/tmp/runs",
+                                      "nsys.gating_nvtx=false",
+                                      "run.top_n_kernels=7",
+                                      "workload.stages=[prefill, {name: decode, range: 'step_.*'}]"};
+  const resolved composed = compose(m_request);
+  const auto told = [&](const char* key) { return composed.plain_text(key, " | "); };
+  EXPECT_EQ(told("workload.name"), "two words");
+  EXPECT_EQ(told("ncu.metrics"), "a | b, c");
+  EXPECT_EQ(told("model.shape.rms_norm_eps"), "1e-06");
+  EXPECT_EQ(told("model.checkpoint"), "folder");
+  EXPECT_EQ(told("artifacts.stage2_dir"), "runs");
+  EXPECT_EQ(told("nsys.gating_nvtx"), "false");
+  EXPECT_EQ(told("run.top_n_kernels"), "7");
+  EXPECT_EQ(told("gate.anchor"), "null");
+  EXPECT_THAT(told("workload.stages"),
+              ::testing::AllOf(::testing::StartsWith("prefill | {"), HasSubstr("step_.*")));
+}
+
 TEST_F(resolved_config, knows_which_settings_are_not_their_defaults) {
   m_request.command_line_overrides = {"stage1.repetitions=7", "run.top_n_kernels=20"};
   std::string changed;

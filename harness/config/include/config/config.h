@@ -52,6 +52,9 @@ class resolved : public core::settings {
   std::vector<record> records(std::string_view key) const;
   /// One line each: its name, or all of its fields.
   std::vector<std::string> record_lines(std::string_view key) const;
+  /// A value of any kind as one text, without quotes: the entries of a list with `separator` between them; of
+  /// a path only its last component, as the same file of another checkout is the same setting.
+  std::string plain_text(std::string_view key, std::string_view separator) const;
   bool is_null(std::string_view key) const override;
 
   /// "conf/workload/smoke.yaml:3", "profgate_add_workload", "PROFGATE_OVERRIDES", "command line", "default".

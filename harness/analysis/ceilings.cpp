@@ -1,0 +1,94 @@
+#include "ceilings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/dtypes.h"
+#include "core/units.h"
+
+namespace profgate::analysis {
+namespace {
+
+std::string named(const hardware_peaks& peaks) {
+  return peaks.name.empty() ? "the configured hardware" : fmt::format("hardware '{}'", peaks.name);
+}
+
+measured<double> vendor_peak(const bare_facts& facts) {
+  using figure = measured<double>;
+  if (!facts.peaks) return figure::absent("no vendor peak is configured for this hardware");
+  const core::workload_result* const model = model_of(facts);
+  if (model == nullptr)
+    return figure::absent("the model's dtype is not known, neither by a result file nor by its shape");
+  const std::string dtype = core::short_dtype(model->model_dtype);
+  for (const auto& [name, tflops] : facts.peaks->peak_tflops) {
+    if (core::short_dtype(name) == dtype) return tflops * flops_per_tflop;
+  }
+  return figure::absent(
+      fmt::format("{} has no peak for dtype '{}'", named(*facts.peaks), model->model_dtype));
+}
+
+measured<double> vendor_bandwidth(const bare_facts& facts) {
+  if (!facts.peaks) return measured<double>::absent("no vendor bandwidth is configured for this hardware");
+  return or_absent(facts.peaks->memory_bandwidth_bytes_per_s,
+                   fmt::format("{} has no bandwidth", named(*facts.peaks)));
+}
+
+void set_roof(const bare_figures& figures, utilisation& use) {
+  const measured<double> compute_s = quotient(use.flops, figures.ceiling_flops_per_s);
+  const measured<double> memory_s = quotient(use.bytes, figures.ceiling_bytes_per_s);
+  if (!compute_s || !memory_s) {
+    const std::string& reason = compute_s ? memory_s.reason() : compute_s.reason();
+    use.roof_ns = measured<double>::absent(reason);
+    use.roof = measured<std::string>::absent(reason);
+    return;
+  }
+  use.roof_ns = std::max(*compute_s, *memory_s) * core::ns_per_s;
+  use.roof = std::string(*memory_s >= *compute_s ? "memory" : "compute");
+}
+
+}  // namespace
+
+const core::workload_result* model_of(const bare_facts& facts) {
+  if (facts.bench) return &*facts.bench;
+  return facts.counted ? &*facts.counted : nullptr;
+}
+
+std::string peaks_source_absent_reason(const bare_facts& facts) {
+  return facts.peaks ? "the peaks are those of the settings hardware.*"
+                     : "no vendor peak is configured for this hardware";
+}
+
+std::string ceilings_absent_reason(const bare_facts& facts) {
+  if (!facts.bench && facts.process_wall_ns.empty()) return facts.bench_absent_reason;
+  if (!facts.bench) return "no ceiling was measured: only a program's result file can tell one";
+  const std::string measured_none = "the workload measured no ceiling";
+  const std::string& reason = facts.bench->ceilings_reason;
+  return reason.empty() ? measured_none : measured_none + ": " + reason;
+}
+
+void set_ceilings(const bare_facts& facts, bare_figures& result) {
+  result.vendor_flops_per_s = vendor_peak(facts);
+  result.vendor_bytes_per_s = vendor_bandwidth(facts);
+  const std::string reason = ceilings_absent_reason(facts);
+  if (!facts.bench) {
+    result.ceiling_flops_per_s = measured<double>::absent(reason);
+    result.ceiling_bytes_per_s = measured<double>::absent(reason);
+    return;
+  }
+  result.ceiling_flops_per_s = or_absent(facts.bench->ceiling_flops_per_s, reason);
+  result.ceiling_bytes_per_s = or_absent(facts.bench->ceiling_bytes_per_s, reason);
+}
+
+void set_rates(const bare_figures& figures, const measured<double>& duration_ns, utilisation& use) {
+  const measured<double> duration_s = quotient(duration_ns, core::ns_per_s);
+  use.flops_per_s = quotient(use.flops, duration_s);
+  use.bytes_per_s = quotient(use.bytes, duration_s);
+  use.mfu_over_measured_ratio = quotient(use.flops_per_s, figures.ceiling_flops_per_s);
+  use.mfu_over_vendor_ratio = quotient(use.flops_per_s, figures.vendor_flops_per_s);
+  use.mbu_over_measured_ratio = quotient(use.bytes_per_s, figures.ceiling_bytes_per_s);
+  use.mbu_over_vendor_ratio = quotient(use.bytes_per_s, figures.vendor_bytes_per_s);
+  set_roof(figures, use);
+}
+
+}  // namespace profgate::analysis

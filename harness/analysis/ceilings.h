@@ -1,0 +1,17 @@
+#pragma once
+
+#include "analysis/bare_run.h"
+
+/// What the hardware can do at most, by the vendor's word and as the workload measured it, and how near a
+/// piece of work comes to it.
+namespace profgate::analysis {
+
+/// Who tells of the model and its work; null: nobody.
+const core::workload_result* model_of(const bare_facts& facts);
+
+void set_ceilings(const bare_facts& facts, bare_figures& result);
+
+/// `use` with its flops and bytes set, done in `duration_ns`.
+void set_rates(const bare_figures& figures, const measured<double>& duration_ns, utilisation& use);
+
+}  // namespace profgate::analysis
