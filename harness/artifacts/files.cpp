@@ -111,7 +111,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 void write_gzip_atomically(const std::filesystem::path& path, const piece_producer& produce) {
   const std::filesystem::path temporary = temporary_name(path);
   try {
-    write_gzip(temporary, produce);
+    write_gzip(temporary, produce, gzip_effort::fast);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;

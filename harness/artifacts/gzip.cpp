@@ -77,13 +77,13 @@ void read_gzip(const std::filesystem::path& path, const std::function<bool(std::
   if (file.close() != Z_OK) throw_damaged(path, "is cut short");
 }
 
-void write_gzip(const std::filesystem::path& target, const piece_producer& produce) {
+void write_gzip(const std::filesystem::path& target, const piece_producer& produce, gzip_effort effort) {
   const core::owned_fd output(
       ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!output.is_open()) throw_io_error("write", target, errno);
   core::owned_fd zlib_fd(::fcntl(output.get(), F_DUPFD_CLOEXEC, 0));
   if (!zlib_fd.is_open()) throw_io_error("write", target, errno);
-  gzip_file file(std::move(zlib_fd), "wb6");
+  gzip_file file(std::move(zlib_fd), effort == gzip_effort::fast ? "wb1" : "wb6");
   if (file.get() == nullptr) throw_io_error("write", target, ENOMEM);
   errno = 0;
   produce([&](std::string_view piece) {
@@ -97,11 +97,12 @@ void write_gzip(const std::filesystem::path& target, const piece_producer& produ
 
 void write_gzip(const std::filesystem::path& source, const std::filesystem::path& target) {
   const core::owned_fd input = open_to_read(source);
-  write_gzip(target, [&](const std::function<void(std::string_view)>& write) {
+  const piece_producer pieces = [&](const std::function<void(std::string_view)>& write) {
     std::vector<char> buffer(chunk_bytes);
     while (const std::size_t count = read_chunk(input.get(), buffer, source))
       write(std::string_view(buffer.data(), count));
-  });
+  };
+  write_gzip(target, pieces, gzip_effort::small);
 }
 
 bool gzip_holds(const std::filesystem::path& compressed, const std::filesystem::path& original) {
