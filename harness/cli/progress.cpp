@@ -39,10 +39,11 @@ progress::~progress() {
 }
 
 void progress::now_running(std::string what) {
+  const std::lock_guard showing(m_showing);
   m_what = std::move(what);
   m_last_line.clear();
   if (m_on_terminal) {
-    refresh();
+    draw_live_line();
   } else {
     print_error("{}: {}\n", m_title, m_what);
   }
@@ -53,11 +54,22 @@ void progress::show(std::string what) {
 }
 
 void progress::saw_line(std::string_view line) {
+  const std::lock_guard showing(m_showing);
   if (!line.empty()) m_last_line = line;
 }
 
 void progress::refresh() {
-  if (!m_on_terminal) return;
+  const std::lock_guard showing(m_showing);
+  if (m_on_terminal) draw_live_line();
+}
+
+void progress::note(std::string_view line) {
+  const std::lock_guard showing(m_showing);
+  erase_live_line();
+  print_error("{}: {}\n", m_title, line);
+}
+
+void progress::draw_live_line() {
   const auto elapsed = std::chrono::steady_clock::now() - m_started;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(elapsed).count();
   std::string line = fmt::format("{} {:02}:{:02} {}", m_title, seconds / 60, seconds % 60, m_what);
@@ -65,11 +77,6 @@ void progress::refresh() {
   fmt::print(stderr, "\r\033[K{}", core::shorten_middle(on_one_line(line), terminal_columns() - 1));
   std::fflush(stderr);
   m_live_line_shown = true;
-}
-
-void progress::note(std::string_view line) {
-  erase_live_line();
-  print_error("{}: {}\n", m_title, line);
 }
 
 void progress::erase_live_line() {

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <string_view>
 
 namespace profgate::cli {
 
 /// What a person sees while a step runs. On a terminal one line is rewritten in place: the step, the time it
-/// has taken, what runs now and the last line it printed. Elsewhere only plain lines, one an event.
+/// has taken, what runs now and the last line it printed. Elsewhere only plain lines, one an event. May be
+/// called from several threads at once.
 class progress {
  public:
   explicit progress(std::string title);
@@ -22,8 +24,11 @@ class progress {
   void note(std::string_view line);
 
  private:
+  // Both with m_showing held.
+  void draw_live_line();
   void erase_live_line();
 
+  std::mutex m_showing;
   std::string m_title;
   std::string m_what;
   std::string m_last_line;

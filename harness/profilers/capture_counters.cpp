@@ -167,6 +167,8 @@ class ncu_sessions {
   struct table {
     fs::path target;
     std::vector<std::string> argv;
+    std::string what;  ///< for people
+    bool is_dispensable = false;
     tool_run done{};
   };
 
@@ -185,13 +187,16 @@ class ncu_sessions {
   /// ncu takes more than a second for each, on one core: several at once.
   void write_tables(const std::vector<const counter_session*>& recorded) {
     constexpr std::size_t most_at_once = 8;
-    std::vector<table> tables = {
-        {m_request.output_folder / "sections.txt", ncu_list_sections_command(m_request.executable)}};
+    std::vector<table> tables = {{m_request.output_folder / "sections.txt",
+                                  ncu_list_sections_command(m_request.executable), "'ncu --list-sections'",
+                                  true}};
     for (const counter_session* session : recorded) {
       const fs::path report = file("run", *session, ".ncu-rep");
-      tables.push_back({file("raw", *session, ".csv"), ncu_raw_page_command(m_request.executable, report)});
+      tables.push_back({file("raw", *session, ".csv"), ncu_raw_page_command(m_request.executable, report),
+                        "'ncu --import'"});
       tables.push_back({file("counters", *session, ".csv"),
-                        ncu_columns_command(m_request.executable, report, m_request.columns)});
+                        ncu_columns_command(m_request.executable, report, m_request.columns),
+                        "'ncu --import'"});
     }
     for (std::size_t first = 0; first < tables.size(); first += most_at_once) {
       std::vector<std::future<void>> writers;
@@ -200,22 +205,19 @@ class ncu_sessions {
       for (std::future<void>& writer : writers) writer.wait();
       for (std::future<void>& writer : writers) writer.get();
     }
-    for (const table& written : tables) keep(written, written.target.filename() == "sections.txt");
+    for (const table& written : tables) keep(written);
   }
 
-  void keep(const table& written, bool is_dispensable) {
+  void keep(const table& written) {
     if (written.done.is_good() && fs::exists(unfinished(written))) {
       fs::rename(unfinished(written), written.target);
       m_result.files.push_back(written.target);
-      return;
+    } else if (written.is_dispensable && !written.done.interrupted) {
+      m_result.notes.push_back(fmt::format("no {}: {} {}", written.target.filename().string(), written.what,
+                                           written.done.description));
+    } else {
+      require_good_run(written.done, written.what, unfinished(written).string());
     }
-    if (is_dispensable && !written.done.interrupted) {
-      m_result.notes.push_back(
-          fmt::format("no sections.txt: 'ncu --list-sections' {}", written.done.description));
-      return;
-    }
-    require_good_run(written.done, is_dispensable ? "'ncu --list-sections'" : "'ncu --import'",
-                     unfinished(written).string());
   }
 
   /// Empty, or why there is nothing of it.

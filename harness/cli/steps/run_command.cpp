@@ -32,7 +32,8 @@ artifacts::command_status as_command_status(const std::vector<std::string>& argv
 }
 
 /// What the step's children before this one have left of its time. Waiting for others costs a step nothing.
-std::chrono::milliseconds time_left(const step_context& context) {
+std::chrono::milliseconds time_left(step_context& context) {
+  const std::lock_guard noting(context.noting);
   std::chrono::duration<double> left = std::chrono::seconds(context.config.integer("run.step_timeout_s"));
   for (const artifacts::command_status& command : context.status.commands)
     left -= std::chrono::duration<double>(command.seconds.value_or(0));
@@ -80,7 +81,6 @@ bool is_server(const config::resolved& config) {
 }
 
 process::outcome run_command(step_context& context, const step_command& wanted) {
-  std::unique_lock running(context.running);
   context.display.now_running(wanted.what);
 
   const auto max_run_bytes = static_cast<std::uint64_t>(context.config.integer("artifacts.max_run_bytes"));
@@ -97,16 +97,11 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
     const workload::server_rules rules = server_rules_of(context, wanted);
     // How long it takes to start is bounded elsewhere, and the client has the time of the step.
     options.deadline = rules.ready_within + rules.client_within + rules.stop_within + options.grace;
-    server.emplace(rules, pid_file_of(context), [&](const std::string& line) {
-      const std::lock_guard lock(context.running);
-      context.display.now_running(line);
-    });
+    server.emplace(rules, pid_file_of(context),
+                   [&](const std::string& line) { context.display.now_running(line); });
   }
   options.on_line = [&](std::string_view line) {
-    {
-      const std::lock_guard lock(context.running);
-      context.display.saw_line(line);
-    }
+    context.display.saw_line(line);
     if (server) server->saw_line(line);
   };
   // Never while times are taken, and once is enough. A server's stages are those of its recipe.
@@ -114,18 +109,14 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
                                context.config.text("workload.adapter") == workload::no_adapter;
   workload::torch_watch torch;
   options.stop_request = [&] {
-    {
-      const std::lock_guard lock(context.running);
-      context.display.refresh();
-    }
+    context.display.refresh();
     if (looks_for_torch) torch.look();
     const std::optional<std::string> outgrown = too_large();
     return outgrown || !server ? outgrown : server->look();
   };
 
-  running.unlock();
   process::outcome outcome = process::run(wanted.command, options);
-  running.lock();
+  const std::lock_guard noting(context.noting);
   context.status.commands.push_back(as_command_status(wanted.command.argv, outcome));
   if (outcome.peak_rss_bytes > context.status.peak_rss_bytes.value_or(0)) {
     context.status.peak_rss_bytes = outcome.peak_rss_bytes;
@@ -145,9 +136,7 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
         fmt::format("interrupted by {} while running {}", outcome.stop_reason, wanted.what));
   }
   if (server) {
-    running.unlock();  // it shows what it does
     const process::outcome client = server->finish(outcome, wanted.log_file);
-    running.lock();
     if (wanted.client != nullptr) *wanted.client = client;
     if (!server->note().empty()) context.status.notes.push_back(server->note());
   }

@@ -36,7 +36,7 @@ struct step_context {
   std::vector<std::string> closing_lines{};  ///< printed when the step has ended, before its last line
   std::vector<std::string> quiet_notes{};    ///< join the status's notes without being printed
   std::string short_reason{};                ///< of its end, for a caller that tells the whole of it
-  std::mutex running{};                      ///< guards status and display while several commands run at once
+  std::mutex noting{};                       ///< held for the status where commands run at once
 };
 
 struct step_definition {
