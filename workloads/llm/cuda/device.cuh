@@ -198,12 +198,13 @@ __device__ inline bool last_block_here(unsigned* counter, unsigned blocks) {
   __shared__ bool last;
   __syncthreads();
   if (threadIdx.x == 0) {
-    __threadfence();  // carries what the other threads wrote before the barrier
-    last = atomicAdd(counter, 1U) == blocks - 1;
+    // Releases what the other threads wrote before the barrier, and acquires for those behind the next one.
+    unsigned before;
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    last = before == blocks - 1;
     if (last) *counter = 0;
   }
   __syncthreads();
-  if (last) __threadfence();
   return last;
 }
 
