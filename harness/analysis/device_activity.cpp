@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/stage_operations.h"
 #include "core/interrupt.h"
 #include "interval_set.h"
 #include "start_order.h"
@@ -153,10 +154,6 @@ std::string idle_label(std::string_view key) {
   for (const gap_cause& cause : all_gap_causes)
     if (cause.key == key) return std::string("idle, ") + cause.name;
   throw std::out_of_range("no cause of idle time is called " + std::string(key));
-}
-
-bool is_synchronisation(const core::host_call& call) {
-  return has(call.name, "Synchronize");
 }
 
 std::map<std::pair<std::size_t, int>, device_activity> find_activity(

@@ -13,7 +13,6 @@
 namespace profgate::analysis {
 
 /// A call in which the host waits for the device and does nothing else.
-bool is_synchronisation(const core::host_call& call);
 
 /// Of one device in one stretch.
 struct stretch_activity {

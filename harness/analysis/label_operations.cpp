@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "analysis/graph_replays.h"
@@ -279,6 +280,13 @@ std::string_view name_of(core::copy_kind kind) {
       return "copy";
   }
   return "copy";
+}
+
+bool is_copy_name(std::string_view name) {
+  using core::copy_kind;
+  constexpr std::array kinds{copy_kind::host_to_device, copy_kind::device_to_host,
+                             copy_kind::device_to_device, copy_kind::memset, copy_kind::other};
+  return std::any_of(kinds.begin(), kinds.end(), [&](copy_kind kind) { return name == name_of(kind); });
 }
 
 std::vector<labelled_traces> label_operations(const core::timeline& timeline,

@@ -79,9 +79,12 @@ class idle_explainer {
   /// `next` ends the gap; null: the stage does. Returns how long `next` had been asked for.
   std::int64_t explain(interval gap, const operation* next, bool was_busy) {
     if (next == nullptr) {
-      const bool waits = was_busy && m_waits.covered_ns(gap) > 0;
-      add_some(was_busy ? idle_cause::synchronisation : idle_cause::host, gap.end_ns - gap.start_ns,
-               waits ? call_in(gap) : nullptr, nullptr);
+      const host_wait* const last = was_busy && m_waits.covered_ns(gap) > 0 ? call_in(gap) : nullptr;
+      const std::int64_t gap_ns = gap.end_ns - gap.start_ns;
+      if (last != nullptr)
+        add_place(idle_cause::synchronisation, gap_ns, last->call, last->host_range);
+      else
+        add_some(was_busy ? idle_cause::synchronisation : idle_cause::host, gap_ns);
       return 0;
     }
     // Who does not tell when it was asked for leaves only the waits to go by.
@@ -90,14 +93,17 @@ class idle_explainer {
     const interval late{gap.start_ns, asked_ns};
     const std::int64_t waited_ns = next->is_copy && next->launched_ns == 0 ? 0 : m_waits.covered_ns(late);
     const std::int64_t elsewhere_ns = late.end_ns - late.start_ns - waited_ns;
-    if (waited_ns > 0) add_some(idle_cause::synchronisation, waited_ns, call_in(late), nullptr);
+    const host_wait* const wait = waited_ns > 0 ? call_in(late) : nullptr;
+    if (wait != nullptr) add_place(idle_cause::synchronisation, waited_ns, wait->call, wait->host_range);
     const idle_cause own = next->is_copy ? idle_cause::copy : idle_cause::launch;
     if (next->launched_ns == 0) {
-      add_some(own, elsewhere_ns, nullptr, nullptr);
+      add_some(own, elsewhere_ns);
       return elsewhere_ns;
     }
-    if (elsewhere_ns > 0) add_some(idle_cause::host, elsewhere_ns, nullptr, next);
-    add_some(own, gap.end_ns - asked_ns, nullptr, nullptr);
+    // The host that has waited for the device to run dry begins its work only then.
+    if (elsewhere_ns > 0)
+      add_place(idle_cause::host, elsewhere_ns, wait == nullptr ? "" : wait->call, next->host_range);
+    add_some(own, gap.end_ns - asked_ns);
     return gap.end_ns - asked_ns;
   }
 
@@ -119,10 +125,13 @@ class idle_explainer {
   }
 
  private:
-  void add_some(idle_cause cause, std::int64_t some_ns, const host_wait* call, const operation* next) {
+  void add_some(idle_cause cause, std::int64_t some_ns) {
     m_idle.by_cause_ns[static_cast<std::size_t>(cause)] += some_ns;
-    if (call != nullptr) m_places[{cause, call->call, call->host_range}] += some_ns;
-    if (next != nullptr) m_places[{cause, {}, next->host_range}] += some_ns;
+  }
+
+  void add_place(idle_cause cause, std::int64_t some_ns, std::string_view call, std::string_view host_range) {
+    add_some(cause, some_ns);
+    m_places[{cause, call, host_range}] += some_ns;
   }
 
   /// The first wait in it: there is one.
@@ -245,6 +254,10 @@ std::string to_text(idle_cause cause) {
       return "host";
   }
   return "";
+}
+
+bool is_synchronisation(const core::host_call& call) {
+  return call.name.find("Synchronize") != std::string_view::npos;
 }
 
 std::string outside_of_operators(std::string_view stage) {

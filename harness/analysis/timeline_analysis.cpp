@@ -8,6 +8,7 @@
 
 #include "analysis/exclusive_time.h"
 #include "analysis/graph_replays.h"
+#include "analysis/stage_operations.h"
 #include "device_activity.h"
 #include "graph_nodes.h"
 #include "kernel_neighbours.h"

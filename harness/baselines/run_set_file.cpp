@@ -136,6 +136,11 @@ gate::stage_structure read_structure(const json_cursor& object) {
       structure.calls[{called.require("name").text(), called.require("operator_path").text()}] =
           traced_number(called.require("count"));
   }
+  if (const auto waits = object.find("synchronisations")) {
+    structure.synchronisations.emplace();
+    for (const auto& [call, count] : waits->members())
+      (*structure.synchronisations)[call] = traced_number(count);
+  }
   if (const auto operations = object.find("operations")) {
     for (const json_cursor& facts : operations->items()) structure.operations.push_back(read_facts(facts));
   }

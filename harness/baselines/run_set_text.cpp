@@ -128,6 +128,10 @@ json structure_json(const gate::stage_structure& structure) {
   if (!structure.kernels_absent_reason.empty())
     object["kernels_absent_reason"] = text_json(structure.kernels_absent_reason);
   if (structure.launches) object["launches"] = *structure.launches;
+  if (structure.synchronisations) {
+    json& calls = object["synchronisations"] = json::object();
+    for (const auto& [call, count] : *structure.synchronisations) calls[core::to_valid_utf8(call)] = count;
+  }
   if (!structure.operations.empty()) object["operations"] = list_json(structure.operations, facts_json);
   return object;
 }

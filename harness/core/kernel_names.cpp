@@ -275,4 +275,15 @@ std::string_view function_of_kernel(std::string_view name) {
   return has_parameters ? function_of(name) : name;
 }
 
+std::string_view documented_call_name(std::string_view traced) {
+  const std::size_t version = traced.rfind("_v");
+  const std::string_view digits = version == std::string_view::npos ? "" : traced.substr(version + 2);
+  const bool has_version = digits.size() >= 4 && digits.find_first_not_of("0123456789") == digits.npos;
+  if (!traced.starts_with("cuda") || !has_version) return traced;
+  std::string_view name = traced.substr(0, version);
+  for (const std::string_view per_thread : {"_ptsz", "_ptds"})
+    if (name.ends_with(per_thread)) name.remove_suffix(per_thread.size());
+  return name;
+}
+
 }  // namespace profgate::core

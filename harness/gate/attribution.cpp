@@ -9,168 +9,13 @@
 #include <utility>
 
 #include "arm_sums.h"
+#include "difference_parts.h"
 #include "gate/exact_gates.h"
 #include "gate/matching.h"
 #include "joined_causes.h"
-#include "odd_layers.h"
 
 namespace profgate::gate {
 namespace {
-
-/// What an operation, or idle time of one kind, has to do with the difference, before it is scaled.
-struct part {
-  double busy_ns = 0;     ///< difference of what the device did
-  double waiting_ns = 0;  ///< difference of what it idled; a tracer stretches it
-  cause story{};
-
-  double traced_ns() const { return busy_ns + waiting_ns; }
-};
-
-struct side {
-  double launches = 0;
-  double busy_ns = 0;
-  double waiting_ns = 0;
-  double lasting_ns = 0;  ///< from start to end of each
-  double total_ns() const { return busy_ns + waiting_ns; }
-  double each_ns() const { return launches > 0 ? total_ns() / launches : 0; }
-};
-
-side side_of(const arm_sums& arm, const std::vector<operation_group>& groups) {
-  operation_group sum;
-  for (const operation_group& group : groups) {
-    sum.launches += group.launches;
-    sum.units += group.units;
-    sum.waiting_ns += group.waiting_ns;
-    sum.total_ns += group.total_ns;
-  }
-  return {arm.mean(sum.launches), arm.mean_ns(sum.units), arm.mean(sum.waiting_ns), arm.mean(sum.total_ns)};
-}
-
-/// Several names as one: "f" or "f and 2 more".
-std::string name_of(const std::vector<operation_group>& groups) {
-  if (groups.empty()) return "";
-  const auto longest = std::max_element(groups.begin(), groups.end(),
-                                        [](const auto& a, const auto& b) { return a.units < b.units; });
-  if (groups.size() == 1) return longest->name;
-  return fmt::format("{} and {} more", longest->name, groups.size() - 1);
-}
-
-std::string path_of(const std::vector<operation_group>& groups) {
-  const bool is_one = std::all_of(groups.begin(), groups.end(), [&](const operation_group& group) {
-    return group.path == groups.front().path;
-  });
-  return is_one && !groups.empty() ? groups.front().path : "";
-}
-
-/// How often it is launched is exact, and further launches may be longer than those before: what is launched
-/// more often is not called slower.
-cause_kind kind_of(const side& before, const side& after) {
-  constexpr double same_ratio = 0.02;  // a stage may begin or end within a program's step
-  if (before.launches == 0) return cause_kind::new_operation;
-  if (after.launches == 0) return cause_kind::gone_operation;
-  const double more = after.launches / before.launches - 1;
-  const bool points_there = (more > 0) == (after.total_ns() > before.total_ns());
-  return std::abs(more) > same_ratio && points_there ? cause_kind::launches : cause_kind::duration;
-}
-
-part part_of(const std::vector<operation_group>& before, const std::vector<operation_group>& after,
-             matched_by rule, const arm_sums& baseline, const arm_sums& candidate) {
-  const side was = side_of(baseline, before);
-  const side is = side_of(candidate, after);
-  const std::vector<operation_group>& shown = after.empty() ? before : after;
-  part result;
-  result.busy_ns = is.busy_ns - was.busy_ns;
-  result.waiting_ns = is.waiting_ns - was.waiting_ns;
-  cause& story = result.story;
-  story.kind = kind_of(was, is);
-  story.name = name_of(shown);
-  if (!after.empty()) story.baseline_name = name_of(before);
-  if (story.baseline_name == story.name) story.baseline_name.clear();
-  story.path = path_of(shown);
-  if (!after.empty() && !before.empty() && path_of(before) != story.path)
-    story.baseline_path = path_of(before);
-  story.category = shown.front().category;
-  story.match = rule;
-  story.baseline_launches = was.launches;
-  story.candidate_launches = is.launches;
-  story.baseline_each_ns = was.each_ns();
-  story.candidate_each_ns = is.each_ns();
-  if (std::string text = odd_layers_text(before, after, baseline, candidate); !text.empty())
-    story.evidence.push_back(std::move(text));
-  return result;
-}
-
-/// What has another name now, or none, or had none, under one operator.
-struct operator_change {
-  std::vector<operation_group> before{};
-  std::vector<operation_group> after{};
-};
-
-/// A story for each operation that both have. Under one operator what is new belongs to what is gone: kernels
-/// are fused, split and exchanged.
-std::vector<part> parts_of(const group_matches& matches, const arm_sums& baseline,
-                           const arm_sums& candidate) {
-  std::map<std::string, operator_change> changed;
-  for (const operation_group& group : matches.added) changed[group.path].after.push_back(group);
-  for (const operation_group& group : matches.gone) changed[group.path].before.push_back(group);
-  std::vector<part> parts;
-  for (const group_match& match : matches.matched) {
-    const auto around = changed.find(match.candidate.front().path);
-    if (match.rule == matched_by::launch_order && around != changed.end()) {
-      std::copy(match.baseline.begin(), match.baseline.end(), std::back_inserter(around->second.before));
-      std::copy(match.candidate.begin(), match.candidate.end(), std::back_inserter(around->second.after));
-      continue;
-    }
-    parts.push_back(part_of(match.baseline, match.candidate, match.rule, baseline, candidate));
-  }
-  for (const auto& [path, change] : changed) {
-    parts.push_back(part_of(change.before, change.after, matched_by::nothing, baseline, candidate));
-    if (!change.before.empty() && !change.after.empty()) parts.back().story.kind = cause_kind::replaced;
-  }
-  return parts;
-}
-
-/// Where the host was in most of what the candidate idled longer.
-std::string place_of(analysis::idle_cause cause, const arm_sums& baseline, const arm_sums& candidate) {
-  std::map<std::string, double> more_ns;
-  const auto add = [&](const arm_sums& arm, double sign) {
-    for (const analysis::idle_place& place : arm.places) {
-      if (place.cause != cause) continue;
-      const std::string where = place.host_range.empty() ? "" : "in " + place.host_range;
-      more_ns[place.call.empty() || where.empty() ? place.call + where : place.call + " " + where] +=
-          sign * arm.mean(place.idle_ns);
-    }
-  };
-  add(candidate, 1);
-  add(baseline, -1);
-  const auto most = std::max_element(more_ns.begin(), more_ns.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == more_ns.end() || most->second <= 0 ? "" : most->first;
-}
-
-/// What the device idled and no operation had been asked for.
-void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<part>& parts) {
-  for (std::size_t i = 0; i < analysis::idle_cause_count; ++i) {
-    const auto which = static_cast<analysis::idle_cause>(i);
-    part idle;
-    idle.story.kind = cause_kind::idle;
-    idle.story.name = to_text(which);
-    const auto of_operations = [&](const arm_sums& arm) {
-      std::int64_t waiting_ns = 0;
-      for (const operation_group& group : arm.groups) {
-        const bool is_its =
-            which == (group.category == "copy" ? analysis::idle_cause::copy : analysis::idle_cause::launch);
-        waiting_ns += is_its ? group.waiting_ns : 0;
-      }
-      return waiting_ns;
-    };
-    idle.story.baseline_idle_ns = baseline.mean(baseline.idle.by_cause_ns[i] - of_operations(baseline));
-    idle.story.candidate_idle_ns = candidate.mean(candidate.idle.by_cause_ns[i] - of_operations(candidate));
-    idle.waiting_ns = idle.story.candidate_idle_ns - idle.story.baseline_idle_ns;
-    idle.story.place = place_of(which, baseline, candidate);
-    parts.push_back(std::move(idle));
-  }
-}
 
 /// To the difference that was measured without a tracer. What devices did is nearly the same under a tracer;
 /// how long they idled is not: a program whose host just keeps up falls far behind. So the bare difference
@@ -301,6 +146,7 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
   std::vector<part> parts = parts_of(matches, before, after);
   add_idle(before, after, parts);
   check_sum(parts, result);
+  if (exact != nullptr) join_lost_lead(*exact, parts);
   for (part& one : parts) one.story.traced_delta_ns = one.story.delta_ns = one.traced_ns();
   if (bare_difference_ns) scale(*bare_difference_ns, parts, result);
 
@@ -330,9 +176,12 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
 
 std::vector<cause> leading_causes(const attribution& result, std::size_t count) {
   std::vector<cause> leading;
+  const double difference_ns = result.explained_difference_ns();
   for (const cause& one : result.causes) {
     if (leading.size() == count) break;
-    if ((one.delta_ns > 0) == (result.explained_difference_ns() > 0)) leading.push_back(one);
+    const bool is_worth_a_line =
+        leading.empty() || std::abs(one.delta_ns) >= least_shown_ratio * std::abs(difference_ns);
+    if ((one.delta_ns > 0) == (difference_ns > 0) && is_worth_a_line) leading.push_back(one);
   }
   return leading;
 }

@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/stage_operations.h"
+
 namespace profgate::gate {
 namespace {
 
@@ -100,25 +102,6 @@ std::pair<std::string, std::string> configuration_difference(const launch_config
   return {fmt::format("{}", fmt::join(was, "; ")), fmt::format("{}", fmt::join(is, "; "))};
 }
 
-/// "grid (16, 8, 1) → (8, 8, 1); registers 64 → 128" of "grid (16, 8, 1); registers 64" and the other's.
-std::string configuration_text(std::string_view was, std::string_view is) {
-  const auto take = [](std::string_view& text) {
-    const std::string_view first = text.substr(0, text.find("; "));
-    text.remove_prefix(std::min(text.size(), first.size() + 2));
-    return first;
-  };
-  std::string text;
-  while (!was.empty() && !is.empty()) {
-    const std::string_view before = take(was);
-    std::string_view after = take(is);
-    const std::size_t value = before.find_first_of("(0123456789");
-    if (value != std::string_view::npos && after.starts_with(before.substr(0, value)))
-      after.remove_prefix(value);
-    text += fmt::format("{}{} → {}", text.empty() ? "" : "; ", before, after);
-  }
-  return text;
-}
-
 /// The configuration of most launches; the others are said by their number.
 void compare_configurations(const operation_facts& before, const operation_facts& after, bool fails,
                             exact_comparison& result) {
@@ -158,10 +141,20 @@ void compare_operations(const stage_structure& baseline, const stage_structure& 
   }
   std::map<std::pair<std::string_view, std::string_view>, const operation_facts*> known;
   for (const operation_facts& facts : baseline.operations) known[{facts.name, facts.path}] = &facts;
+  // Kernels of one side only are told by their names, or have moved; a copy has none of its own.
+  const auto add_copies = [&](const operation_facts& facts, std::string was, std::string is) {
+    if (analysis::is_copy_name(facts.name))
+      result.changes.push_back(
+          {exact_kind::operation_launches, facts.name, std::move(was), std::move(is), false, facts.path});
+  };
   for (const operation_facts& after : candidate.operations) {
     const auto found = known.find({after.name, after.path});
-    if (found == known.end()) continue;
+    if (found == known.end()) {
+      add_copies(after, "0", std::to_string(after.launch_count()));
+      continue;
+    }
     const operation_facts& before = *found->second;
+    known.erase(found);
     compare_configurations(before, after, rules.launch_configuration_fails, result);
     const auto differ = [&](exact_kind kind, const std::string& was, const std::string& is) {
       if (was != is) result.changes.push_back({kind, after.name, was, is, false, after.path});
@@ -172,6 +165,24 @@ void compare_operations(const stage_structure& baseline, const stage_structure& 
     if (!before.code.empty() && !after.code.empty())
       differ(exact_kind::machine_code, before.code, after.code);
   }
+  for (const auto& [key, gone] : known) add_copies(*gone, std::to_string(gone->launch_count()), "0");
+}
+
+/// Runs that were recorded before these were counted have none to compare.
+void compare_synchronisations(const stage_structure& baseline, const stage_structure& candidate,
+                              exact_comparison& result) {
+  if (!baseline.synchronisations || !candidate.synchronisations) return;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> calls;
+  for (const auto& [call, count] : *baseline.synchronisations) calls[call].first = count;
+  for (const auto& [call, count] : *candidate.synchronisations) calls[call].second = count;
+  for (const auto& [call, count] : calls)
+    if (count.first != count.second)
+      result.changes.push_back({exact_kind::synchronisations,
+                                call,
+                                std::to_string(count.first),
+                                std::to_string(count.second),
+                                false,
+                                {}});
 }
 
 }  // namespace
@@ -202,6 +213,7 @@ exact_comparison compare_exactly(const stage_structure& baseline, const stage_st
                               {}});
   }
   compare_operations(baseline, candidate, rules, result);
+  compare_synchronisations(baseline, candidate, result);
   return result;
 }
 
@@ -251,54 +263,6 @@ void compare_routing(const core::experts_by_stage& baseline, const core::experts
   change.is_slight = is_near(was.worst_layer().imbalance(), is.worst_layer().imbalance()) &&
                      is_near(was.median_imbalance(), is.median_imbalance());
   result.changes.push_back(std::move(change));
-}
-
-core::short_kernel_names short_names_of(const exact_comparison& compared) {
-  std::vector<std::string> names;
-  for (const exact_change& change : compared.changes) names.push_back(change.subject);
-  return core::short_kernel_names(std::move(names));
-}
-
-std::string to_text(const exact_change& change, const core::short_kernel_names& names) {
-  switch (change.kind) {
-    case exact_kind::new_kernel:
-      return "new kernel: " + names.of(change.subject);
-    case exact_kind::gone_kernel:
-      return "gone kernel: " + names.of(change.subject);
-    case exact_kind::launches:
-      return fmt::format("launches: {} → {}", change.baseline, change.candidate);
-    case exact_kind::launches_per_token:
-      return fmt::format("launches a token: {} → {}", change.baseline, change.candidate);
-    case exact_kind::routing:
-      return "routing: " + difference_text(change);
-    case exact_kind::graph_nodes:
-      return fmt::format("graph nodes: {} → {}", change.baseline, change.candidate);
-    case exact_kind::launch_configuration:
-    case exact_kind::operation_launches:
-    case exact_kind::machine_code:
-    case exact_kind::copied_bytes:
-      return fmt::format("{}{}: {}", names.of(change.subject),
-                         change.path.empty() ? "" : " in " + change.path, difference_text(change));
-  }
-  return change.subject;
-}
-
-std::string difference_text(const exact_change& change) {
-  switch (change.kind) {
-    case exact_kind::operation_launches:
-      return fmt::format("launches {} → {}", change.baseline, change.candidate);
-    case exact_kind::routing:
-      return fmt::format("rows of the fullest expert over the mean {} → {}", change.baseline,
-                         change.candidate);
-    case exact_kind::machine_code:
-      return "other machine code";
-    case exact_kind::copied_bytes:
-      return fmt::format("bytes {} → {}", change.baseline, change.candidate);
-    case exact_kind::launch_configuration:
-      return configuration_text(change.baseline, change.candidate);
-    default:
-      return fmt::format("{} → {}", change.baseline, change.candidate);
-  }
 }
 
 }  // namespace profgate::gate

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/stage_operations.h"
+#include "core/kernel_names.h"
 #include "core/units.h"
 
 namespace profgate::gate {
@@ -16,7 +18,7 @@ constexpr double far_longer_ratio = 1.5;
 /// On the device, with nothing known of it but its time.
 bool only_lasts_otherwise(const cause& one) {
   return one.kind == cause_kind::duration && one.changes.empty() && one.category != "host" &&
-         one.category != "copy";
+         !analysis::is_copy_name(one.name);
 }
 
 void move_to(cause& to, double share, const cause& from) {
@@ -86,7 +88,8 @@ void join_first_kernel(const std::string& path, const std::string& name, attribu
   if (waits == nullptr || first == nullptr || first->traced_delta_ns > 2 * waits->traced_delta_ns) return;
   move_to(*waits, 1, *first);
   waits->evidence.push_back(fmt::format(
-      "with it waits the first kernel, in {}: {} → {} a launch", operator_or_name(*first),
+      "with it waits the first kernel, {}: {} → {} a launch",
+      first->path.empty() ? core::short_kernel_name(first->name) : "in " + first->path,
       core::format_duration(first->baseline_each_ns), core::format_duration(first->candidate_each_ns)));
   result.causes.erase(result.causes.begin() + (first - result.causes.data()));
 }

@@ -76,6 +76,13 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
   }
   if (knows_calls) structure.launches = static_cast<std::int64_t>(calls.size());
   structure.graph_nodes = static_cast<std::int64_t>(nodes.size());
+  structure.synchronisations.emplace();
+  for (const core::host_call& call : timeline.calls) {
+    const bool is_inside =
+        call.process_id == last.process_id && last.start_ns <= call.start_ns && call.start_ns <= last.end_ns;
+    if (is_inside && analysis::is_synchronisation(call))
+      (*structure.synchronisations)[std::string(call.name)] += 1;
+  }
   return structure;
 }
 

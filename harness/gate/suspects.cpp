@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/stage_operations.h"
 #include "core/units.h"
 #include "gate/judgement.h"
 #include "gate/run_set.h"
@@ -24,7 +25,7 @@ bool is_called(const std::string& story, const std::string& kernel) {
 bool is_of_kernel(const cause& story) {
   const bool has_candidate =
       story.kind != cause_kind::idle && story.kind != cause_kind::gone_operation && story.delta_ns > 0;
-  return has_candidate && story.category != "copy" && story.category != "host";
+  return has_candidate && !analysis::is_copy_name(story.name) && story.category != "host";
 }
 
 /// A story's kernel as one arm calls it.

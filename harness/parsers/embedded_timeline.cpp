@@ -98,10 +98,11 @@ class activity_adder {
           outer != nullptr && outer->thread_id == call.thread_id && call.end_ns <= outer->end_ns;
       if (!is_nested) {
         outer = &call;
-        m_timeline.calls.push_back({m_file.string_of(call.name_id, "a call's name"),
-                                    static_cast<std::uint32_t>(m_file.header.process_id), call.thread_id,
-                                    static_cast<std::int64_t>(call.start_ns),
-                                    static_cast<std::int64_t>(call.end_ns), call.correlation});
+        m_timeline.calls.push_back(
+            {core::documented_call_name(m_file.string_of(call.name_id, "a call's name")),
+             static_cast<std::uint32_t>(m_file.header.process_id), call.thread_id,
+             static_cast<std::int64_t>(call.start_ns), static_cast<std::int64_t>(call.end_ns),
+             call.correlation});
       }
       m_launches.try_emplace(call.correlation,
                              launch{outer->thread_id, outer->start_ns, outer->end_ns - outer->start_ns});

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/kernel_names.h"
 #include "nsys_tables.h"
 #include "sort_by_start.h"
 
@@ -105,8 +106,8 @@ void read_nsys_calls(const core::sqlite_database& database, nsys_strings& string
     const auto [name, is_new] = kept_names.try_emplace(rows.integer(4), false);
     if (is_new) name->second = is_kept(strings.at(rows.integer(4)));
     if (name->second) {
-      result.calls.push_back(
-          {strings.at(rows.integer(4)), process_id, thread_id, start_ns, end_ns, correlation});
+      result.calls.push_back({core::documented_call_name(strings.at(rows.integer(4))), process_id, thread_id,
+                              start_ns, end_ns, correlation});
     }
   }
   sort_by_start(result.calls);

@@ -31,7 +31,7 @@ inline constexpr std::array<word<gate::matched_by>, 5> matched_by_words{{
     {gate::matched_by::category, "category"},
 }};
 
-inline constexpr std::array<word<gate::exact_kind>, 10> exact_kind_words{{
+inline constexpr std::array<word<gate::exact_kind>, 11> exact_kind_words{{
     {gate::exact_kind::new_kernel, "new kernel"},
     {gate::exact_kind::gone_kernel, "gone kernel"},
     {gate::exact_kind::launches, "launches"},
@@ -41,6 +41,7 @@ inline constexpr std::array<word<gate::exact_kind>, 10> exact_kind_words{{
     {gate::exact_kind::operation_launches, "launches of one"},
     {gate::exact_kind::machine_code, "machine code"},
     {gate::exact_kind::copied_bytes, "copied bytes"},
+    {gate::exact_kind::synchronisations, "synchronisations"},
     {gate::exact_kind::routing, "routing"},
 }};
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
@@ -31,17 +30,9 @@ constexpr double narrowest_titled_px = 2;  ///< nobody points at what is narrowe
 constexpr double narrowest_bar_px = 0.8;
 constexpr std::size_t deepest_range = 3;
 
-bool is_copy(const std::string& name) {
-  using core::copy_kind;
-  constexpr std::array kinds{copy_kind::host_to_device, copy_kind::device_to_host,
-                             copy_kind::device_to_device, copy_kind::memset, copy_kind::other};
-  return std::any_of(kinds.begin(), kinds.end(),
-                     [&](copy_kind kind) { return name == analysis::name_of(kind); });
-}
-
 /// The colour of a span: of idle time by its cause, of the others by what they are.
 std::string class_of(const std::string& kind, const std::string& name) {
-  if (kind == "stream" && is_copy(name)) return "copy";
+  if (kind == "stream" && analysis::is_copy_name(name)) return "copy";
   if (kind != "idle") return kind;
   for (const analysis::gap_cause& cause : analysis::all_gap_causes)
     if (name == cause.name) return cause.key;

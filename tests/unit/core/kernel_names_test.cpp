@@ -12,6 +12,14 @@ TEST(demangle, leaves_other_names_alone) {
   EXPECT_EQ(demangle("i"), "i") << "a C kernel's name, which is also the mangled name of int";
 }
 
+TEST(documented_call_name, drops_the_version_that_a_tracer_appends) {
+  EXPECT_EQ(documented_call_name("cudaStreamSynchronize_v3020"), "cudaStreamSynchronize");
+  EXPECT_EQ(documented_call_name("cudaMemcpyAsync_ptsz_v7000"), "cudaMemcpyAsync");
+  for (const char* const name :
+       {"cuMemAlloc_v2", "cuCtxSynchronize", "cudaFree", "cuda_v", "", "cudaX_v12a4"})
+    EXPECT_EQ(documented_call_name(name), name);
+}
+
 TEST(normalise_kernel_name, keeps_of_library_products_what_they_compute) {
   EXPECT_EQ(normalise_kernel_name("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_NNT"),
             "gemm/nvjet/tst/splitK/NNT");

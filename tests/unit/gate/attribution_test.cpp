@@ -284,7 +284,45 @@ TEST(attribute, tells_a_host_that_is_late_from_one_that_waits_and_says_where_it_
   ASSERT_EQ(result.causes.size(), 2U);
   EXPECT_EQ(to_text(result.causes[0]),
             "+2.0 µs: more idle, synchronisation, cudaStreamSynchronize in decode_step: 0.5 → 2.5 µs");
-  EXPECT_EQ(to_text(result.causes[1]), "+0.3 µs: more idle, host work in sample: 0.0 → 0.3 µs");
+  EXPECT_EQ(to_text(result.causes[1]),
+            "+0.3 µs: more idle, host work in sample after cudaStreamSynchronize: 0.0 → 0.3 µs");
+}
+
+TEST(attribute, a_host_that_waits_more_often_is_one_cause_with_all_that_it_no_longer_hides) {
+  const auto stage = [](bool waits) {
+    const std::int64_t late_ns = waits ? 1000 : 0;  // of each: host work, and until its launch arrives
+    stage_builder builder;
+    builder.kernel("a", "x", 5000);
+    if (waits) builder.wait(5500, 6200);
+    analysis::stage_trace trace =
+        builder.kernel("b", "x", 1000, 700 + late_ns).kernel("c", "x", 1000, 500 + 2 * late_ns).end();
+    if (waits) trace.waits.back().call = "cudaStreamSynchronize";
+    for (analysis::operation& one : trace.operations)
+      one.launched_ns = waits ? std::max<std::int64_t>(1, one.start_ns - 400) : 1;
+    return sum_up({trace});
+  };
+  exact_comparison exact;
+  exact.changes = {{exact_kind::synchronisations, "cudaStreamSynchronize", "0", "1", false, {}}};
+  const attribution result = attribute({stage(false)}, {stage(true)}, std::nullopt, &exact);
+  expect_exact(result, 3000);
+  ASSERT_EQ(result.causes.size(), 1U) << "kernels are no slower";
+  EXPECT_EQ(result.causes[0].name, "synchronisation");
+  EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 3000);
+  EXPECT_THAT(to_text(result.causes[0]), testing::EndsWith("; cudaStreamSynchronize: calls 0 → 1"));
+  exact.changes = {{exact_kind::synchronisations, "cudaStreamSynchronize", "2", "1", false, {}}};
+  EXPECT_GT(attribute({stage(false)}, {stage(true)}, std::nullopt, &exact).causes.size(), 1U)
+      << "it waits less often: that explains nothing";
+}
+
+TEST(attribute, tells_copies_from_kernels_that_copy) {
+  const auto stage = [](std::int64_t gap_ns) {
+    analysis::stage_trace trace = stage_builder().kernel("copy_kernel", "x", 5000, gap_ns).end();
+    trace.operations[0].category = "copy";
+    return trace;
+  };
+  const attribution result = attribute({stage(100)}, {stage(700)});
+  expect_exact(result, 600);
+  EXPECT_EQ(find(result, cause_kind::idle, "copy"), nullptr) << "no copy was waited for";
 }
 
 TEST(attribute, a_stage_without_a_device_is_the_hosts) {

@@ -121,6 +121,24 @@ TEST(compare_exactly, tells_launches_of_one_kernel_its_code_and_copied_bytes_apa
               ElementsAre("copy device to host in sample: bytes 4 → 4096"));
 }
 
+TEST(compare_exactly, finds_copies_that_only_one_makes_and_waits_that_are_more) {
+  const launch_configuration same{{16, 8, 1}, {128, 1, 1}, 64, 0};
+  const stage_structure without = with_kernel(same, 28);
+  stage_structure with = without;
+  with.operations.insert(with.operations.begin(), {"copy device to host", "sample", {{{}, 64}}, 512, ""});
+  EXPECT_THAT(texts(compare_exactly(without, with, {})),
+              ElementsAre("copy device to host in sample: launches 0 → 64"));
+  EXPECT_THAT(texts(compare_exactly(with, without, {})),
+              ElementsAre("copy device to host in sample: launches 64 → 0"));
+  with.synchronisations = {{"cudaStreamSynchronize", 64}};
+  EXPECT_EQ(compare_exactly(without, with, {}).changes.size(), 1U) << "nobody counted them in the other";
+  stage_structure never_waits = without;
+  never_waits.synchronisations.emplace();
+  EXPECT_THAT(
+      texts(compare_exactly(never_waits, with, {})),
+      ElementsAre("copy device to host in sample: launches 0 → 64", "cudaStreamSynchronize: calls 0 → 64"));
+}
+
 TEST(compare_exactly, counts_configurations_where_one_has_more) {
   stage_structure one = with_kernel({{1, 1, 1}, {32, 1, 1}, 8, 0}, 2);
   stage_structure two = one;

@@ -35,6 +35,11 @@ struct operation {
 
 /// "copy host to device", "memset", …: what an operation that is a copy is called.
 std::string_view name_of(core::copy_kind kind);
+/// Whether an operation of that name is one. Its category does not tell: kernels that copy have the same.
+bool is_copy_name(std::string_view name);
+
+/// Whether the host waits for the device in it.
+bool is_synchronisation(const core::host_call& call);
 
 /// A host call that waits for the device.
 struct host_wait {

@@ -26,6 +26,10 @@ std::string readable_kernel_name(std::string_view demangled);
 /// The same in at most 80 bytes, cut in the middle: what reports and verdicts call the kernel.
 std::string short_kernel_name(std::string_view demangled);
 
+/// A runtime call as the documentation names it: "cudaStreamSynchronize" of "cudaStreamSynchronize_v3020",
+/// which carries the version that it last changed in. The driver's cuMemAlloc_v2 is a name of its own.
+std::string_view documented_call_name(std::string_view traced);
+
 /// Short names of the kernels of one run. Where two would be alike, what tells them apart stays: an instance
 /// of a lambda, a namespace, parameters, the place in which long ones differ.
 class short_kernel_names {

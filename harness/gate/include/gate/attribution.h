@@ -93,6 +93,9 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
                       std::optional<double> bare_difference_ns = std::nullopt,
                       const exact_comparison* exact = nullptr);
 
+/// Beside others, what is less of a difference than this is no cause of it.
+inline constexpr double least_shown_ratio = 0.01;
+
 /// The first parts that point the same way as the difference, at most `count`.
 std::vector<cause> leading_causes(const attribution& result, std::size_t count);
 

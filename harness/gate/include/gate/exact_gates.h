@@ -27,7 +27,8 @@ enum class exact_kind {
   operation_launches,    ///< as often as before or not
   machine_code,
   copied_bytes,
-  routing,  ///< how full experts are
+  synchronisations,  ///< how often the host waits for the device
+  routing,           ///< how full experts are
 };
 
 struct exact_change {

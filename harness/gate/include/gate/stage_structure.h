@@ -51,6 +51,8 @@ struct stage_structure {
   std::optional<std::int64_t> launches{};          ///< calls that launched kernels; a graph's is one
   std::int64_t tokens = 0;                         ///< that the launches decoded; 1: none are known
   std::optional<std::int64_t> graph_nodes{};
+  /// How often the host waits for the device, by the call it does so in.
+  std::optional<std::map<std::string, std::int64_t>> synchronisations{};
   std::vector<operation_facts> operations{};  ///< in the order of name and path; empty: not known
   operator_calls calls{};                     ///< on a CPU; empty: not known
   std::string kernels_absent_reason{};        ///< where there are none; empty: nobody wrote it down
