@@ -111,6 +111,22 @@ class matched_launches {
     return best;
   }
 
+  /// What the window holds is worth nothing in another.
+  void take_out(const launch_window& window) {
+    for (std::int64_t at = window.skip; at < window.skip + window.count; ++at) {
+      const std::size_t configuration = m_launches[static_cast<std::size_t>(at)];
+      if (configuration != not_wanted) m_configurations[configuration].stage_ns.assign(m_stage_count, 0);
+    }
+  }
+
+  /// Of the configurations that no window holds yet.
+  double wanted_ns() const {
+    double sum = 0;
+    for (const wanted_configuration& configuration : m_configurations)
+      for (const double stage_ns : configuration.stage_ns) sum += stage_ns;
+    return sum;
+  }
+
  private:
   static double distance(const launch_window& window, double target) {
     return std::abs(static_cast<double>(window.skip) + static_cast<double>(window.count) / 2 - target);
@@ -147,16 +163,18 @@ bool want_less(std::vector<wanted_configuration>& configurations) {
   return true;
 }
 
-std::optional<launch_window> find_window(matched_launches& matched, std::int64_t each, double target,
-                                         std::int64_t most) {
+/// All of them in one; nothing where they lie too far apart.
+std::optional<launch_window> window_of_all(matched_launches& matched, const plan_limits& limits,
+                                           double target) {
   for (wanted_configuration& configuration : matched.configurations()) {
-    configuration.needed = std::min(each * configuration.groups, configuration.usable);
+    configuration.needed = std::min(
+        std::max<std::int64_t>(1, limits.launches_per_kernel) * configuration.groups, configuration.usable);
   }
   do {
     const std::optional<launch_window> window = matched.shortest(target);
-    if (window && window->count <= most) return window;
+    if (window && window->count <= limits.launches) return window;
   } while (want_less(matched.configurations()));
-  return matched.richest(most, target);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -164,16 +182,18 @@ std::optional<launch_window> find_window(matched_launches& matched, std::int64_t
 std::vector<launch_window> plan_windows(const kernel_selection& selection, const launch_order& order,
                                         const plan_limits& limits) {
   matched_launches matched(selection, order);
-  const std::int64_t each =
-      std::max<std::int64_t>(1, (limits.launches_per_kernel + limits.windows - 1) / limits.windows);
+  const double target = static_cast<double>(matched.size()) / 2;
+  if (const std::optional<launch_window> all = window_of_all(matched, limits, target)) return {*all};
+  constexpr double small_rest_ratio = 0.02;  // another start of the program costs more than it tells
+  const double all_ns = matched.wanted_ns();
+  const std::int64_t most = std::max<std::int64_t>(1, limits.launches / limits.windows);
   std::vector<launch_window> windows;
-  for (std::int64_t part = 0; part < limits.windows; ++part) {
-    const double target = static_cast<double>(matched.size()) * (2 * static_cast<double>(part) + 1) /
-                          (2 * static_cast<double>(limits.windows));
-    const std::optional<launch_window> window =
-        find_window(matched, each, target, limits.launches_per_window);
-    const bool is_known = window && !windows.empty() && windows.back().skip == window->skip;
-    if (window && !is_known) windows.push_back(*window);
+  while (static_cast<std::int64_t>(windows.size()) < limits.windows) {
+    if (!windows.empty() && matched.wanted_ns() < small_rest_ratio * all_ns) break;
+    const std::optional<launch_window> window = matched.richest(most, target);
+    if (!window) break;
+    windows.push_back(*window);
+    matched.take_out(*window);
   }
   return windows;
 }

@@ -137,8 +137,8 @@ analysis::plan_limits limits_of(const config::resolved& config, std::size_t part
   analysis::plan_limits limits;
   limits.launches_per_kernel = config.integer("ncu.launches_per_kernel");
   limits.windows = config.integer("ncu.windows");
-  limits.launches_per_window = std::max<std::int64_t>(
-      1, config.integer("ncu.max_launches") / (limits.windows * static_cast<std::int64_t>(parts)));
+  limits.launches =
+      std::max<std::int64_t>(1, config.integer("ncu.max_launches") / static_cast<std::int64_t>(parts));
   return limits;
 }
 
@@ -255,11 +255,11 @@ counter_plan plan_counters(const config::resolved& config, const analysis::run_f
     }
     if (planned.windows.empty()) {
       filter.kernel_names.clear();
-      planned.windows = {{0, limits.launches_per_window}};
+      planned.windows = {{0, std::max<std::int64_t>(1, limits.launches / limits.windows)}};
       plan.notes.push_back(
           fmt::format("{}: its kernels were not chosen by their time, so its first {} launches were "
                       "counted: {}",
-                      stage, limits.launches_per_window, planned.seeding_reason));
+                      stage, planned.windows.front().count, planned.seeding_reason));
     }
     for (std::size_t window = 0; window < planned.windows.size(); ++window) {
       filter.skip = planned.windows[window].skip;

@@ -83,9 +83,9 @@ launch_order order_of_program(const std::vector<capture>& captures, const std::v
                               const std::string& nvtx_domain, counted_launches which);
 
 struct plan_limits {
-  std::int64_t launches_per_kernel = 3;  ///< of each group, over all windows
-  std::int64_t windows = 1;
-  std::int64_t launches_per_window = 100;  ///< at most
+  std::int64_t launches_per_kernel = 3;  ///< of each group
+  std::int64_t windows = 1;              ///< at most
+  std::int64_t launches = 100;           ///< of all windows, at most
 };
 
 /// A stretch of the stage's launches of the selected kernels: ncu's --launch-skip and --launch-count.
@@ -94,11 +94,12 @@ struct launch_window {
   std::int64_t count = 0;
 };
 
-/// Where in the stage to count: a window for each of as many equal parts of the stage, as near as possible to
-/// its middle, so that a kernel whose cost grows with the context is seen at its mean. Each is as short as it
-/// can be with every group in it often enough, the first launch of a kernel not counted: that one pays for
-/// loading. Where the limit is too small for all, launches of the rarest kernels, then the smallest groups,
-/// give way; some of each stage rather than all of one.
+/// Where in the stage to count: one window, as near as possible to its middle, so that a kernel whose cost
+/// grows with the context is seen at its mean. It is as short as it can be with every group in it often
+/// enough, the first launch of a kernel not counted: that one pays for loading. Where the limit is too small
+/// for all, launches of the rarest kernels give way first. Kernels that lie too far apart for that, as those
+/// of an image's encoder and of the decoder behind it, get further windows, each where most of what is still
+/// missing lies; some of each stage rather than all of one.
 ///
 /// ncu counts skipped and profiled launches inside of the NVTX filter and among the kernels that match by
 /// name, seen on an H200. Its other means do not do: --filter-mode per-launch-config forgets the kernel's
