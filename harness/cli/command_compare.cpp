@@ -61,21 +61,27 @@ std::string models_table(const fs::path& runs_dir, const std::vector<std::string
                          const fs::path& place) {
   const std::map<std::string, artifacts::run_info> latest = latest_runs(runs_dir);
   std::vector<render::profiled_run> runs;
-  const auto add = [&](const artifacts::run_info& run) {
-    const fs::path profile = run.path / "profile.json";
+  const auto add = [&](const fs::path& folder) {
+    const fs::path profile = folder / "profile.json";
     std::string text = artifacts::read_file(profile);
     analysis::validate_profile(text, profile.string());
-    runs.push_back({fs::proximate(run.path, place).string(), std::move(text)});
+    runs.push_back({fs::proximate(folder, place).string(), std::move(text)});
   };
   for (const std::string& pair : pairs) {
+    if (artifacts::file_exists(fs::path(pair) / "profile.json")) {
+      add(pair);
+      continue;
+    }
     const auto found = latest.find(pair);
     if (found == latest.end())
-      throw core::bad_input(runs_dir.string() + " has no run of " + pair + " with a profile.json",
-                            "run it: profgate run " + pair + ", or name another folder: --runs-dir");
-    add(found->second);
+      throw core::bad_input(
+          runs_dir.string() + " has no run of " + pair + " with a profile.json",
+          "name a pair that has run (profgate run <pair>), the directory of a run, or another folder of runs "
+          "(--runs-dir)");
+    add(found->second.path);
   }
   if (pairs.empty())
-    for (const auto& [pair, run] : latest) add(run);
+    for (const auto& [pair, run] : latest) add(run.path);
   if (runs.empty())
     throw core::bad_input(runs_dir.string() + " has no run with a profile.json",
                           "run a pair first (profgate list), or name another folder: --runs-dir");

@@ -183,7 +183,10 @@ void add_compare(CLI::App& app, action& chosen) {
   const std::string what = "run directory, profile.json, baseline file, run id, pair, or commit";
   auto models = std::make_shared<bool>(false);
   auto sides = std::make_shared<std::vector<std::string>>();
-  command->add_option("sides", *sides, "A and B: " + what + "; with --models any number of pairs, none: all");
+  command->add_option("sides", *sides,
+                      "A and B: " + what +
+                          "; with --models any number of pairs or run directories, "
+                          "none: all pairs");
   command->add_flag("--models", *models, "One table over the latest runs of any set of pairs");
   command->add_option("--out", options->out,
                       "Write compare.md, compare.html and compare.json (of models: models.…) to this folder");

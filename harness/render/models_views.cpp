@@ -103,6 +103,16 @@ json stage_times_of(const json& profile) {
   return stages;
 }
 
+/// "2048 + 64": of the prompt, and decoded; "2 × (2048 + 64)" of a batch.
+void put_tokens(const json& throughput, model_row& row) {
+  const auto prompt = number(throughput, "prompt_tokens_count");
+  const auto decoded = number(throughput, "decode_tokens_count");
+  if (!prompt || !decoded) return row.put_absent("tokens", "the program tells no tokens");
+  const std::string each = fmt::format("{} + {}", *prompt, *decoded);
+  const double batch = number(throughput, "batch_count").value_or(1);
+  row.put("tokens", batch > 1 ? fmt::format("{} × ({})", batch, each) : each);
+}
+
 json row_of(const profiled_run& run) {
   const json profile = core::parse_json(run.profile_json);
   const json& throughput = profile["throughput"];
@@ -113,6 +123,7 @@ json row_of(const profiled_run& run) {
   row.take("model", profile["model"], "name");
   row.take("dtype", profile["model"], "dtype");
   row.take("device_name", profile["model"], "device_name");
+  put_tokens(throughput, row);
   row.take("ttft_p50_ns", part_of(throughput, "ttft"), "p50_ns");
   row.take("tpot_p50_ns", part_of(throughput, "tpot"), "p50_ns");
   row.take("tokens_median_per_s", throughput, "tokens_median_per_s");
@@ -139,8 +150,9 @@ double rate_of(const json& row) {
 
 /// Why cells are empty, each reason once, with the columns by their headings.
 json empty_columns(const json& rows) {
-  static constexpr std::array<std::pair<const char*, const char*>, 10> headings{
+  static constexpr std::array<std::pair<const char*, const char*>, 11> headings{
       {{"device_name", "device"},
+       {"tokens", "tokens"},
        {"ttft_p50_ns", "TTFT"},
        {"tpot_p50_ns", "TPOT"},
        {"tokens_median_per_s", "tokens/s"},
