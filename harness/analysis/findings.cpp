@@ -136,7 +136,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
     judge_spread(figures, stage, result);
     judge_clocks(stage, result);
     judge_overhead(figures, stage, result);
-    judge_experts(figures, stage, result);
+    judge_experts(facts, figures, stage, result);
     judge_cache(facts, stage, result);
     if (stage.traced) {
       judge_operators(stage, result);

@@ -43,10 +43,8 @@ class weighing {
   double m_counted_ns = 0;
 };
 
-/// A kernel that could give less of its stage is not worth a sentence.
-constexpr double small_opportunity_ratio = 0.02;
 constexpr double small_opportunity_of_whole_ratio = 0.005;
-constexpr std::size_t opportunities_a_stage = 3;
+constexpr std::size_t opportunities_a_stage = 10;
 /// Below it a multiprocessor has too few warps to work while others wait.
 constexpr double low_occupancy_ratio = 0.25;
 
@@ -110,9 +108,14 @@ std::string advice_on(const counted_kernel& kernel) {
 /// How the kernel was launched, where its advice rests on that: "; grid (13, 10, 1), …".
 std::string launch_evidence(const counted_kernel& kernel) {
   const bool waits = *kernel.bound == "latency" || *kernel.bound == "launch";  // its evidence has the waves
-  if (!waits && advice_on_waves(kernel).empty()) return "";
-  return fmt::format("; {}{}", launch_in_words(kernel),
-                     waits ? "" : fmt::format(", {:.2g} waves", *metric_of(kernel, "waves_ratio")));
+  const bool is_of_memory = *kernel.bound == "memory";  // bytes in flight are those of its warps
+  if (!waits && !is_of_memory && advice_on_waves(kernel).empty()) return "";
+  std::string words = "; " + launch_in_words(kernel);
+  const measured<double> occupancy = metric_of(kernel, "occupancy_ratio");
+  if (is_of_memory && occupancy) words += fmt::format(", occupancy {}", percent(*occupancy));
+  const measured<double> waves = metric_of(kernel, "waves_ratio");
+  if (!waits && waves) words += fmt::format(", {:.2g} waves", *waves);
+  return words;
 }
 
 /// What it uses of its own time: the share of its roof; one whose instructions fill the multiprocessors has
@@ -131,8 +134,12 @@ struct opportunity {
   double ratio_of_stage;  ///< that it could save at most
 };
 
+double busy_ratio_of(const stage_figures& stage) {
+  return stage.idle ? 1.0 - stage.idle->idle_ratio : 1.0;
+}
+
 std::vector<opportunity> opportunities_of(const stage_figures& stage, const weighing& weights) {
-  const double busy_ratio = stage.idle ? 1.0 - stage.idle->idle_ratio : 1.0;
+  const double busy_ratio = busy_ratio_of(stage);
   std::vector<opportunity> found;
   for (const counted_kernel& kernel : stage.counters->kernels) {
     const measured<double> share_ratio = weights.share_ratio(kernel);
@@ -172,6 +179,22 @@ void judge_counters(const stage_figures& stage, findings& result) {
   result.takeaways.push_back(
       {stage.bare.name, fmt::format("Its counted kernels are mostly bound by {}.", shares.front().second),
        fmt::format("shares of {} under ncu: {}", weights.whole(), in_words(shares))});
+}
+
+measured<double> room_of_operator(const stage_figures& stage, const std::string& op_name) {
+  if (!stage.counters) return measured<double>::absent(stage.counters.reason());
+  double room_ratio = 0;
+  bool is_counted = false;
+  for (const counted_kernel& kernel : stage.counters->kernels) {
+    if (kernel.group.op != op_name) continue;
+    const measured<double>& reached =
+        kernel.reached_ratio ? kernel.reached_ratio : kernel.reached_alone_ratio;
+    if (!kernel.share_ratio || !reached) return measured<double>::absent("a kernel of it has no roof");
+    room_ratio += *kernel.share_ratio * busy_ratio_of(stage) * (1 - std::min(1.0, *reached));
+    is_counted = true;
+  }
+  return is_counted ? measured<double>(room_ratio)
+                    : measured<double>::absent("none of its kernels was counted");
 }
 
 bool has_counters_of_most(const stage_figures& stage) {

@@ -27,25 +27,34 @@ measured<double> experts_share(const stage_figures& stage) {
 
 }  // namespace
 
-void judge_experts(const run_figures& figures, const stage_figures& stage, findings& result) {
+void judge_experts(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
+                   findings& result) {
   if (!stage.bare.experts || stage.bare.experts->layers.empty()) return;
   const core::expert_use& use = *stage.bare.experts;
   const core::expert_layer& worst = use.worst_layer();
   // A few rows an expert are uneven by chance: a decode step of one sequence always is.
   if (worst.imbalance() < large_imbalance_ratio || worst.mean_rows < least_mean_rows) return;
-  const std::string evidence = fmt::format(
+  std::string evidence = fmt::format(
       "the fullest of {} experts gets {:.1f} times the mean in layer {} ({} of {} rows), {:.1f} times in the "
       "median layer",
       use.experts, worst.imbalance(), worst.layer, worst.largest_rows, use.tokens * use.top_k,
       use.median_imbalance());
+  if (facts.bare.bench && facts.bare.bench->model_weights == "synthetic")
+    evidence += "; the weights are synthetic, and trained ones route otherwise";
   result.takeaways.push_back({stage.bare.name, "Its experts are unevenly filled.", evidence});
   const measured<double> share = experts_share(stage);
   if (!share) return;
-  // As if nothing but the fullest expert set the pace, as it does where each has a device of its own; where
-  // blocks of all experts share one, much less.
+  // As if nothing but the fullest expert set the pace, as it does where each has a device of its own. Where
+  // blocks of all experts share one, much less: no more than their kernels lie above their roofs.
   const double waits_ratio = 1.0 - 1.0 / use.median_imbalance();
+  const bool is_of_busy_time = stage.traced->operators_by_device && stage.idle;
+  const double busy_ratio = is_of_busy_time ? 1.0 - stage.idle->idle_ratio : 1.0;
+  double most_ratio = std::min(1.0, *share) * busy_ratio * waits_ratio;
+  if (const measured<double> room = room_of_operator(stage, experts_operator))
+    most_ratio = std::min(most_ratio, *room);
+  if (most_ratio < small_opportunity_ratio) return;
   recommendation item =
-      saving(figures, stage, saved_time::some_kernels, std::min(1.0, *share) * waits_ratio,
+      saving(figures, stage, saved_time::some_kernels, most_ratio,
              "Even out what experts get (the router's balance, a capacity), or split the rows of the fullest "
              "over more of the device.",
              evidence);

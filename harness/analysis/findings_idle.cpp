@@ -91,6 +91,24 @@ std::optional<idle_advice> advice_on_pageable_copies(const stage_figures& stage)
                   activity.copies, core::format_duration(static_cast<double>(activity.pageable_ns)))};
 }
 
+/// The range that the host is in, where one of them takes most of what the device idles meanwhile.
+std::optional<idle_advice> advice_on_pauses(const stage_figures& stage) {
+  const idle_figures& idle = *stage.idle;
+  const operator_figures* longest = nullptr;
+  for (const operator_figures& one : stage.traced->operators)
+    if (one.share_ratio && (longest == nullptr || *one.share_ratio > *longest->share_ratio)) longest = &one;
+  constexpr double most_of_pause = 0.5;
+  const double pause_ratio = idle.pause_ns / idle.total_ns();
+  if (longest == nullptr || pause_ratio < large_idle_ratio ||
+      *longest->share_ratio < most_of_pause * pause_ratio)
+    return std::nullopt;
+  const std::string name = short_name(longest->record.op_name);
+  return idle_advice{
+      fmt::format("Its device idles while the host is in {}.", name),
+      fmt::format("Look at what the host does in {}: no change of kernels saves this.", name),
+      fmt::format("the host is in {} for {} of the traced stage", name, percent(*longest->share_ratio))};
+}
+
 /// Which short kernels follow each other: one kernel of them would save the others, and what lies between.
 void judge_neighbours(const run_figures& figures, const stage_figures& stage, findings& result) {
   constexpr std::size_t most_named = 2;
@@ -125,10 +143,13 @@ void judge_tiny_kernels(const run_figures& figures, const stage_figures& stage, 
   const traced_activity& activity = *stage.traced->activity;
   const double mean_ns = static_cast<double>(activity.busy_ns) / static_cast<double>(activity.kernels);
   if (kernels < many_kernels || mean_ns > tiny_kernel_ns) return;
+  const bool is_of_graphs = stage.step->launches && 2 * *stage.step->launches < *stage.step->kernels;
   result.takeaways.push_back(
       {stage.bare.name, "It runs many tiny kernels.",
-       fmt::format("{} kernels{} of {} each, less than a launch takes", plain_number(kernels), unit.words,
-                   core::format_duration(mean_ns))});
+       fmt::format("{} kernels{} of {} each; {}", plain_number(kernels), unit.words,
+                   core::format_duration(mean_ns),
+                   is_of_graphs ? "CUDA graphs launch them, and each still begins and ends on its own"
+                                : "a launch takes some 5 to 10 µs of the host")});
 }
 
 }  // namespace
@@ -211,6 +232,7 @@ void judge_idle(const run_figures& figures, const stage_figures& stage, findings
     const std::optional<idle_advice> known =
         cause.kind == idle_kind::synchronisation ? advice_on_synchronisations(stage)
         : cause.kind == idle_kind::copy          ? advice_on_pageable_copies(stage)
+        : cause.kind == idle_kind::pause         ? advice_on_pauses(stage)
                                                  : std::nullopt;
     if (known) result.takeaways.push_back({stage.bare.name, known->words, known->evidence});
     const bool is_largest = idles_long && &cause == &causes.front();

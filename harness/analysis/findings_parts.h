@@ -30,6 +30,9 @@ inline constexpr double large_operator_ratio = 0.25;
 /// A stage or a kernel that reaches this much of its roof has nothing left that is worth a look.
 inline constexpr double near_roof_ratio = 0.9;
 
+/// What could give less of its stage is not worth a sentence.
+inline constexpr double small_opportunity_ratio = 0.02;
+
 /// Whether tracing slowed the stage so much that the host's time in its operators is not what it was.
 bool is_distorted(const stage_figures& stage);
 
@@ -82,8 +85,12 @@ void judge_cache(const run_facts& facts, const stage_figures& stage, findings& r
 /// The same as a sentence about the run; nothing where a cache is used.
 std::optional<std::string> cache_sentence(const run_facts& facts);
 
+/// How much of the stage's time the operator's kernels lie above their roofs, where counters tell of all.
+measured<double> room_of_operator(const stage_figures& stage, const std::string& op_name);
+
 /// Tokens that crowd at few experts.
-void judge_experts(const run_figures& figures, const stage_figures& stage, findings& result);
+void judge_experts(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
+                   findings& result);
 
 // Findings that rest on the trace. The stage must have one.
 

@@ -125,9 +125,10 @@ void judge_roof(const run_figures& figures, const stage_figures& stage, findings
                   ceiling_percent(share->mfu_ratio), peaks_word(*share, "measured ceilings", "peaks"));
   // Where kernels were counted, those that are far from their roofs are named instead.
   const bool has_row = share->reached_ratio < near_roof_ratio && !has_counted_most(stage);
-  const std::string_view beyond = by_memory
-                                      ? "; only fewer bytes (a smaller dtype, a larger batch) go below it"
-                                      : "; only fewer or cheaper FLOPs (a smaller dtype) go below it";
+  const std::string_view beyond =
+      share->reached_ratio < near_roof_ratio ? "; its kernels tell what keeps it from all of it"
+      : by_memory ? "; only fewer bytes (a smaller dtype, a larger batch) go below it"
+                  : "; only fewer or cheaper FLOPs (a smaller dtype) go below it";
   result.takeaways.push_back(
       {stage.bare.name,
        share->reached_ratio >= bound_ratio

@@ -99,14 +99,12 @@ std::string advice_on_single_wave(const counted_kernel& kernel) {
   if (!waves || *waves >= 1) return "";
   // More blocks of the same size would only queue up behind these.
   const std::optional<resident_blocks> resident = blocks_an_sm(kernel);
-  if (!resident)
-    return fmt::format("its grid is less than one wave: {}, into smaller blocks, of which more fit an SM",
-                       split_further);
+  const std::string remedy =
+      "smaller blocks, of which more fit, and more splits, or more loads in flight for each";
+  if (!resident) return fmt::format("few warps are active, in less than one wave of blocks: {}", remedy);
   return fmt::format(
-      "its grid is less than one wave of {} an SM: {}, into smaller blocks, of which more fit (now limited "
-      "by "
-      "{})",
-      blocks_in_words(resident->at_most), split_further, resident->limiters);
+      "few warps are active: an SM holds {} at most (limited by {}), and its grid is no more: {}",
+      blocks_in_words(resident->at_most), resident->limiters, remedy);
 }
 
 std::string launch_in_words(const counted_kernel& kernel) {

@@ -177,6 +177,19 @@ TEST(findings, bound_what_even_experts_save_by_their_share) {
   const std::optional<recommendation> even = recommendation_with(find(facts, figures), "Even out");
   ASSERT_TRUE(even);
   EXPECT_NEAR(*even->saves_at_most_ns, 10e6 * 0.4 * 0.75, 1) << "three quarters of the experts' 40 %";
+  EXPECT_THAT(even->evidence, Not(HasSubstr("synthetic")));
+  facts.bare.bench->model_weights = "synthetic";
+  EXPECT_THAT(recommendation_with(find(facts, figures), "Even out")->evidence,
+              ::testing::EndsWith("; the weights are synthetic, and trained ones route otherwise"));
+
+  stage_counters counted;
+  counted.kernels.emplace_back();
+  counted.kernels[0].group.op = "moe.experts";
+  counted.kernels[0].share_ratio = 0.4;
+  counted.kernels[0].reached_ratio = 0.9;
+  figures.stages[0].counters = counted;
+  EXPECT_NEAR(*recommendation_with(find(facts, figures), "Even out")->saves_at_most_ns, 10e6 * 0.4 * 0.1, 1)
+      << "their kernels reach 90 % of their roof";
 }
 
 TEST(findings, call_wide_spreads_unreliable) {
@@ -233,8 +246,9 @@ TEST(findings, tell_a_host_that_does_something_else_from_one_that_launches_too_s
       {timeline.shapes.keep({"k"}), 0, 0, 1, 1, 33990000, 34000000, 64000000});  // after 14 ms
   const findings found = find_in(facts);
   EXPECT_FALSE(recommendation_with(found, "Launch less"));
-  const std::optional<recommendation> host = recommendation_with(found, "what the host does meanwhile");
+  const std::optional<recommendation> host = recommendation_with(found, "what the host does");
   ASSERT_TRUE(host);
+  EXPECT_EQ(host->text, "Look at what the host does in lm_head: no change of kernels saves this.");
   EXPECT_DOUBLE_EQ(*host->saves_at_most_ns, 10000000);
 }
 
@@ -355,8 +369,8 @@ run_facts run_of_tiny_kernels(std::int64_t kernels_a_token) {
 TEST(findings, count_tiny_kernels_by_the_token_where_a_stage_decodes_several) {
   const findings found = find_in(run_of_tiny_kernels(63));
   EXPECT_THAT(takeaways_of(found, "decode_all"),
-              Contains("It runs many tiny kernels. 63 kernels a token of 6.00 µs each, less than a launch "
-                       "takes"));
+              Contains("It runs many tiny kernels. 63 kernels a token of 6.00 µs each; a launch takes some 5 "
+                       "to 10 µs of the host"));
   const std::optional<recommendation> fuse = recommendation_with(found, "Fuse k + k");
   ASSERT_TRUE(fuse);
   EXPECT_THAT(fuse->evidence, StartsWith("21 times a token, together "));

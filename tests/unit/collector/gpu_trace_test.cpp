@@ -63,8 +63,7 @@ TEST_F(gpu_trace, keeps_the_outer_of_two_nested_calls) {
   ASSERT_TRUE(trace({"cuda", "push:LLM:a", "kernel:_Z1av:2", "graph:_Z1bv:3", "pop:LLM"}).is_good());
   const core::timeline recorded = timeline();
   EXPECT_EQ(names_of(recorded.calls),
-            (std::vector<std::string>{"cudaLaunchKernel_v7000", "cudaLaunchKernel_v7000",
-                                      "cudaGraphLaunch_v10000"}));
+            (std::vector<std::string>{"cudaLaunchKernel", "cudaLaunchKernel", "cudaGraphLaunch"}));
   ASSERT_EQ(recorded.kernels.size(), 5U);
   for (std::size_t i = 0; i < 5; ++i) {
     const std::size_t call = std::min<std::size_t>(i, 2);
@@ -269,7 +268,7 @@ TEST_F(gpu_trace, a_record_that_cupti_cannot_read_is_counted) {
 TEST_F(gpu_trace, drops_calls_that_the_analysis_does_not_need) {
   m_environment["FAKE_CUPTI_FAIL"] = "cuptiActivityEnableRuntimeApi:8";  // so that all are recorded
   ASSERT_TRUE(trace({"cuda", "push:LLM:a", "copy:1", "pop:LLM"}).is_good());
-  EXPECT_EQ(names_of(timeline().calls), (std::vector<std::string>{"cudaMemcpyAsync_v3020"}));
+  EXPECT_EQ(names_of(timeline().calls), (std::vector<std::string>{"cudaMemcpyAsync"}));
 }
 
 TEST_F(gpu_trace, many_buffers_arrive_whole_and_in_order) {
