@@ -236,12 +236,14 @@ void add_throttling(const run_figures& figures, std::vector<std::string>& summar
     widest_ratio = std::max(widest_ratio, spread_ratio ? *spread_ratio : 0.0);
   }
   if (stages.empty()) return;
-  const std::string clocks = have_clocks_held ? "; its clocks held"
-                             : widest_ratio > 0
-                                 ? fmt::format("; its SM clock moved by {}", percent(widest_ratio))
-                                 : "";
-  summary.push_back(fmt::format("The GPU was throttled ({}) while {} {} timed{}.", fmt::join(reasons, ", "),
-                                fmt::join(stages, " and "), stages.size() == 1 ? "was" : "were", clocks));
+  const std::string when = fmt::format("({}) while {} {} timed", fmt::join(reasons, ", "),
+                                       fmt::join(stages, " and "), stages.size() == 1 ? "was" : "were");
+  if (have_clocks_held)
+    return summary.push_back(
+        fmt::format("The GPU was at a limit {}, but its clocks held: the times stand.", when));
+  summary.push_back(fmt::format(
+      "The GPU was throttled {}{}.", when,
+      widest_ratio > 0 ? fmt::format("; its SM clock moved by {} at times", percent(widest_ratio)) : ""));
 }
 
 void add_confidence(const run_figures& figures, std::vector<std::string>& summary) {

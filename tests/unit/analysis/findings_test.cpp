@@ -304,13 +304,12 @@ TEST(findings, say_when_the_gpu_was_throttled) {
   EXPECT_THAT(takeaways_of(found, "decode_all"),
               Contains("Its samples were taken while the GPU was throttled: software_power_cap. "
                        "7 samples with an SM clock of 1900 to 1980 MHz, median 1950 MHz"));
-  EXPECT_THAT(
-      found.summary,
-      Contains("The GPU was throttled (software_power_cap) while decode_all was timed; its clocks held."));
+  EXPECT_THAT(found.summary, Contains("The GPU was at a limit (software_power_cap) while decode_all was "
+                                      "timed, but its clocks held: the times stand."));
   EXPECT_FALSE(recommendation_with(found, "Lock the clocks")) << "they hardly moved";
   EXPECT_THAT(find_in(sampled_run({1700, 1980, 1980}, {"software_power_cap"})).summary,
               Contains("The GPU was throttled (software_power_cap) while decode_all was timed; its SM clock "
-                       "moved by 14 %."));
+                       "moved by 14 % at times."));
 }
 
 TEST(findings, say_when_the_clock_was_not_steady) {
