@@ -187,6 +187,12 @@ work run_request::prefill() const {
   return total;
 }
 
+work run_request::prefill(std::int64_t experts_used) const {
+  work total = prefill();
+  total.bytes += missing_prefill_bytes(shape, size_of(config, inputs.front()), experts_used);
+  return total;
+}
+
 work run_request::decode() const {
   work total;
   for (const auto& input : inputs) add(decode_work(shape, size_of(config, input)), total);

@@ -155,6 +155,19 @@ void put_experts(const run_request& request, const run_result& result, ordered_j
   }
 }
 
+/// Of several inputs nobody knows which experts each of them needs.
+void put_work_of_used_experts(const run_request& request, const run_result& result, ordered_json& document) {
+  const auto counted = result.expert_rows.find("prefill");
+  if (counted == result.expert_rows.end() || counted->second.empty() || request.inputs.size() != 1) return;
+  std::int64_t used = 0;
+  for (const layer_rows& layer : counted->second)
+    used += std::count_if(layer.rows.begin(), layer.rows.end(), [](auto rows) { return rows > 0; });
+  document["work"]["prefill"] = work_json(request.prefill(used));
+  document["work_assumptions"].push_back(
+      "of the prefill the experts that its tokens really chose are read, and not as many as if they chose "
+      "evenly");
+}
+
 }  // namespace
 
 std::string hash_text(std::uint64_t hash) {
@@ -215,6 +228,7 @@ void write_result(const std::string& path, const run_request& request, const run
     document["reference_distance"] = result.reference->distance;
   }
   put_experts(request, result, document);
+  put_work_of_used_experts(request, result, document);
   write_json_file(path, document);
 }
 

@@ -78,6 +78,15 @@ work prefill_work(const model_shape& shape, const workload_size& size) {
                    size.batch * cache_written_and_read};
 }
 
+std::int64_t missing_prefill_bytes(const model_shape& shape, const workload_size& size,
+                                   std::int64_t experts_used) {
+  const double counted = experts_touched(shape, size.batch * size.prompt_tokens) *
+                         static_cast<double>(layers_with_experts(shape));
+  const std::int64_t expert_bytes =
+      swiglu_weight_count(shape, shape.moe_intermediate_size) * size.element_bytes;
+  return std::llround((static_cast<double>(experts_used) - counted) * static_cast<double>(expert_bytes));
+}
+
 work decode_work(const model_shape& shape, const workload_size& size) {
   const std::int64_t token_flops = layers_flops_per_token(shape) + lm_head_flops(shape);
   const std::int64_t step_weight_bytes = weight_bytes(shape, size, size.batch);

@@ -235,8 +235,18 @@ TEST_F(program, bench_tells_how_full_the_experts_of_each_layer_were) {
     }
     EXPECT_EQ(told.at("layers").at(0).at("layer"), 1);
   }
+  std::int64_t unused = 0;
+  for (const auto& layer : result.at("experts").at("prefill").at("layers"))
+    unused += layer.at("unused").get<std::int64_t>();
   ASSERT_EQ(run(config(model), "profile").exit_code, 0);
-  EXPECT_FALSE(read_json_file(result_path()).contains("experts")) << "a profiler's run only runs";
+  const auto profiled = read_json_file(result_path());
+  EXPECT_FALSE(profiled.contains("experts")) << "a profiler's run only runs";
+  const double evenly = 8 * (1 - std::pow(5.0 / 8, result.at("tokens").at("prompt").get<double>()));
+  EXPECT_NEAR(result.at("work").at("prefill").at("bytes").get<double>() -
+                  profiled.at("work").at("prefill").at("bytes").get<double>(),
+              (16 - static_cast<double>(unused) - 2 * evenly) * 3 * 64 * 48 * 4, 1)
+      << "bytes are those of the experts that got tokens";
+  EXPECT_EQ(result.at("work_assumptions").size(), profiled.at("work_assumptions").size() + 1);
   ASSERT_EQ(run(config(checkpoint_model(m_reference)), "bench").exit_code, 0);
   EXPECT_FALSE(read_json_file(result_path()).contains("experts")) << "a dense model";
 }

@@ -112,6 +112,13 @@ TEST(work_count, more_tokens_touch_more_experts) {
             4 * (all_but_experts + 236 + 6 * 4) + 2 * 2 * 3 * 2 * position_bytes);
 }
 
+TEST(work_count, is_put_right_by_the_experts_that_were_used) {
+  auto size = three_then_two;
+  size.batch = 2;
+  EXPECT_EQ(missing_prefill_bytes(experts_by_hand(), size, 4), 15) << "0.0625 experts of 60 weights";
+  EXPECT_EQ(missing_prefill_bytes(experts_by_hand(), size, 2), -465) << "of 3.9375";
+}
+
 TEST(work_count, says_how_experts_were_counted_only_where_there_are_some) {
   const auto mentions_experts = [](const model_shape& shape) {
     for (const auto& sentence : work_assumptions(shape, three_then_two))

@@ -57,6 +57,8 @@ struct run_request {
   std::int64_t parameters() const;
   /// One repetition: all inputs, one after the other.
   work prefill() const;
+  /// The same with the experts that the tokens of the only input really chose, those of all layers together.
+  work prefill(std::int64_t experts_used) const;
   work decode() const;
   std::vector<std::string> assumptions() const;
 };

@@ -29,6 +29,12 @@ struct work {
 /// The prompts into empty caches, in one pass.
 work prefill_work(const model_shape& shape, const workload_size& size);
 
+/// What the prefill's bytes are short of, or below zero too many by, where as many experts got a token as
+/// `experts_used` says, those of all layers together: tokens rarely choose as evenly as the count takes them
+/// to.
+std::int64_t missing_prefill_bytes(const model_shape& shape, const workload_size& size,
+                                   std::int64_t experts_used);
+
 /// All decode steps after them.
 work decode_work(const model_shape& shape, const workload_size& size);
 
