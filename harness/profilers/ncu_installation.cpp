@@ -122,9 +122,10 @@ std::vector<core::setting> ncu_settings() {
       choice("ncu.cache_control", "all", {"all", "none"}, "all: caches are flushed before each pass"),
       integer("ncu.launches_per_kernel", "3", 1, 100,
               "launches of a kernel that are counted, where it has them"),
-      integer("ncu.windows", "2", 1, 10,
-              "places of a stage at which launches are counted, at most; each costs a run of the workload, so "
-              "kernels that lie near each other are counted in one, in the middle of the stage"),
+      integer(
+          "ncu.windows", "2", 1, 10,
+          "places of a stage at which launches are counted, at most; each costs a run of the workload, so "
+          "kernels that lie near each other are counted in one, in the middle of the stage"),
       integer("ncu.max_launches", "100", 1, 10000, "launches that are counted in all, at most"),
       integer("ncu.reduced_prompt_tokens", "null", 1, 1 << 24,
               "prompt length for the counters where the workload fills more than 45 % of the GPU's memory; "
