@@ -49,12 +49,12 @@ void judge_experts(const run_facts& facts, const run_figures& figures, const sta
   const double waits_ratio = 1.0 - 1.0 / use.median_imbalance();
   const bool is_of_busy_time = stage.traced->operators_by_device && stage.idle;
   const double busy_ratio = is_of_busy_time ? 1.0 - stage.idle->idle_ratio : 1.0;
-  double most_ratio = std::min(1.0, *share) * busy_ratio * waits_ratio;
+  double saved_ratio = std::min(1.0, *share) * busy_ratio * waits_ratio;
   if (const measured<double> room = room_of_operator(stage, experts_operator))
-    most_ratio = std::min(most_ratio, *room);
-  if (most_ratio < small_opportunity_ratio) return;
+    saved_ratio = std::min(saved_ratio, *room);
+  if (saved_ratio < small_opportunity_ratio) return;
   recommendation item =
-      saving(figures, stage, saved_time::some_kernels, most_ratio,
+      saving(figures, stage, saved_time::some_kernels, saved_ratio,
              "Even out what experts get (the router's balance, a capacity), or split the rows of the fullest "
              "over more of the device.",
              evidence);
