@@ -25,7 +25,7 @@ std::string plain_number(double value);
 // What a change could save.
 
 /// An operator with a smaller share of its stage is not worth a look of its own.
-inline constexpr double large_operator_ratio = 0.25;
+inline constexpr double large_operator_ratio = 0.15;
 
 /// A stage or a kernel that reaches this much of its roof has nothing left that is worth a look.
 inline constexpr double near_roof_ratio = 0.9;

@@ -91,7 +91,7 @@ host_words words_of_host(const cause& one) {
     return {more ? "called more often" : "called less often",
             fmt::format("{:.0f} → {:.0f} times, {} each", *one.baseline_calls, *one.candidate_calls, each)};
   const bool are_as_many = *one.baseline_calls == *one.candidate_calls;
-  return {what, fmt::format("{} a call, {}{}", each,
+  return {what, fmt::format("own time {} a call, {}{}", each,
                             are_as_many ? "" : fmt::format("{:.0f} → ", *one.baseline_calls),
                             counted_calls(*one.candidate_calls))};
 }

@@ -394,6 +394,13 @@ TEST(counters, without_ceilings_leave_the_largest_operator_to_be_looked_at) {
   EXPECT_EQ(advice[0].text, "Look at attn.core first.");
   EXPECT_EQ(advice[0].saves_at_most_ns.reason(),
             "its roof is not, and ceilings of this machine would tell it");
+  const auto rows_where_it_has = [&](double share_ratio) {
+    traced.operators[0].share_ratio = share_ratio;
+    stage.traced = traced;
+    return findings_with(stage).recommendations.size();
+  };
+  EXPECT_EQ(rows_where_it_has(0.2), 1U) << "in a stage of many operators the first is no larger";
+  EXPECT_EQ(rows_where_it_has(0.1), 0U);
 }
 
 TEST(counters, become_takeaways_without_a_timeline) {

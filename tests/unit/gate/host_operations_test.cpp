@@ -106,7 +106,7 @@ TEST(host_operations, are_told_by_calls_and_where_those_are_not_known_in_all) {
   stage_structure more = structure;
   count_calls(structure, structure, result);
   EXPECT_EQ(to_text(result.causes[0]),
-            "+1.52 ms: mlp.down in decode_step is slower: 4.00 → 8.06 µs a call, 375 calls");
+            "+1.52 ms: mlp.down in decode_step is slower: own time 4.00 → 8.06 µs a call, 375 calls");
   more.calls = {{{"mlp.down", "decode_step"}, 750}};
   count_calls(structure, more, result);
   EXPECT_EQ(to_text(result.causes[0]),
