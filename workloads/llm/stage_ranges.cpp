@@ -13,10 +13,11 @@ constexpr std::array<const char*, static_cast<std::size_t>(range_name::count)> r
     "generate",          "capture",
 };
 
-template <std::size_t... Index>
-std::array<nvtx::label, sizeof...(Index)> register_all(const nvtx::domain& domain,
-                                                       std::index_sequence<Index...>) {
-  return {nvtx::label::registered(domain, range_texts[Index])...};
+/// Those from `First` on.
+template <std::size_t First, std::size_t... Index>
+std::array<nvtx::label, sizeof...(Index)> register_some(const nvtx::domain& domain, const std::string& prefix,
+                                                        std::index_sequence<Index...>) {
+  return {nvtx::label::registered(domain, (prefix + range_texts[First + Index]).c_str())...};
 }
 
 }  // namespace
@@ -28,6 +29,10 @@ const char* text_of(range_name name) {
 stage_ranges::stage_ranges(const std::string& domain_name)
     : m_domain(domain_name),
       m_labels(
-          register_all(m_domain, std::make_index_sequence<static_cast<std::size_t>(range_name::count)>())) {}
+          register_some<0>(m_domain, "", std::make_index_sequence<std::tuple_size_v<decltype(m_labels)>>())),
+      m_sam_labels(register_some<first_of_layers>(
+          m_domain, "sam.", std::make_index_sequence<std::tuple_size_v<encoder_labels>>())),
+      m_clip_labels(register_some<first_of_layers>(
+          m_domain, "clip.", std::make_index_sequence<std::tuple_size_v<encoder_labels>>())) {}
 
 }  // namespace profgate::llm

@@ -39,13 +39,16 @@ TEST(vision_ranges, name_the_parts_and_their_operators) {
                                          {"RANGE_RECORD", folder.file("ranges")}});
   ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
 
-  std::string expected = "0 LLM:vision.preprocess\n0 LLM:vision.sam\n1 LLM:embed\n";
-  const std::string layer =
-      "1 LLM:attn.norm\n1 LLM:attn.qkv\n1 LLM:attn.core\n1 LLM:attn.out\n"
-      "1 LLM:mlp.norm\n1 LLM:mlp.gate_up\n1 LLM:mlp.act\n1 LLM:mlp.down\n";
-  for (int i = 0; i < 3; ++i) expected += layer;
-  expected += "0 LLM:vision.compress\n0 LLM:vision.clip\n1 LLM:embed\n";
-  for (int i = 0; i < 2; ++i) expected += layer;
+  const auto layers_of = [](const std::string& part, int layers) {
+    std::string opened = "1 LLM:" + part + ".embed\n";
+    for (int i = 0; i < layers; ++i)
+      for (const char* name : {"attn.norm", "attn.qkv", "attn.core", "attn.out", "mlp.norm", "mlp.gate_up",
+                               "mlp.act", "mlp.down"})
+        opened += "1 LLM:" + part + "." + name + "\n";
+    return opened;
+  };
+  std::string expected = "0 LLM:vision.preprocess\n0 LLM:vision.sam\n" + layers_of("sam", 3) +
+                         "0 LLM:vision.compress\n0 LLM:vision.clip\n" + layers_of("clip", 2);
   expected += "0 LLM:vision.project\n";
   EXPECT_EQ(llm::testing_support::read_text(folder.file("ranges")), expected);
 }

@@ -43,6 +43,10 @@ enum class range_name : std::size_t {
 /// As profilers see it: "attn.qkv".
 const char* text_of(range_name name);
 
+/// Whose operator it is: the layers of an image's encoders have the same as the decoder's, embed to mlp.down,
+/// under names of their own, "sam.attn.qkv".
+enum class model_part { decoder, sam, clip };
+
 /// Opens NVTX ranges in one domain while enabled. Warm-up runs with it disabled, so that a profile holds
 /// exactly one range of each stage.
 class stage_ranges {
@@ -53,14 +57,25 @@ class stage_ranges {
   [[nodiscard]] nvtx::scoped_range open(range_name name) const {
     return {m_enabled ? &m_domain : nullptr, m_labels[static_cast<std::size_t>(name)]};
   }
+  [[nodiscard]] nvtx::scoped_range open(range_name name, model_part part) const {
+    if (part == model_part::decoder) return open(name);
+    const encoder_labels& labels = part == model_part::sam ? m_sam_labels : m_clip_labels;
+    return {m_enabled ? &m_domain : nullptr, labels.at(static_cast<std::size_t>(name) - first_of_layers)};
+  }
   /// For a range that is only sometimes opened.
   void open_in(std::optional<nvtx::scoped_range>& range, range_name name) const {
     range.emplace(m_enabled ? &m_domain : nullptr, m_labels[static_cast<std::size_t>(name)]);
   }
 
  private:
+  static constexpr auto first_of_layers = static_cast<std::size_t>(range_name::embed);
+  using encoder_labels =
+      std::array<nvtx::label, static_cast<std::size_t>(range_name::mlp_down) + 1 - first_of_layers>;
+
   nvtx::domain m_domain;
   std::array<nvtx::label, static_cast<std::size_t>(range_name::count)> m_labels;
+  encoder_labels m_sam_labels;
+  encoder_labels m_clip_labels;
   bool m_enabled = false;
 };
 
