@@ -12,8 +12,6 @@
 /// When the devices worked during a stage, and what they waited for when they did not.
 namespace profgate::analysis {
 
-/// A call in which the host waits for the device and does nothing else.
-
 /// Of one device in one stretch.
 struct stretch_activity {
   std::int64_t busy_ns = 0;

@@ -171,6 +171,14 @@ std::string short_name(const std::string& name) {
   return core::shorten_middle(name, longest_name_bytes);
 }
 
+double busy_ratio_of(const stage_figures& stage) {
+  return stage.idle ? 1.0 - stage.idle->idle_ratio : 1.0;
+}
+
+double operators_ratio_of(const stage_figures& stage) {
+  return stage.traced->operators_by_device ? busy_ratio_of(stage) : 1.0;
+}
+
 measured<double> median_ns_of(const stage_figures& stage) {
   return stage.step ? measured<double>(stage.step->median_ns) : measured<double>::absent(stage.step.reason());
 }

@@ -134,8 +134,9 @@ struct opportunity {
   double ratio_of_stage;  ///< that it could save at most
 };
 
-double busy_ratio_of(const stage_figures& stage) {
-  return stage.idle ? 1.0 - stage.idle->idle_ratio : 1.0;
+/// Of its roof: in the run where that is known, else alone under ncu.
+const measured<double>& reached_of(const counted_kernel& kernel) {
+  return kernel.reached_ratio ? kernel.reached_ratio : kernel.reached_alone_ratio;
 }
 
 std::vector<opportunity> opportunities_of(const stage_figures& stage, const weighing& weights) {
@@ -144,7 +145,7 @@ std::vector<opportunity> opportunities_of(const stage_figures& stage, const weig
   for (const counted_kernel& kernel : stage.counters->kernels) {
     const measured<double> share_ratio = weights.share_ratio(kernel);
     const bool is_in_run = kernel.reached_ratio.has_value();
-    const measured<double>& reached = is_in_run ? kernel.reached_ratio : kernel.reached_alone_ratio;
+    const measured<double>& reached = reached_of(kernel);
     if (!reached || !share_ratio || !kernel.bound) continue;
     const double used = used_ratio(kernel, *reached);
     if (used >= near_roof_ratio) continue;
@@ -187,8 +188,7 @@ measured<double> room_of_operator(const stage_figures& stage, const std::string&
   bool is_counted = false;
   for (const counted_kernel& kernel : stage.counters->kernels) {
     if (kernel.group.op != op_name) continue;
-    const measured<double>& reached =
-        kernel.reached_ratio ? kernel.reached_ratio : kernel.reached_alone_ratio;
+    const measured<double>& reached = reached_of(kernel);
     if (!kernel.share_ratio || !reached) return measured<double>::absent("a kernel of it has no roof");
     room_ratio += *kernel.share_ratio * busy_ratio_of(stage) * (1 - std::min(1.0, *reached));
     is_counted = true;
@@ -205,8 +205,7 @@ bool has_counted_most(const stage_figures& stage) {
   if (!has_counters_of_most(stage)) return false;
   double known_ratio = 0;  // of kernels whose distance to their roofs is known
   for (const counted_kernel& kernel : stage.counters->kernels)
-    if (kernel.share_ratio && kernel.bound && (kernel.reached_ratio || kernel.reached_alone_ratio))
-      known_ratio += *kernel.share_ratio;
+    if (kernel.share_ratio && kernel.bound && reached_of(kernel)) known_ratio += *kernel.share_ratio;
   return known_ratio >= most_ratio;
 }
 

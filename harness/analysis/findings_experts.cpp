@@ -47,9 +47,7 @@ void judge_experts(const run_facts& facts, const run_figures& figures, const sta
   // As if nothing but the fullest expert set the pace, as it does where each has a device of its own. Where
   // blocks of all experts share one, much less: no more than their kernels lie above their roofs.
   const double waits_ratio = 1.0 - 1.0 / use.median_imbalance();
-  const bool is_of_busy_time = stage.traced->operators_by_device && stage.idle;
-  const double busy_ratio = is_of_busy_time ? 1.0 - stage.idle->idle_ratio : 1.0;
-  double saved_ratio = std::min(1.0, *share) * busy_ratio * waits_ratio;
+  double saved_ratio = std::min(1.0, *share) * operators_ratio_of(stage) * waits_ratio;
   if (const measured<double> room = room_of_operator(stage, experts_operator))
     saved_ratio = std::min(saved_ratio, *room);
   if (saved_ratio < small_opportunity_ratio) return;

@@ -41,6 +41,12 @@ std::string short_name(const std::string& name);
 
 measured<double> median_ns_of(const stage_figures& stage);
 
+/// How much of the stage its device is busy: all of it where nobody knows. Of that a kernel's share is one.
+double busy_ratio_of(const stage_figures& stage);
+
+/// What an operator's share is one of: of kernels the busy time, else the stage's.
+double operators_ratio_of(const stage_figures& stage);
+
 /// How much of the stage's time lies above its roof, that of the measured ceilings or of the vendor's peaks:
 /// no change to the same work can save more.
 measured<double> headroom(const stage_figures& stage);

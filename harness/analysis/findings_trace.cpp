@@ -76,12 +76,11 @@ void judge_operators(const stage_figures& stage, findings& result) {
   if (const std::optional<large_operator> largest = largest_operator(stage)) {
     result.takeaways.push_back(
         {stage.bare.name, fmt::format("Its largest operator is {}.", largest->name), largest->evidence});
-    const double busy_ratio =
-        stage.idle && stage.traced->operators_by_device ? 1.0 - stage.idle->idle_ratio : 1.0;
     // Where a roof is known, the row about that names the operator.
     const bool is_told = stage.traced->operators_by_device || !is_distorted(stage);
     if (is_told && largest->share_ratio >= large_operator_ratio && !headroom(stage) &&
-        !has_counted_most(stage) && largest->share_ratio * busy_ratio >= small_operator_ratio) {
+        !has_counted_most(stage) &&
+        largest->share_ratio * operators_ratio_of(stage) >= small_operator_ratio) {
       const auto unknown = measured<double>::absent(why_saving_is_unknown(stage));
       recommendation item{stage.bare.name,   fmt::format("Look at {} first.", largest->name),
                           largest->evidence, saved_time::some_kernels,

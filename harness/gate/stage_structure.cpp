@@ -54,10 +54,10 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
   // Of a program that repeats its stage the last one: the first may warm up. What counts is what it asks for,
   // whenever the device gets round to it.
   const analysis::stage_window& last = windows.back();
-  const auto is_asked_for = [&](const auto& one) {
-    return one.process_id == last.process_id && last.start_ns <= one.launched_ns &&
-           one.launched_ns <= last.end_ns;
+  const auto is_inside = [&](std::uint32_t process_id, std::int64_t at_ns) {
+    return process_id == last.process_id && last.start_ns <= at_ns && at_ns <= last.end_ns;
   };
+  const auto is_asked_for = [&](const auto& one) { return is_inside(one.process_id, one.launched_ns); };
   for (const core::opaque_graph& graph : timeline.opaque_graphs) {
     if (!is_asked_for(graph)) continue;
     structure.kernels_absent_reason = "kernels of a graph were not seen, the graph as a whole was";
@@ -78,9 +78,7 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
   structure.graph_nodes = static_cast<std::int64_t>(nodes.size());
   structure.synchronisations.emplace();
   for (const core::host_call& call : timeline.calls) {
-    const bool is_inside =
-        call.process_id == last.process_id && last.start_ns <= call.start_ns && call.start_ns <= last.end_ns;
-    if (is_inside && analysis::is_synchronisation(call))
+    if (is_inside(call.process_id, call.start_ns) && analysis::is_synchronisation(call))
       (*structure.synchronisations)[std::string(call.name)] += 1;
   }
   return structure;

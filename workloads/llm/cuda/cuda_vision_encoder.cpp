@@ -183,7 +183,7 @@ void cuda_vision_encoder<T>::run_sam(const T* pixels, const device_positions<T>&
   const auto grid = m_need.shape.grid_side(positions.image_size);
   const auto patches = grid * grid;
   {
-    const auto range = m_ranges.open(embed, model_part::sam);
+    const auto range = m_ranges.open(embed, image_encoder::sam);
     gather_patches(m_queue, pixels, static_cast<int>(positions.image_size), static_cast<int>(sam.patch_size),
                    m_at.gathered);
     // The product is added to the positions.
@@ -199,7 +199,7 @@ void cuda_vision_encoder<T>::run_sam(const T* pixels, const device_positions<T>&
                           .heads = sam.heads,
                           .norm_eps = static_cast<float>(sam.norm_eps),
                           .quick_gelu = false,
-                          .part = model_part::sam};
+                          .encoder = image_encoder::sam};
   for (std::int64_t layer = 0; layer < sam.layers; ++layer) {
     const auto index = static_cast<std::size_t>(layer);
     const auto& [h, w] = positions.sam_layers[index];
@@ -233,7 +233,7 @@ void cuda_vision_encoder<T>::run_clip(const device_positions<T>& positions) {
   const auto side = m_need.shape.feature_side(positions.image_size);
   const auto features = side * side;
   {
-    const auto range = m_ranges.open(embed, model_part::clip);
+    const auto range = m_ranges.open(embed, image_encoder::clip);
     embed_features(m_queue, m_weights.tensors.class_embedding, m_at.compressed, positions.clip,
                    static_cast<int>(features), static_cast<int>(clip.width), m_at.hidden);
     norm(m_at.hidden, m_weights.tensors.clip_pre_norm, clip.norm_eps, 1 + features, clip.width, m_at.hidden);
@@ -244,7 +244,7 @@ void cuda_vision_encoder<T>::run_clip(const device_positions<T>& positions) {
                           .heads = clip.heads,
                           .norm_eps = static_cast<float>(clip.norm_eps),
                           .quick_gelu = true,
-                          .part = model_part::clip};
+                          .encoder = image_encoder::clip};
   for (const auto& layer : m_weights.tensors.clip_layers) run_layer(shape, layer, {});
 }
 
@@ -262,17 +262,17 @@ void cuda_vision_encoder<T>::project(std::int64_t features, T* out) {
 template <typename T>
 void cuda_vision_encoder<T>::run_layer(const transformer& shape, const vision::block_tensors<T>& layer,
                                        const neighbourhood& seen) {
-  const auto [tokens, width, mlp_width, heads, norm_eps, is_quick, part] = shape;
+  const auto [tokens, width, mlp_width, heads, norm_eps, is_quick, encoder] = shape;
   {
-    const auto range = m_ranges.open(attn_norm, part);
+    const auto range = m_ranges.open(attn_norm, encoder);
     norm(m_at.hidden, layer.attn_norm, norm_eps, tokens, width, m_at.normed);
   }
   {
-    const auto range = m_ranges.open(attn_qkv, part);
+    const auto range = m_ranges.open(attn_qkv, encoder);
     multiply(m_at.normed, tokens, layer.qkv, 3 * width, width, m_at.qkv);
   }
   {
-    const auto range = m_ranges.open(attn_core, part);
+    const auto range = m_ranges.open(attn_core, encoder);
     vision_attention(m_queue, vision_attention_inputs<T>{.qkv = m_at.qkv,
                                                          .qkv_bias = layer.qkv.bias,
                                                          .relative_h = seen.relative_h,
@@ -285,25 +285,25 @@ void cuda_vision_encoder<T>::run_layer(const transformer& shape, const vision::b
                                                          .side = static_cast<int>(seen.side)});
   }
   {
-    const auto range = m_ranges.open(attn_out, part);
+    const auto range = m_ranges.open(attn_out, encoder);
     multiply(m_at.attended, tokens, layer.out, width, width, m_at.hidden, true);
   }
   {
-    const auto range = m_ranges.open(mlp_norm, part);
+    const auto range = m_ranges.open(mlp_norm, encoder);
     norm(m_at.hidden, layer.mlp_norm, norm_eps, tokens, width, m_at.normed);
   }
   {
-    const auto range = m_ranges.open(mlp_gate_up, part);
+    const auto range = m_ranges.open(mlp_gate_up, encoder);
     multiply(m_at.normed, tokens, layer.up, mlp_width, width, m_at.inner);
   }
   {
-    const auto range = m_ranges.open(mlp_act, part);
+    const auto range = m_ranges.open(mlp_act, encoder);
     if (is_quick)
       quick_gelu(m_queue, m_at.inner, tokens * mlp_width);
     else
       gelu(m_queue, m_at.inner, tokens * mlp_width);
   }
-  const auto range = m_ranges.open(mlp_down, part);
+  const auto range = m_ranges.open(mlp_down, encoder);
   multiply(m_at.inner, tokens, layer.down, width, mlp_width, m_at.hidden, true);
 }
 

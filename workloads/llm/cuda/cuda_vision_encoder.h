@@ -36,7 +36,7 @@ class cuda_vision_encoder : public vision::vision_encoder {
     std::int64_t tokens, width, mlp_width, heads;
     float norm_eps;
     bool quick_gelu;
-    model_part part;  ///< in the names of its operators
+    image_encoder encoder;  ///< in the names of its operators
   };
   /// Whom a layer's tokens see: as in vision_attention_inputs.
   struct neighbourhood {

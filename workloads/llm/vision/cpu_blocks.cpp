@@ -55,40 +55,40 @@ void cpu_blocks::run(const block_weights& weights, const relative_table* relativ
   const std::size_t width = m_shape.width;
   const std::size_t inner = m_shape.mlp_width;
   {
-    const auto range = m_ranges.open(range_name::attn_norm, m_shape.part);
+    const auto range = m_ranges.open(range_name::attn_norm, m_shape.encoder);
     layer_norm(m_pool, hidden, weights.attn_norm, tokens, width, m_shape.norm_eps, m_normed.data());
   }
   {
-    const auto range = m_ranges.open(range_name::attn_qkv, m_shape.part);
+    const auto range = m_ranges.open(range_name::attn_qkv, m_shape.encoder);
     multiply(m_pool, m_normed.data(), tokens, width,
              {{weights.qkv.weight, 3 * width, weights.qkv.bias, m_qkv.data(), 3 * width}});
   }
   {
-    const auto range = m_ranges.open(range_name::attn_core, m_shape.part);
+    const auto range = m_ranges.open(range_name::attn_core, m_shape.encoder);
     attend(weights, relative, windows);
   }
   {
-    const auto range = m_ranges.open(range_name::attn_out, m_shape.part);
+    const auto range = m_ranges.open(range_name::attn_out, m_shape.encoder);
     multiply(m_pool, m_attended.data(), tokens, width,
              {{weights.out.weight, width, weights.out.bias, hidden, width, true}});
   }
   {
-    const auto range = m_ranges.open(range_name::mlp_norm, m_shape.part);
+    const auto range = m_ranges.open(range_name::mlp_norm, m_shape.encoder);
     layer_norm(m_pool, hidden, weights.mlp_norm, tokens, width, m_shape.norm_eps, m_normed.data());
   }
   {
-    const auto range = m_ranges.open(range_name::mlp_gate_up, m_shape.part);
+    const auto range = m_ranges.open(range_name::mlp_gate_up, m_shape.encoder);
     multiply(m_pool, m_normed.data(), tokens, width,
              {{weights.up.weight, inner, weights.up.bias, m_inner.data(), inner}});
   }
   {
-    const auto range = m_ranges.open(range_name::mlp_act, m_shape.part);
+    const auto range = m_ranges.open(range_name::mlp_act, m_shape.encoder);
     m_pool.for_chunks(tokens * inner, 4096, [&](std::size_t begin, std::size_t end) {
       const auto act = m_shape.act == activation::gelu ? kernels::gelu : kernels::quick_gelu;
       act(m_inner.data() + begin, end - begin);
     });
   }
-  const auto range = m_ranges.open(range_name::mlp_down, m_shape.part);
+  const auto range = m_ranges.open(range_name::mlp_down, m_shape.encoder);
   multiply(m_pool, m_inner.data(), tokens, inner,
            {{weights.down.weight, width, weights.down.bias, hidden, width, true}});
 }

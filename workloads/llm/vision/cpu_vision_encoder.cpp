@@ -30,7 +30,7 @@ block_shape sam_blocks(const sam_shape& sam) {
 block_shape clip_blocks(const clip_shape& clip) {
   return {size_of(clip.width),     size_of(clip.heads),
           size_of(clip.mlp_width), static_cast<float>(clip.norm_eps),
-          activation::quick_gelu,  model_part::clip};
+          activation::quick_gelu,  image_encoder::clip};
 }
 
 convolution_3x3 blend_of(const sam_shape& sam, const vision_weights& weights) {
@@ -146,7 +146,7 @@ void cpu_vision_encoder::run_sam(std::span<const float> pixels, const prepared_s
   const auto patch = size_of(m_shape.sam.patch_size);
   const auto grid = size_of(m_shape.grid_side(size.positions.image_size));
   {
-    const auto range = m_ranges.open(range_name::embed, model_part::sam);
+    const auto range = m_ranges.open(range_name::embed, image_encoder::sam);
     gather_patches(m_pool, pixels, size_of(size.positions.image_size), patch, m_gathered.data());
     multiply(
         m_pool, m_gathered.data(), grid * grid, size_of(color_channels) * patch * patch,
@@ -181,7 +181,7 @@ void cpu_vision_encoder::run_clip(const prepared_size& size) {
   const auto width = size_of(m_shape.clip.width);
   const auto tokens = size.whole_clip.positions;
   {
-    const auto range = m_ranges.open(range_name::embed, model_part::clip);
+    const auto range = m_ranges.open(range_name::embed, image_encoder::clip);
     std::copy_n(m_weights.class_embedding, width, m_clip.data());
     std::copy_n(m_compressed.data(), (tokens - 1) * width, m_clip.data() + width);
     add(m_pool, m_clip.first(tokens * width), size.positions.clip.data());

@@ -38,7 +38,7 @@ std::string_view name_of(core::copy_kind kind);
 /// Whether an operation of that name is one. Its category does not tell: kernels that copy have the same.
 bool is_copy_name(std::string_view name);
 
-/// Whether the host waits for the device in it.
+/// A call in which the host waits for the device and does nothing else.
 bool is_synchronisation(const core::host_call& call);
 
 /// A host call that waits for the device.

@@ -43,9 +43,9 @@ enum class range_name : std::size_t {
 /// As profilers see it: "attn.qkv".
 const char* text_of(range_name name);
 
-/// Whose operator it is: the layers of an image's encoders have the same as the decoder's, embed to mlp.down,
-/// under names of their own, "sam.attn.qkv".
-enum class model_part { decoder, sam, clip };
+/// The layers of an image's encoders have the decoder's operators, embed to mlp.down, under names of their
+/// own: "sam.attn.qkv".
+enum class image_encoder { sam, clip };
 
 /// Opens NVTX ranges in one domain while enabled. Warm-up runs with it disabled, so that a profile holds
 /// exactly one range of each stage.
@@ -57,9 +57,8 @@ class stage_ranges {
   [[nodiscard]] nvtx::scoped_range open(range_name name) const {
     return {m_enabled ? &m_domain : nullptr, m_labels[static_cast<std::size_t>(name)]};
   }
-  [[nodiscard]] nvtx::scoped_range open(range_name name, model_part part) const {
-    if (part == model_part::decoder) return open(name);
-    const encoder_labels& labels = part == model_part::sam ? m_sam_labels : m_clip_labels;
+  [[nodiscard]] nvtx::scoped_range open(range_name name, image_encoder of) const {
+    const encoder_labels& labels = of == image_encoder::sam ? m_sam_labels : m_clip_labels;
     return {m_enabled ? &m_domain : nullptr, labels.at(static_cast<std::size_t>(name) - first_of_layers)};
   }
   /// For a range that is only sometimes opened.

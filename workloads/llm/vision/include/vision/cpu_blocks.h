@@ -35,7 +35,7 @@ struct block_shape {
   std::size_t mlp_width = 0;
   float norm_eps = 0;
   activation act = activation::gelu;
-  model_part part = model_part::sam;  ///< in the names of its operators
+  image_encoder encoder = image_encoder::sam;  ///< in the names of its operators
 };
 
 /// out[r, :] = LayerNorm(x[r, :]), on all threads.
