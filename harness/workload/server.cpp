@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -25,16 +26,29 @@ constexpr std::chrono::seconds time_without_server{2};
 // What a profiler that never started the server, or does not notice its end, has beyond stop_within.
 constexpr std::chrono::seconds tool_patience{5};
 
+/// A socket that looks for a port among those from which the system takes its own may get this very port, and
+/// then it is connected with itself.
+bool is_own_end(int fd) {
+  sockaddr_in6 own{};  // the larger of both
+  sockaddr_in6 other{};
+  socklen_t own_bytes = sizeof own;
+  socklen_t other_bytes = sizeof other;
+  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_bytes) == 0 &&
+         ::getpeername(fd, reinterpret_cast<sockaddr*>(&other), &other_bytes) == 0 &&
+         own_bytes == other_bytes && std::memcmp(&own, &other, own_bytes) == 0;
+}
+
 bool connects(const sockaddr* address, socklen_t bytes) {
   const core::owned_fd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.is_open()) return false;
-  if (::connect(fd.get(), address, bytes) == 0) return true;
+  if (::connect(fd.get(), address, bytes) == 0) return !is_own_end(fd.get());
   if (errno != EINPROGRESS) return false;
   pollfd waiting{fd.get(), POLLOUT, 0};
   int failure = 0;
   socklen_t failure_bytes = sizeof failure;
   return ::poll(&waiting, 1, connect_patience_ms) > 0 &&
-         ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &failure_bytes) == 0 && failure == 0;
+         ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &failure_bytes) == 0 && failure == 0 &&
+         !is_own_end(fd.get());
 }
 
 bool takes_connections(std::uint16_t port) {

@@ -12,10 +12,13 @@
 /// Servers with their clients, as people type them. The programs are those of range_probe.c.
 namespace profgate::integration {
 
-/// A port of this machine; as long as this lives, nobody else gets it.
+/// A port of this machine; as long as this lives, nobody else gets it by chance. Who asks for this very one
+/// with SO_REUSEADDR, as servers do, can listen on it.
 class held_port {
  public:
   held_port() : m_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int yes = 1;
+    EXPECT_EQ(::setsockopt(m_fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -37,7 +40,6 @@ class server_fixture : public pair_fixture {
   void SetUp() override {
     pair_fixture::SetUp();
     m_environment["PROFGATE_OVERRIDES"] = "timeline=embedded workload.server.stop_within_s=2";
-    m_port = std::to_string(held_port().number());
   }
 
   std::vector<std::string> client(int requests) const {
@@ -58,7 +60,8 @@ class server_fixture : public pair_fixture {
 
   nlohmann::json profile() const { return nlohmann::json::parse(text_of("profile.json")); }
 
-  std::string m_port;
+  held_port m_held;
+  std::string m_port = std::to_string(m_held.number());
 };
 
 }  // namespace profgate::integration

@@ -95,9 +95,7 @@ TEST_F(server, whose_client_fails_or_hangs_or_is_not_there_is_stopped) {
 }
 
 TEST_F(server, is_not_started_where_another_has_its_port) {
-  const held_port taken;
-  taken.listen();
-  m_port = std::to_string(taken.number());
+  m_held.listen();
   const command_result result = serve("polite", client(1));
   EXPECT_EQ(result.exit_code, 3) << result.output;
   EXPECT_THAT(result.output, HasSubstr("port " + m_port + " takes connections before"));
