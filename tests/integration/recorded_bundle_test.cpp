@@ -271,7 +271,7 @@ TEST_P(recorded_bundle, is_analysed_as_on_the_day_of_its_recording) {
 }
 
 INSTANTIATE_TEST_SUITE_P(h200, recorded_bundle,
-                         ::testing::Values("20261117-080928-llama-3.1-8b.decode-b1",
+                         ::testing::Values("20261117-235756-llama-3.1-8b.decode-b1",
                                            "20261117-081030-llama-3.1-8b.prefill-2k",
                                            "20261117-174516-deepseek-ocr-decoder.decode-b1"),
                          [](const auto& bundle) {

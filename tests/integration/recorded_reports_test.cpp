@@ -126,7 +126,7 @@ class recorded_reports : public pair_fixture {
 };
 
 TEST_F(recorded_reports, of_a_dense_model) {
-  const fs::path run = bundle("20261117-080928", "llama-3.1-8b.decode-b1");
+  const fs::path run = bundle("20261117-235756", "llama-3.1-8b.decode-b1");
   const command_result result = profgate({"analyze", run.string()});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   expect_golden(run, "dense");
@@ -134,7 +134,7 @@ TEST_F(recorded_reports, of_a_dense_model) {
 }
 
 TEST_F(recorded_reports, of_a_run_without_counters) {
-  const fs::path run = bundle("20261117-080928", "llama-3.1-8b.decode-b1");
+  const fs::path run = bundle("20261117-235756", "llama-3.1-8b.decode-b1");
   fs::remove_all(run / "ncu");
   fs::remove(run / "profile.json");
   const command_result result = profgate({"analyze", run.string()});
