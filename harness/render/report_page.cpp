@@ -30,42 +30,49 @@ std::string css_percent(double ratio) {
   return fmt::format("{:.3f}%", 100 * std::clamp(ratio, 0.0, 1.0));
 }
 
-json split_part(const char* kind, const std::string& label, double ns, double total_ns) {
+/// Of one repetition of a stage, whose time is told by the token where it decodes `tokens`.
+struct repetition {
+  double total_ns = 0;
+  double tokens = 1;
+};
+
+json split_part(const char* kind, const std::string& label, double ns, const repetition& whole) {
   return {{"kind", kind},
           {"label", label},
-          {"width", css_percent(ns / total_ns)},
-          {"time", core::format_duration(ns)},
-          {"share", formatted(ns / total_ns, "percent")}};
+          {"width", css_percent(ns / whole.total_ns)},
+          {"time", core::format_duration(ns / whole.tokens)},
+          {"share", formatted(ns / whole.total_ns, "percent")}};
 }
 
 /// Busy, and idle by cause, of one repetition of the bare stage; null with a reason where it is not known.
-json split_of(const json& stage) {
+json split_of(const json& stage, double tokens) {
   const json& idle = stage["idle"];
   if (!idle.is_object()) return nullptr;
   const auto busy_ns = number(idle, "busy_ns");
   const auto idle_ns = number(idle, "idle_ns");
   if (!busy_ns || !idle_ns || *busy_ns + *idle_ns <= 0) return nullptr;
-  const double total_ns = *busy_ns + std::max(*idle_ns, 0.0);
-  json parts = json::array({split_part("busy", "busy", *busy_ns, total_ns)});
+  const repetition whole{*busy_ns + std::max(*idle_ns, 0.0), tokens};
+  json parts = json::array({split_part("busy", "busy", *busy_ns, whole)});
   double named_ns = 0;
   for (const analysis::gap_cause& cause : analysis::all_gap_causes) {
     const auto ns = number(idle, (std::string(cause.key) + "_ns").c_str());
     if (!ns || *ns <= 0) continue;
     named_ns += *ns;
-    parts.push_back(split_part(cause.key, analysis::idle_label(cause.key), *ns, total_ns));
+    parts.push_back(split_part(cause.key, analysis::idle_label(cause.key), *ns, whole));
   }
-  if (named_ns == 0 && *idle_ns > 0) parts.push_back(split_part("other", "idle", *idle_ns, total_ns));
+  if (named_ns == 0 && *idle_ns > 0) parts.push_back(split_part("other", "idle", *idle_ns, whole));
   return parts;
 }
 
-/// Whose time the split is, where it is not that of the stage's headline: ", in the trace, mean of 40".
-std::string split_source_of(const json& stage) {
+/// Whose time the split is: ", a token", ", in the trace, mean of 40".
+std::string split_source_of(const json& stage, double tokens) {
+  const std::string by_token = tokens > 1 ? ", a token" : "";
   const json& idle = stage["idle"];
-  if (!idle.is_object() || !idle.value("is_traced", false)) return "";
+  if (!idle.is_object() || !idle.value("is_traced", false)) return by_token;
   const auto occurrences = number(stage["traced"], "occurrences_count");
-  return idle.value("is_mean", false) && occurrences
-             ? fmt::format(", in the trace, mean of {:.0f}", *occurrences)
-             : ", in the trace";
+  return by_token + (idle.value("is_mean", false) && occurrences
+                         ? fmt::format(", in the trace, mean of {:.0f}", *occurrences)
+                         : ", in the trace");
 }
 
 /// Processes or devices of the stage, where it has several.
@@ -116,7 +123,7 @@ json report_pictures(const json& profile, const core::short_kernel_names& names,
     const auto median_ns = number(stage["step"].is_object() ? stage["step"] : stage["bare"], "median_ns");
     const bool is_by_token = tokens > 1 && median_ns;
     const double share = number(stage, "share_ratio").value_or(0);
-    const json split = split_of(stage);
+    const json split = split_of(stage, tokens);
     stages.push_back(
         {{"name", stage["name"]},
          {"time", is_by_token ? fmt::format("{} a token", core::format_duration(*median_ns / tokens))
@@ -130,7 +137,7 @@ json report_pictures(const json& profile, const core::short_kernel_names& names,
          {"has_reached", reached.has_value()},
          {"reached_width", css_percent(reached.value_or(0))},
          {"split", split},
-         {"split_of", split_source_of(stage)},
+         {"split_of", split_source_of(stage, tokens)},
          {"is_idle_unknown", stage["idle"].is_object() && number(stage["idle"], "idle_ns") == 0},
          {"ranks", traced_list(stage, "ranks")},
          {"devices", traced_list(stage, "devices")}});
