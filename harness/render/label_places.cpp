@@ -52,8 +52,9 @@ std::vector<label_place> places_of(const labelled_dot& dot) {
 
 }  // namespace
 
-std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, const box& plot) {
-  std::vector<box> taken;
+std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, const box& plot,
+                                      const std::vector<box>& drawn) {
+  std::vector<box> taken = drawn;
   for (const labelled_dot& dot : dots) taken.push_back(box_of(dot));
   std::vector<label_place> chosen;
   for (const labelled_dot& dot : dots) {

@@ -105,8 +105,41 @@ json leader_of(const labelled_dot& dot, const label_place& place) {
           {"y2", rounded_px(place.y)}};
 }
 
+/// The text of the bandwidth: above the slope's upper half, as steep as it.
+struct slope_text {
+  std::string text;
+  double x = 0;  ///< of the place on the slope above which its middle is
+  double y = 0;
+  double radians = 0;
+};
+
+constexpr double above_slope_px = 7;
+
+slope_text slope_text_of(const std::string& text, double from_x, double from_y, double to_x, double to_y) {
+  constexpr double along_ratio = 0.75;  // memory-bound kernels, with their names, crowd further down
+  return {text, from_x + along_ratio * (to_x - from_x), from_y + along_ratio * (to_y - from_y),
+          std::atan2(to_y - from_y, to_x - from_x)};
+}
+
+/// A box for each of its characters, since boxes are upright.
+std::vector<box> boxes_of(const slope_text& sloping) {
+  std::vector<box> boxes;
+  const double half_px = roofline_character_px * static_cast<double>(sloping.text.size()) / 2;
+  for (std::size_t i = 0; i < sloping.text.size(); ++i) {
+    const double along_px = roofline_character_px * (static_cast<double>(i) + 0.5) - half_px;
+    const double x =
+        sloping.x + along_px * std::cos(sloping.radians) + above_slope_px * std::sin(sloping.radians);
+    const double y =
+        sloping.y + along_px * std::sin(sloping.radians) - above_slope_px * std::cos(sloping.radians);
+    boxes.push_back({x - roofline_character_px, x + roofline_character_px, y - roofline_character_px,
+                     y + roofline_character_px});
+  }
+  return boxes;
+}
+
 /// The dots with their labels' places, all below the roof, whose own text is above; the largest choose first.
-json dots_of(std::vector<point> points, const log_axis& x, const log_axis& y, double peak) {
+json dots_of(std::vector<point> points, const log_axis& x, const log_axis& y, double peak,
+             const slope_text& bandwidth) {
   std::stable_sort(points.begin(), points.end(),
                    [](const point& a, const point& b) { return a.share > b.share; });
   std::vector<labelled_dot> dots;
@@ -115,7 +148,8 @@ json dots_of(std::vector<point> points, const log_axis& x, const log_axis& y, do
                     rounded_px(std::max(smallest_radius_px, largest_radius_px * std::sqrt(kernel.share))),
                     roofline_character_px * static_cast<double>(kernel.label.size())});
   }
-  const std::vector<label_place> places = place_labels(dots, {left_px, right_px, y.px(peak), bottom_px});
+  const std::vector<label_place> places =
+      place_labels(dots, {left_px, right_px, y.px(peak), bottom_px}, boxes_of(bandwidth));
   json drawn = json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {
     drawn.push_back({{"x", dots[i].x},
@@ -130,15 +164,6 @@ json dots_of(std::vector<point> points, const log_axis& x, const log_axis& y, do
                      {"title", points[i].title}});
   }
   return drawn;
-}
-
-/// Above the slope's upper half, as steep as it.
-json slope_text_place(double from_x, double from_y, double to_x, double to_y) {
-  constexpr double along_ratio = 0.66;
-  const double degrees = std::atan2(to_y - from_y, to_x - from_x) * 180 / std::numbers::pi;
-  return {{"x", rounded_px(from_x + along_ratio * (to_x - from_x))},
-          {"y", rounded_px(from_y + along_ratio * (to_y - from_y))},
-          {"degrees", rounded_px(degrees)}};
 }
 
 }  // namespace
@@ -165,6 +190,8 @@ json roofline_of(const json& profile, const core::short_kernel_names& names) {
   const log_axis y(least_rate, peak * 1.01, bottom_px, top_px);
   // The roof enters the plot at its left or at its lower edge, whichever it meets first.
   const double entry = std::max(x.smallest(), y.smallest() / bandwidth);
+  const slope_text slope = slope_text_of(formatted(bandwidth, "bytes_per_s") + " measured", x.px(entry),
+                                         y.px(entry * bandwidth), x.px(ridge), y.px(peak));
   return {
       {"width", picture_width_px},
       {"height", height_px},
@@ -178,9 +205,13 @@ json roofline_of(const json& profile, const core::short_kernel_names& names) {
                            x.px(ridge), y.px(peak), x.px(x.largest()), y.px(peak))},
       {"peak_y", rounded_px(y.px(peak) - 7)},
       {"peak_text", formatted(peak, "flops_per_s") + " measured"},
-      {"bandwidth_text", formatted(bandwidth, "bytes_per_s") + " measured"},
-      {"bandwidth", slope_text_place(x.px(entry), y.px(entry * bandwidth), x.px(ridge), y.px(peak))},
-      {"points", dots_of(points, x, y, peak)}};
+      {"bandwidth_text", slope.text},
+      {"bandwidth",
+       {{"x", rounded_px(slope.x)},
+        {"y", rounded_px(slope.y)},
+        {"above", above_slope_px},
+        {"degrees", rounded_px(slope.radians * 180 / std::numbers::pi)}}},
+      {"points", dots_of(points, x, y, peak, slope)}};
 }
 
 }  // namespace profgate::render

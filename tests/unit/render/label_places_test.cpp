@@ -31,6 +31,11 @@ TEST(label_places, a_label_covers_no_other_label) {
   EXPECT_GE(places[2].y - places[0].y, 13) << "both sides are taken at that height";
 }
 
+TEST(label_places, a_label_covers_nothing_that_is_drawn_already) {
+  const box to_the_right{110, 120, 190, 210};
+  EXPECT_TRUE(place_labels({{100, 200, 5, 60}}, plot, {to_the_right})[0].is_left_of);
+}
+
 TEST(label_places, a_label_stays_in_the_plot) {
   EXPECT_TRUE(place_labels({{880, 200, 5, 60}}, plot)[0].is_left_of);
   EXPECT_GE(place_labels({{100, 2, 1, 60}}, plot)[0].y, 6.5);
