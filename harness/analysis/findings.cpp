@@ -144,6 +144,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
     }
     judge_counters(stage, result);
     judge_opportunities(figures, stage, result);
+    judge_read_ahead(figures, stage, result);
   }
   judge_steps(facts, result);
   judge_trace(facts, figures, result);

@@ -172,4 +172,7 @@ std::string launch_in_words(const counted_kernel& kernel);
 /// The kernels with the most to win: their exclusive time, without what the roofline would still need.
 void judge_opportunities(const run_figures& figures, const stage_figures& stage, findings& result);
 
+/// What lies above the stage's roof and above none of its kernels', where they fetch for each other.
+void judge_read_ahead(const run_figures& figures, const stage_figures& stage, findings& result);
+
 }  // namespace profgate::analysis

@@ -46,6 +46,41 @@ TEST(opportunities, leave_out_what_is_near_its_roof) {
               HasSubstr("big in mlp.down"));
 }
 
+/// 520 MB counted, 260 needed: both kernels seem to be at their roofs, and the stage takes 100 µs for 65.
+stage_figures stage_that_reads_ahead() {
+  stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1.2e7, 1, "attn.core"));
+  traced_stage traced;
+  traced.occurrences = 1;
+  stage.traced = traced;
+  stage.bare.use.bytes = 2.6e8;
+  stage.bare.use.roof_ns = 6.5e4;
+  stage.bare.use.roof = std::string("memory");
+  stage.bare.use.mbu_over_measured_ratio = 0.65;
+  stage.bare.use.mfu_over_measured_ratio = 0.01;
+  return stage;
+}
+
+TEST(opportunities, are_what_lies_between_kernels_that_fetch_for_each_other) {
+  stage_figures stage = stage_that_reads_ahead();
+  const std::vector<recommendation> advice = findings_with(stage).recommendations;
+  ASSERT_EQ(advice.size(), 1U);
+  EXPECT_THAT(advice[0].text, ::testing::StartsWith("More bytes in flight in mlp.down and attn.core: kernels "
+                                                    "fetch for each other"));
+  EXPECT_THAT(advice[0].evidence, ::testing::StartsWith("ncu counts 2.00 times the bytes that the stage "
+                                                        "needs; 35 % of the stage lies above its roof"));
+  EXPECT_NEAR(*advice[0].saves_at_most_ns, 3.5e4, 1);
+  stage.bare.use.bytes = 5.3e8;
+  EXPECT_EQ(advice_with(stage), "") << "no byte was counted twice";
+}
+
+TEST(opportunities, between_kernels_need_counters_of_nearly_all) {
+  stage_figures stage = stage_that_reads_ahead();
+  stage_counters few = *stage.counters;
+  few.coverage_ratio = 0.8;
+  stage.counters = few;
+  EXPECT_EQ(advice_with(stage), "");
+}
+
 TEST(opportunities, leave_out_what_the_whole_would_not_feel) {
   run_figures figures;
   figures.is_timed_by_itself = true;
