@@ -140,8 +140,7 @@ measured<double> reached_ratio(const counted_kernel& kernel) {
   if (!kernel.duration_ns) return kernel.duration_ns;
   if (kernel.group.cost_ns() <= 0) return measured<double>::absent("it takes no time of its own");
   const double roof_ns = *kernel.reached_alone_ratio * *kernel.duration_ns;
-  const double own_ns = static_cast<double>(kernel.group.cost_ns()) / static_cast<double>(kernel.group.calls);
-  return roof_ns / own_ns;
+  return roof_ns / own_launch_ns(kernel.group);
 }
 
 /// Finds the timeline's group of a launch.
@@ -196,6 +195,10 @@ measured<double> coverage_of(const stage_counters& counters, double stage_ns,
 }
 
 }  // namespace
+
+double own_launch_ns(const core::kernel_group& group) {
+  return static_cast<double>(group.cost_ns()) / static_cast<double>(group.calls);
+}
 
 std::string counted_in_words(const stage_counters& counters,
                              const std::vector<core::kernel_record>& traced_kernels) {
@@ -252,6 +255,10 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
     kernel.share_ratio = kernel.is_in_timeline
                              ? quotient(static_cast<double>(kernel.group.cost_ns()), stage_ns)
                              : measured<double>::absent(reason);
+    // In the run neighbours overlap with its start and end: what is long alone may be short there.
+    if (kernel.bound && *kernel.bound == "latency" && kernel.is_in_timeline &&
+        own_launch_ns(kernel.group) < launch_bound_ns)
+      kernel.bound = std::string("launch");
     kernel.reached_alone_ratio = reached_alone_ratio(kernel);
     kernel.reached_ratio = reached_ratio(kernel);
     result.launches += kernel.launches;

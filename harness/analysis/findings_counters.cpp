@@ -59,6 +59,12 @@ bool has_matrix_work(const counted_kernel& kernel) {
   return kernel.flops_over_ceiling_ratio && *kernel.flops_over_ceiling_ratio >= matrix_units_ratio;
 }
 
+std::string advice_on_waiting_matrix_units(const counted_kernel& kernel) {
+  if (is_library_kernel(kernel.group.kernel_name))
+    return fmt::format("its matrix units wait: {}", larger_product);
+  return matrix_units_wait;
+}
+
 /// Whether a grid that fills the GPU would still leave matrix units waiting: empty places alone do not tell
 /// why those that are taken are slow.
 bool do_matrix_units_wait_in_taken_places(const counted_kernel& kernel) {
@@ -69,7 +75,7 @@ bool do_matrix_units_wait_in_taken_places(const counted_kernel& kernel) {
 /// What kernels that wait for their own instructions lack.
 std::string advice_against_latency(const counted_kernel& kernel) {
   // Tiles in registers and shared memory leave room for few warps: that is how such kernels are made.
-  if (has_matrix_work(kernel)) return matrix_units_wait;
+  if (has_matrix_work(kernel)) return advice_on_waiting_matrix_units(kernel);
   const measured<double> occupancy = metric_of(kernel, "occupancy_ratio");
   if (!occupancy || *occupancy >= low_occupancy_ratio)
     return "its warps wait for each other or for their operands: more independent work a thread, fewer "
@@ -86,16 +92,62 @@ std::string advice_on_waves(const counted_kernel& kernel) {
   return empty_places.empty() ? advice_on_last_wave(kernel) : empty_places;
 }
 
-std::string advice_on(const counted_kernel& kernel) {
+/// The same kernel at its roof with more bytes a launch, under another operator or in another grid: then it
+/// is not how it reads. Nothing where there is none.
+const counted_kernel* sibling_at_roof(const stage_counters& counters, const counted_kernel& kernel) {
+  constexpr double more_bytes_ratio = 1.5;
+  for (const counted_kernel& other : counters.kernels) {
+    if (other.group.kernel_name != kernel.group.kernel_name || !other.reached_ratio || !other.dram_bytes)
+      continue;
+    if (*other.reached_ratio >= near_roof_ratio && kernel.dram_bytes &&
+        *other.dram_bytes >= more_bytes_ratio * *kernel.dram_bytes)
+      return &other;
+  }
+  return nullptr;
+}
+
+/// Those with which it is short in a row: "f + g"; empty: none are known.
+std::string neighbours_of(const run_figures& figures, const stage_figures& stage,
+                          const std::string& kernel_name) {
+  if (!stage.traced) return "";
+  for (const kernel_neighbours& row : stage.traced->neighbours) {
+    if (std::find(row.kernel_names.begin(), row.kernel_names.end(), kernel_name) == row.kernel_names.end())
+      continue;
+    std::string names;
+    for (const std::string& name : row.kernel_names)
+      if (name != kernel_name) names += (names.empty() ? "" : " + ") + figures.kernel_names.of(name);
+    return names;
+  }
+  return "";
+}
+
+constexpr const char* hide_its_start =
+    "let its loads begin before the kernel before it has ended (programmatic dependent launch)";
+
+std::string advice_on(const run_figures& figures, const stage_figures& stage, const counted_kernel& kernel) {
   const std::string by_waves = advice_on_waves(kernel);
-  if (*kernel.bound == "launch")
-    return fmt::format("fuse it with its neighbours: a launch costs as much as its work{}",
+  if (*kernel.bound == "launch") {
+    const std::string neighbours = neighbours_of(figures, stage, kernel.group.kernel_name);
+    return fmt::format("its start and end take as long as its work: fuse it with {}, or {}{}",
+                       neighbours.empty() ? "its neighbours" : neighbours, hide_its_start,
                        by_waves.empty() ? "" : fmt::format("; besides, {}", by_waves));
+  }
+  if (const counted_kernel* const sibling = sibling_at_roof(*stage.counters, kernel);
+      sibling != nullptr && *kernel.bound != "compute")
+    return fmt::format(
+        "its start and end, not how it reads: with {:.1f} times the bytes{} it is at {} of its roof; {}, or "
+        "fuse "
+        "it",
+        *sibling->dram_bytes / *kernel.dram_bytes,
+        sibling->group.op.empty() ? "" : fmt::format(" (in {})", sibling->group.op),
+        ceiling_percent(*sibling->reached_ratio), hide_its_start);
   // Whatever bounds the multiprocessors that work: first let all of them do so.
   if (!by_waves.empty())
     return do_matrix_units_wait_in_taken_places(kernel)
-               ? fmt::format("{}; besides, {}", by_waves, matrix_units_wait)
+               ? fmt::format("{}; besides, {}", by_waves, advice_on_waiting_matrix_units(kernel))
                : by_waves;
+  if (is_library_kernel(kernel.group.kernel_name) && *kernel.bound != "latency")
+    return fmt::format("{} comes nearer to its roof", larger_product);
   if (*kernel.bound == "memory") return "more bytes in flight (more warps, wider or asynchronous loads)";
   if (*kernel.bound == "instructions")
     return "its instructions fill the multiprocessors, not its FLOPs: fewer of them (vector loads, tensor "
@@ -218,7 +270,7 @@ void judge_opportunities(const run_figures& figures, const stage_figures& stage,
     recommendation item =
         saving(figures, stage, saved_time::one_kernel, found.ratio_of_stage,
                fmt::format("{}{}: {}.", figures.kernel_names.of(kernel.group.kernel_name),
-                           op.empty() ? "" : fmt::format(" in {}", op), advice_on(kernel)),
+                           op.empty() ? "" : fmt::format(" in {}", op), advice_on(figures, stage, kernel)),
                fmt::format("{} of {}, {}; alone under ncu {}{}", percent(found.share_ratio), weights.whole(),
                            found.reached, kernel.evidence, launch_evidence(kernel)));
     if (figures.is_timed_by_itself && item.saves_at_most_ratio &&

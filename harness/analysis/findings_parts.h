@@ -157,6 +157,13 @@ std::string occupancy_limiter(const counted_kernel& kernel);
 /// Of the GPU's places over all of its waves, were its blocks of equal length; 1 where ncu did not tell.
 double taken_places_ratio(const counted_kernel& kernel);
 
+/// Whether it is one of cuBLAS, cuDNN or CUTLASS: its shape can be chosen, not written.
+bool is_library_kernel(std::string_view kernel_name);
+
+/// What keeps such a kernel busier.
+inline constexpr const char* larger_product =
+    "a larger product (more rows, several of them in one batch) or another algorithm of its library";
+
 // Rules about a kernel's grid, each a clause that says what is wrong and what helps; empty: nothing is.
 
 /// A grid of less than a wave: empty multiprocessors, or room on each.

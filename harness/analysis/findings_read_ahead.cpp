@@ -36,10 +36,10 @@ std::vector<std::string> helped_operators(const stage_counters& counters) {
   for (const counted_kernel& kernel : counters.kernels) {
     if (!kernel.is_in_timeline || kernel.group.op.empty() || !kernel.duration_ns || !kernel.reached_ratio)
       continue;
-    const double own_ns =
-        static_cast<double>(kernel.group.cost_ns()) / static_cast<double>(kernel.group.calls);
     if (kernel.share_ratio.value_or(0) < small_share_ratio) continue;
-    if (*kernel.reached_ratio < near_roof_ratio || own_ns >= helped_ratio * *kernel.duration_ns) continue;
+    if (*kernel.reached_ratio < near_roof_ratio ||
+        own_launch_ns(kernel.group) >= helped_ratio * *kernel.duration_ns)
+      continue;
     if (std::find(names.begin(), names.end(), kernel.group.op) == names.end())
       names.push_back(kernel.group.op);
   }

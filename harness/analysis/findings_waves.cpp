@@ -19,7 +19,15 @@ constexpr double full_wave_ratio = 0.9;
 /// Of its places over all of its waves; below it an emptier last wave is no finding.
 constexpr double large_tail_ratio = 0.2;
 
-constexpr const char* split_further = "split it further (split-K, more splits, smaller tiles)";
+/// How a grid gets more blocks: what is split depends on what the kernel does.
+std::string split_further(const counted_kernel& kernel) {
+  if (is_library_kernel(kernel.group.kernel_name)) return larger_product;
+  const std::string& category = kernel.group.category;
+  if (category == "attention") return "split it further (more splits of the keys, smaller tiles)";
+  const bool is_product = category == "gemm" || category == "gemv" || category == "convolution";
+  if (is_product || category.empty()) return "split it further (split-K, smaller tiles)";
+  return "smaller blocks, several for a row, or fuse it with its neighbours";
+}
 
 /// What one multiprocessor holds of a kernel's blocks, and what keeps it from holding more.
 struct resident_blocks {
@@ -56,6 +64,13 @@ std::string filled_percent(double ratio) {
 
 }  // namespace
 
+bool is_library_kernel(std::string_view kernel_name) {
+  constexpr std::array<std::string_view, 6> marks{"nvjet_", "cutlass", "cublas",
+                                                  "cudnn",  "xmma_",   "splitKreduce"};
+  return std::any_of(marks.begin(), marks.end(),
+                     [&](std::string_view mark) { return kernel_name.find(mark) != std::string_view::npos; });
+}
+
 measured<double> metric_of(const counted_kernel& kernel, const std::string& key) {
   const auto found = kernel.metrics.find(key);
   return found != kernel.metrics.end() ? found->second : measured<double>::absent("ncu did not count it");
@@ -79,8 +94,8 @@ std::string advice_on_empty_places(const counted_kernel& kernel) {
   const double reached_ratio = resident ? *waves * resident->at_most : 1;
   if (reached_ratio < full_wave_ratio)
     return fmt::format("its grid has blocks for {} of the SMs: {}", filled_percent(reached_ratio),
-                       split_further);
-  return fmt::format("its grid fills {} of one wave: {}", filled_percent(*waves), split_further);
+                       split_further(kernel));
+  return fmt::format("its grid fills {} of one wave: {}", filled_percent(*waves), split_further(kernel));
 }
 
 std::string advice_on_last_wave(const counted_kernel& kernel) {
@@ -91,7 +106,7 @@ std::string advice_on_last_wave(const counted_kernel& kernel) {
   return fmt::format(
       "its last wave is {} full, and blocks of equal length leave {} of the GPU's places empty: {}, or fit "
       "its grid to whole waves",
-      percent(*waves - std::floor(*waves)), percent(empty_ratio), split_further);
+      percent(*waves - std::floor(*waves)), percent(empty_ratio), split_further(kernel));
 }
 
 std::string advice_on_single_wave(const counted_kernel& kernel) {

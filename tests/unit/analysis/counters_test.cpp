@@ -43,7 +43,7 @@ TEST(counters, give_the_roofline_position_of_a_kernel) {
 
 TEST(counters, tell_what_bounds_a_kernel) {
   const auto bound = [](double time_ns, double bytes, double ffma) {
-    return *analyze({launch("k", time_ns, bytes, ffma)}, {traced_group("k", 1)})->kernels[0].bound;
+    return *analyze({launch("k", time_ns, bytes, ffma)}, {traced_group("k", 100000)})->kernels[0].bound;
   };
   EXPECT_EQ(bound(10000, 3e7, 0), "memory");
   EXPECT_EQ(bound(10000, 1e7, 4e8), "compute") << "80 % of the FLOP/s ceiling";
@@ -180,9 +180,9 @@ TEST(counters, call_a_kernel_that_fills_another_pipe_bound_by_its_instructions) 
   core::kernel_counters fp32_bound = launch("k", 10000, 1e6, 3e7);
   const auto judged = [&](double sm_percent) {
     fp32_bound.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = sm_percent;
-    return analyze({fp32_bound}, {traced_group("k", 1)})->kernels[0];
+    return analyze({fp32_bound}, {traced_group("k", 100000)})->kernels[0];
   };
-  EXPECT_EQ(*analyze({fp32_bound}, {traced_group("k", 1)})->kernels[0].bound, "latency")
+  EXPECT_EQ(*analyze({fp32_bound}, {traced_group("k", 100000)})->kernels[0].bound, "latency")
       << "as far as one can see";
   EXPECT_EQ(*judged(87).bound, "instructions");
   EXPECT_EQ(judged(87).evidence,
@@ -203,7 +203,7 @@ TEST(counters, of_a_program_that_measures_no_ceilings_are_judged_by_the_peaks_th
     facts.launches = {counted};
     const ceilings none{measured<double>::absent("nobody measured"),
                         measured<double>::absent("nobody measured")};
-    return analyze_counters(facts, "decode_all", stages, {traced_group("k", 1)}, "", none)->kernels[0];
+    return analyze_counters(facts, "decode_all", stages, {traced_group("k", 100000)}, "", none)->kernels[0];
   };
   EXPECT_EQ(*judged(20, 80).bound, "memory");
   EXPECT_EQ(judged(20, 80).evidence, "20 % of the SMs' peak throughput, 80 % of memory's");
@@ -211,7 +211,7 @@ TEST(counters, of_a_program_that_measures_no_ceilings_are_judged_by_the_peaks_th
   EXPECT_EQ(*judged(70, 30).bound, "compute");
   EXPECT_EQ(*judged(20, 30).bound, "latency");
   counted.metrics.clear();
-  EXPECT_FALSE(analyze({counted}, {traced_group("k", 1)})->kernels[0].bound);
+  EXPECT_FALSE(analyze({counted}, {traced_group("k", 100000)})->kernels[0].bound);
 }
 
 TEST(counters, know_the_place_of_a_launch) {
@@ -263,11 +263,17 @@ TEST(counters, and_the_timeline_name_the_same_operator_of_nested_ones) {
   EXPECT_EQ(find_operator(*figures.stages[1], "request"), nullptr) << "around the stage, not in it";
 }
 
+TEST(counters, call_a_kernel_that_is_short_in_the_run_bound_by_its_launch) {
+  const core::kernel_counters waiting = launch("k", 7400, 1e6, 1);  // alone, with empty caches
+  EXPECT_EQ(*analyze({waiting}, {traced_group("k", 43000)})->kernels[0].bound, "launch");
+  EXPECT_EQ(*analyze({waiting}, {traced_group("k", 60000)})->kernels[0].bound, "latency");
+}
+
 TEST(counters, become_takeaways) {
   stage_figures stage;
   stage.bare.name = "decode_all";
   stage.counters = analyze({launch("big", 1e4, 3e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core")},
-                           {traced_group("big", 70), traced_group("slow", 30, "attn.core")});
+                           {traced_group("big", 140000), traced_group("slow", 60000, "attn.core")});
   stage.traced = traced_stage{};
   const std::string words = takeaways_with(stage);
   EXPECT_THAT(

@@ -56,6 +56,9 @@ struct stage_counters {
   std::int64_t unmatched_launches = 0;  ///< of kernels that the timeline does not have
 };
 
+/// What a launch costs its stage, in the mean. The group must have calls.
+double own_launch_ns(const core::kernel_group& group);
+
 /// The launches of one stage. `groups` are the timeline's; `groups_absent_reason` where there are none.
 measured<stage_counters> analyze_counters(const counter_facts& facts, const std::string& stage,
                                           const std::vector<std::string>& stages,
