@@ -109,7 +109,9 @@ class device_walk {
     const bool launched_before =
         next != nullptr && (next->thread_id == 0 || next->launched_ns + next->call_ns <= gap.start_ns);
     if (inside_replay || launched_before) {
-      causes.other_ns += left_ns;
+      // A host of which nothing is known did not launch for that long, or the trace would not be whole.
+      const bool is_pause = !inside_replay && next->thread_id == 0 && left_ns > longest_launch_gap_ns;
+      (is_pause ? causes.pause_ns : causes.other_ns) += left_ns;
       return causes;
     }
     if (next != nullptr) {  // a kernel that starts much later than its launch returned waits for the device

@@ -63,7 +63,9 @@ void judge_overhead(const run_figures& figures, const stage_figures& stage, find
                                            percent(*stage.overhead_ratio), stage.traced->tool);
   result.takeaways.push_back(
       {stage.bare.name, "Tracing slows it so much that operator shares are distorted.", evidence});
-  const std::string fewer_ranges = figures.is_timed_by_itself ? "workload.decode_step_ranges=false, " : "";
+  const std::string fewer_ranges = figures.is_timed_by_itself && stage.bare.name == decode_all_stage
+                                       ? "workload.decode_step_ranges=false, "
+                                       : "";
   const std::string lighter_tool = stage.traced->tool == "embedded" ? "" : "timeline=embedded, ";
   result.recommendations.push_back(about_measuring(
       stage.bare.name,
@@ -130,7 +132,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
   findings result;
   result.summary = summarize_run(facts, figures);
   for (const stage_figures& stage : figures.stages) {
-    judge_roof(figures, stage, result);
+    judge_roof(facts, figures, stage, result);
     judge_ceilings(stage, result);
     judge_late_kernels(figures, stage, result);
     judge_spread(figures, stage, result);

@@ -43,9 +43,14 @@ void judge_clocks(const stage_figures& stage, findings& result) {
   if (throttling.empty() && !is_unsteady) return;
   const std::string evidence = clocks_in_words(telemetry);
   if (!throttling.empty()) {
+    const bool have_clocks_held = telemetry.sm_clock_spread_ratio && !is_unsteady;
     result.takeaways.push_back(
         {stage.bare.name,
-         fmt::format("Its samples were taken while the GPU was throttled: {}.", fmt::join(throttling, ", ")),
+         have_clocks_held
+             ? fmt::format("The GPU was at a limit ({}) while it was timed, but its clocks held.",
+                           fmt::join(throttling, ", "))
+             : fmt::format("Its samples were taken while the GPU was throttled: {}.",
+                           fmt::join(throttling, ", ")),
          evidence});
   }
   if (is_unsteady) {
@@ -76,7 +81,7 @@ void judge_ceilings(const stage_figures& stage, findings& result) {
   std::vector<std::string> impossible;
   for (const named_ratio& entry : ratios) {
     if (entry.ratio && *entry.ratio > 1.0)
-      impossible.push_back(fmt::format("{} is {}", entry.name, percent(*entry.ratio)));
+      impossible.push_back(fmt::format("{} is {}", entry.name, ceiling_percent(*entry.ratio)));
   }
   if (impossible.empty()) return;
   const std::string evidence = fmt::format("{}", fmt::join(impossible, ", "));

@@ -64,7 +64,8 @@ recommendation saving_part(const run_figures& figures, const stage_figures& stag
                            double part_ns, std::string text, std::string evidence);
 
 /// What bounds the stage, and what of its busy time lies above the roof where no kernel is known that does.
-void judge_roof(const run_figures& figures, const stage_figures& stage, findings& result);
+void judge_roof(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
+                findings& result);
 
 /// Of which stages nothing tells what bounds them, why, and what would; nothing where there are none.
 std::optional<std::string> unknown_bounds(const run_facts& facts, const run_figures& figures);

@@ -79,6 +79,12 @@ unknown_roof why_no_roof(const run_facts& facts, const stage_figures& stage) {
           fmt::format("set {}", fmt::join(missing, " and "))};
 }
 
+/// Of the unprofiled stage, were all that tracing adds in this operator.
+double least_share_of(const stage_figures& stage, const large_operator& traced) {
+  const double added_ratio = is_distorted(stage) ? *stage.overhead_ratio : 0.0;
+  return traced.share_ratio * (1 + added_ratio) - added_ratio;
+}
+
 /// `place`: where to begin, after a verb; empty: nobody knows.
 std::string advice_below_roof(const roof_share& share, const std::string& place) {
   if (share.reached_ratio < bound_ratio)
@@ -114,7 +120,8 @@ std::string why_saving_is_unknown(const stage_figures& stage) {
                                                                               : "its FLOPs and bytes");
 }
 
-void judge_roof(const run_figures& figures, const stage_figures& stage, findings& result) {
+void judge_roof(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
+                findings& result) {
   const measured<roof_share> share = share_of_roof(stage);
   if (!share) return;
   const bool by_memory = share->is_by_memory;
@@ -129,21 +136,30 @@ void judge_roof(const run_figures& figures, const stage_figures& stage, findings
       share->reached_ratio < near_roof_ratio ? "; its kernels tell what keeps it from all of it"
       : by_memory ? "; only fewer bytes (a smaller dtype, a larger batch) go below it"
                   : "; only fewer or cheaper FLOPs (a smaller dtype) go below it";
-  result.takeaways.push_back(
-      {stage.bare.name,
-       share->reached_ratio >= bound_ratio
-           ? fmt::format("It is {}-bound: {} of the {}{}.", by_memory ? "memory" : "compute",
-                         percent(std::min(1.0, share->reached_ratio)), ceiling, has_row ? "" : beyond)
-           : fmt::format("It reaches {} of the {}, its ceiling: something else bounds it.",
-                         percent(share->reached_ratio), ceiling),
-       evidence});
+  // What is beyond its ceiling is told with the ceilings.
+  if (share->reached_ratio <= 1) {
+    result.takeaways.push_back(
+        {stage.bare.name,
+         share->reached_ratio >= bound_ratio
+             ? fmt::format("It is {}-bound: {} of the {}{}.", by_memory ? "memory" : "compute",
+                           percent(share->reached_ratio), ceiling, has_row ? "" : beyond)
+             : fmt::format("It reaches {} of the {}, its ceiling: something else bounds it.",
+                           percent(share->reached_ratio), ceiling),
+         evidence});
+  }
   if (!has_row) return;
   // What it idles is saved by other means, which are told with it.
   const double room_ratio = 1.0 - share->reached_ratio - (stage.idle ? stage.idle->idle_ratio : 0.0);
   if (room_ratio < small_room_ratio) return;
+  if (!stage.traced && facts.device == "cuda") {
+    result.recommendations.push_back(saving(
+        figures, stage, saved_time::all_kernels, room_ratio,
+        "Trace it: which kernels, or what idle time, keep it from its roof is not known without.", evidence));
+    return;
+  }
   const std::optional<large_operator> largest = largest_operator(stage);
   const bool has_place =
-      !has_kernels(stage) && !is_distorted(stage) && largest && largest->share_ratio >= large_operator_ratio;
+      !has_kernels(stage) && largest && least_share_of(stage, *largest) >= large_operator_ratio;
   // The largest operator of a device may be the one that is at its roof.
   const std::string place = has_kernels(stage) ? " (counters tell in which kernels)"
                             : has_place        ? fmt::format(", in {} first", largest->name)

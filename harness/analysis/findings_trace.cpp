@@ -40,10 +40,12 @@ void judge_categories(const stage_figures& stage, findings& result) {
   const std::vector<category_figures>& categories = stage.traced->categories;
   if (categories.empty() || (categories.size() == 1 && categories.front().category == "other")) return;
   const category_figures& largest = categories.front();
-  result.takeaways.push_back({stage.bare.name,
-                              fmt::format("Most of its kernel time is {}.", largest.category),
-                              fmt::format("{} of the stage's kernel time in {}", percent(largest.share_ratio),
-                                          count_of_calls(largest.calls))});
+  result.takeaways.push_back(
+      {stage.bare.name,
+       fmt::format("{} of its kernel time is {}.", largest.share_ratio > 0.5 ? "Most" : "The largest part",
+                   largest.category),
+       fmt::format("{} of the stage's kernel time in {}", percent(largest.share_ratio),
+                   count_of_calls(largest.calls))});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "analysis/stage_windows.h"
@@ -26,6 +27,10 @@ struct stage_stretches {
 
 /// `windows` as find_windows() leaves them: earliest start first.
 stage_stretches find_stretches(const std::vector<stage_window>& windows, std::size_t stages);
+
+/// By stage: another one that has a window inside of one of its windows, in the same process; nothing: none.
+std::vector<std::optional<std::size_t>> find_inner_stages(const std::vector<stage_window>& windows,
+                                                          std::size_t stages);
 
 /// nsys ends a recording that a range opened with the range's first occurrence; the embedded collector goes
 /// on at the next one. So that both tell the same, later ones are marked.

@@ -207,8 +207,11 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (chosen[s]) {
       const std::size_t c = *chosen[s];
-      result.stages.emplace_back(finish_stage(stages[s], captures[c], windows[c], s, occurrences[s], sums[s],
-                                              attribution.categories));
+      traced_stage stage = finish_stage(stages[s], captures[c], windows[c], s, occurrences[s], sums[s],
+                                        attribution.categories);
+      if (const auto inner = find_inner_stages(windows[c], stages.size())[s])
+        stage.inner_stage = stages[*inner];
+      result.stages.emplace_back(std::move(stage));
     } else {
       result.stages.push_back(measured<traced_stage>::absent(
           stages[s] == core::whole_process_stage

@@ -275,6 +275,32 @@ TEST(program, whose_occurrences_the_trace_does_not_tell_apart_says_that_its_part
   EXPECT_TRUE(analyze_run(facts).stages.at(0).idle->is_mean);
 }
 
+TEST(program, whose_stage_holds_another_does_not_idle_in_it) {
+  timeline_builder builder;
+  builder.range("warmup", 0, 10 * ms).range("denoise", ms, 9 * ms);
+  builder.kernel("add", 100 * us, 110 * us, 900 * us);
+  builder.kernel("mul", 1100 * us, 1200 * us, 8900 * us);
+  run_facts facts = program(builder.build());
+  facts.bare.stages = {"warmup", "denoise"};
+  const run_figures figures = analyze_run(facts);
+  EXPECT_FALSE(figures.stages.at(0).idle);
+  EXPECT_THAT(figures.stages.at(0).idle.reason(), HasSubstr("stage denoise runs inside of it"));
+  EXPECT_TRUE(figures.stages.at(1).idle);
+}
+
+TEST(program, of_whose_launches_nothing_is_known_submits_nothing_for_long) {
+  timeline_builder builder;
+  builder.range(core::whole_process_stage, 0, 20 * ms);
+  builder.kernel("add", 12 * ms, 12 * ms, 13 * ms, 0);
+  builder.kernel("add", 13 * ms + 50 * us, 13 * ms + 50 * us, 20 * ms, 0);
+  run_facts facts = program(builder.build());
+  facts.bare.stages = {core::whole_process_stage};
+  const stage_figures stage = analyze_run(facts).stages.at(0);
+  ASSERT_TRUE(stage.idle) << stage.idle.reason();
+  EXPECT_DOUBLE_EQ(stage.idle->other_ns, 50.0 * us);
+  EXPECT_DOUBLE_EQ(stage.idle->pause_ns, 12.0 * ms);
+}
+
 TEST(program, that_idles_nearly_all_the_time_does_not_idle_all_of_it) {
   timeline_builder builder;
   builder.range("denoise", 0, 10 * ms);
