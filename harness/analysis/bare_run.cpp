@@ -70,8 +70,18 @@ std::string time_source(const bare_facts& facts, const std::string& stage) {
   if (facts.bench) return "the program's result file";
   if (const auto told = facts.stage_sources.find(stage); told != facts.stage_sources.end())
     return told->second;
-  if (facts.stage_samples_ns.contains(stage)) return "NVTX ranges";
+  if (facts.stage_samples_ns.contains(stage)) return nvtx_ranges_source;
   return stage == core::whole_process_stage && !facts.process_wall_ns.empty() ? "the whole process" : "";
+}
+
+measured<double> range_cost_ns(const bare_facts& facts, const std::string& stage) {
+  using figure = measured<double>;
+  const std::string source = time_source(facts, stage);
+  const bool is_of_ranges =
+      source == nvtx_ranges_source || source == synchronised_ranges_source || source == adapter_ranges_source;
+  if (!is_of_ranges) return figure::absent("its time is not that of ranges");
+  return facts.range_cost_ns > 0 ? figure(facts.range_cost_ns)
+                                 : figure::absent("the collector did not try it");
 }
 
 /// Why nobody tells what work the stage does.
@@ -275,6 +285,7 @@ bare_figures analyze_bare(const bare_facts& facts) {
     bare_stage stage{name, stage_time(facts, name),     time_source(facts, name), {},
                      {},   stage_telemetry(facts, name)};
     stage.use = stage_utilisation(facts, result, stage);
+    stage.range_cost_ns = range_cost_ns(facts, name);
     if (facts.bench && facts.bench->experts.contains(name)) stage.experts = facts.bench->experts.at(name);
     medians_ns.push_back(median_of(stage.time_ns));
     flops.push_back(stage.use.flops);

@@ -120,6 +120,9 @@ const figure_table<step_figures>& step_table() {
        {"occurrences_count", &step::occurrences, "that were timed"},
        {"source", [](const step& one) { return one.source + (one.is_host_alone ? host_alone_words : ""); },
         "where the times come from"},
+       {"range_cost_ns", &step::range_cost_ns,
+        "of times of ranges: what the collector takes to record one, tried in the program before its first"},
+       {"range_cost_ratio", &step::range_cost_ratio, "the same over `median_ns`"},
        {"launches_count", &step::launches,
         "what the trace counted, over its occurrences: calls that launched kernels, kernels, copies and "
         "memsets, calls in which the host waited",

@@ -25,6 +25,9 @@ measured<step_figures> stage_step(const bare_stage& bare, const measured<traced_
   step.mean_ns = times_ns->mean;
   step.occurrences = static_cast<std::int64_t>(times_ns->samples.size());
   step.source = bare.time_ns ? bare.time_source : fmt::format("the trace, slowed by {}", traced->tool);
+  step.range_cost_ns =
+      bare.time_ns ? bare.range_cost_ns : measured<double>::absent("its time is that of the trace");
+  step.range_cost_ratio = quotient(step.range_cost_ns, step.median_ns);
   step.launches = per_occurrence(traced, &traced_activity::launches);
   step.kernels = per_occurrence(traced, &traced_activity::kernels);
   step.copies = per_occurrence(traced, &traced_activity::copies);

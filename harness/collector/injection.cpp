@@ -172,6 +172,7 @@ bool start_once() {
     if (!the_recording.open_from_environment()) return;
     the_capture_range.read_environment();
     the_device_sync.read_environment();
+    the_recording.describe_range_cost(thread_ranges::try_range_cost_ps());
     pthread_atfork(
         [] {
           the_capture_range.before_fork();

@@ -53,6 +53,7 @@ bool recording_file::create_file() {
   head.record_size = sizeof(range_record);
   head.process_id = static_cast<std::uint64_t>(getpid());
   head.gated = m_is_gated;
+  head.range_cost_ps = m_range_cost_ps;
   if (m_is_sync_asked) head.sync = static_cast<std::uint32_t>(sync_state::no_cuda);
   const bool is_asked =
       std::getenv("CUDA_INJECTION64_PATH") != nullptr && std::getenv("PROFGATE_COLLECTOR_SYNC") == nullptr;
@@ -144,6 +145,12 @@ std::uint32_t recording_file::intern(const char* text, std::size_t length) {
     m_strings.keep(*slot, place, length);
   }
   return slot->id;
+}
+
+void recording_file::describe_range_cost(std::uint64_t picoseconds) {
+  const lock_guard lock(m_lock);
+  m_range_cost_ps = picoseconds;
+  if (is_open() && !m_is_forked) header()->range_cost_ps = picoseconds;
 }
 
 void recording_file::count_dropped() {

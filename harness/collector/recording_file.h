@@ -33,6 +33,7 @@ class recording_file {
   /// The id of this text; 0 if there is no room for it.
   std::uint32_t intern(const char* text, std::size_t length);
 
+  void describe_range_cost(std::uint64_t picoseconds);
   void count_dropped();
   void mark_gated();
 
@@ -89,6 +90,7 @@ class recording_file {
   std::uint16_t m_generation = 0;
   std::uint64_t m_is_gated = 0;
   bool m_is_sync_asked = false;
+  std::uint64_t m_range_cost_ps = 0;
   spare_span* m_spares = nullptr;
   string_table m_strings;
   chunk_header* m_open_chunks[chunk_kind_count] =

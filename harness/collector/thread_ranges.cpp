@@ -65,6 +65,24 @@ void thread_ranges::forget_records_after_fork() {
   for (std::uint32_t i = 0; i < thread->m_open_count; ++i) thread->m_open[i].record = nullptr;
 }
 
+std::uint64_t thread_ranges::try_range_cost_ps() {
+  constexpr std::uint32_t tries = 64;
+  constexpr std::uint32_t nobodys_name = UINT32_MAX;
+  range_record records[2 * tries];
+  std::memset(records, 0, sizeof records);
+  thread_ranges scratch{};
+  scratch.m_free = {records, records + 2 * tries};
+  std::uint64_t began_ns = 0;
+  for (std::uint32_t i = 0; i < 2 * tries; ++i) {
+    if (i == tries) began_ns = now_ns();  // the first ones warm up
+    scratch.push(0, nobodys_name);
+    scratch.pop(0);
+  }
+  const std::uint64_t took_ns = now_ns() - began_ns;
+  std::free(scratch.m_open);
+  return took_ns * 1000 / tries;
+}
+
 bool thread_ranges::make_room_on_stack() {
   if (m_open_count < m_open_capacity) [[likely]] {
     return true;

@@ -15,6 +15,9 @@ class thread_ranges {
   /// Ends a recording that fork() copied: what is open stays the parent's business.
   static void forget_records_after_fork();
 
+  /// What a push and its pop take, of ranges that are recorded nowhere.
+  static std::uint64_t try_range_cost_ps();
+
   /// Both return the nesting level in the domain, from 0 on, as NVTX wants it; negative: nothing was open.
   int push(std::uint32_t domain_id, std::uint32_t name_id);
   int pop(std::uint32_t domain_id);

@@ -306,6 +306,7 @@ embedded_facts facts_of(const embedded_file& file) {
   facts.dropped_code_hashes = file.header.dropped_code_hashes;
   facts.is_activity_whole = is_whole(file);
   facts.cupti_version = file.header.cupti_version;
+  facts.range_cost_ns = static_cast<double>(file.header.range_cost_ps) / 1000;
   set_sync_facts(file.header, facts);
   return facts;
 }

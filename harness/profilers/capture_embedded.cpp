@@ -90,6 +90,7 @@ core::timeline read_recorded(const std::vector<fs::path>& files, parsers::embedd
     losses.dropped_activities += facts.dropped_activities;
     losses.dropped_code_hashes += facts.dropped_code_hashes;
     losses.is_activity_whole = losses.is_activity_whole && facts.is_activity_whole;
+    losses.range_cost_ns = std::max(losses.range_cost_ns, facts.range_cost_ns);
     losses.synchronised_ends += facts.synchronised_ends;
     for (const auto& [reason, count] : facts.unsynchronised_ends) losses.unsynchronised_ends[reason] += count;
     if (losses.sync_problem.empty()) losses.sync_problem = facts.sync_problem;
@@ -159,6 +160,7 @@ core::timeline observe_ranges(const capture_request& request, const command_runn
   core::timeline timeline = read_recorded(observed.files, losses);
   if (timeline.ranges.empty()) require_room(request, losses);
   if (!request.synchronised.empty()) waits = waits_of(losses);
+  waits.range_cost_ns = losses.range_cost_ns;
   for (const fs::path& file : observed.files) fs::remove(file);
   return timeline;
 }

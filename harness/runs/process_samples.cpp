@@ -35,6 +35,7 @@ process_samples read_process_samples(const std::filesystem::path& file) {
     samples.first_token_ns = durations_of(*times);
   if (const auto times = document.root().find("further_token_ns"))
     samples.further_token_ns = durations_of(*times);
+  if (const auto cost = document.root().find("range_cost_ns")) samples.range_cost_ns = cost->number();
   if (const auto figures = document.root().find("figures")) {
     for (const core::json_cursor& figure : figures->items()) {
       analysis::program_figure& told = samples.figures.emplace_back();
@@ -54,6 +55,7 @@ void write_process_samples(const std::filesystem::path& file, const process_samp
   if (!samples.stage_sources.empty()) json["stage_sources"] = samples.stage_sources;
   if (!samples.first_token_ns.empty()) json["first_token_ns"] = samples.first_token_ns;
   if (!samples.further_token_ns.empty()) json["further_token_ns"] = samples.further_token_ns;
+  if (samples.range_cost_ns > 0) json["range_cost_ns"] = samples.range_cost_ns;
   for (const analysis::program_figure& figure : samples.figures) {
     json["figures"].push_back(
         {{"name", figure.name}, {"unit", figure.unit}, {"source", figure.source}, {"values", figure.values}});

@@ -145,6 +145,7 @@ const analysis::bare_facts& run_reader::bare() {
   bare.process_wall_ns = std::move(samples.wall_ns);
   bare.stage_samples_ns = std::move(samples.stages_ns);
   bare.stage_sources = std::move(samples.stage_sources);
+  bare.range_cost_ns = samples.range_cost_ns;
   bare.figures = std::move(samples.figures);
   const std::vector<parsers::adapter_report> reports = adapter_reports_in(path());
   bare.seen_tokens = seen_tokens_in(reports);

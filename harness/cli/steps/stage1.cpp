@@ -186,6 +186,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     }
     is_synchronised = is_synchronised && waits.are_done;
     add_notes(waits.notes, context.status.notes);
+    samples.range_cost_ns = std::max(samples.range_cost_ns, waits.range_cost_ns);
     // A server's own life says nothing: it is started, and stopped when its client is done.
     samples.wall_ns.push_back(is_server(context.config) ? client.wall_ns : outcome.wall_ns);
     figures.add({{outcome.captured, outcome.captured_truncated, log_file},

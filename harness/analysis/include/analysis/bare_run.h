@@ -41,6 +41,7 @@ struct bare_stage {
   utilisation use;
   measured<telemetry_figures> telemetry;
   std::optional<core::expert_use> experts{};  ///< of a model with experts, where the workload tells
+  measured<double> range_cost_ns = measured<double>::absent("it was not timed");  ///< in each of its times
 };
 
 /// One of several inputs that a repetition runs, or one with an image.

@@ -38,6 +38,9 @@ struct program_figure {
   std::vector<double> values;
 };
 
+/// A stage's source where its ranges are timed as they are.
+inline constexpr const char* nvtx_ranges_source = "NVTX ranges";
+
 /// A stage's source where it has sync: true.
 inline constexpr const char* synchronised_ranges_source =
     "its NVTX ranges, the device synchronised at both ends";
@@ -62,6 +65,7 @@ struct bare_facts {
   std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};
   /// Of those, by stage, where they come from ("out.json"); the others are of its NVTX ranges as they are.
   std::map<std::string, std::string> stage_sources{};
+  double range_cost_ns = 0;  ///< what the collector takes to record one of those ranges; 0: nobody tried
   /// What it was seen to be fed and to make, as a result has it: "batch", "prompt", "decode"; empty: unknown.
   std::map<std::string, std::int64_t> seen_tokens{};
   std::optional<core::steps_without_cache> without_cache{};  ///< nothing: none was seen

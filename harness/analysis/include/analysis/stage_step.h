@@ -13,9 +13,11 @@ namespace profgate::analysis {
 struct step_figures {
   double median_ns = 0;
   double mean_ns = 0;
-  std::int64_t occurrences = 0;  ///< that were timed
-  std::string source;            ///< of the time, in a few words
-  bool is_host_alone = false;    ///< much of the device's work ends after it
+  std::int64_t occurrences = 0;       ///< that were timed
+  std::string source;                 ///< of the time, in a few words
+  bool is_host_alone = false;         ///< much of the device's work ends after it
+  measured<double> range_cost_ns;     ///< of the time: what it took to record its range
+  measured<double> range_cost_ratio;  ///< the same, of the median
   // A step's share of what the trace counted.
   measured<double> launches;
   measured<double> kernels;

@@ -68,6 +68,8 @@ struct file_header {
   char sync_note[512];  ///< ends with a zero
   std::uint64_t
       dropped_code_hashes;  ///< of kernels that found no room; a module that could not be read counts as one
+  std::uint64_t
+      range_cost_ps;  ///< what it took to record one, tried before the program's first; 0: not tried
 };
 
 enum class chunk_kind : std::uint32_t {

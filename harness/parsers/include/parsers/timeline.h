@@ -23,6 +23,7 @@ struct embedded_facts {
   std::uint64_t dropped_code_hashes = 0;  ///< not among the timeline's dropped records: its figures are whole
   bool is_activity_whole = true;          ///< false: the process died before CUPTI had delivered everything
   std::uint32_t cupti_version = 0;        ///< CUPTI's own number; 0: none was loaded
+  double range_cost_ns = 0;               ///< what it took to record one, tried by itself; 0: nobody tried
 
   /// Where the device was to be waited for at the ends of some ranges: at how many of them it was, and at how
   /// many it was not, by reason.

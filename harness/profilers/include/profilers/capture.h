@@ -87,10 +87,12 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
 /// Leaves no file; empty where the program opened none.
 core::timeline observe_ranges(const capture_request& request, const command_runner& run);
 
-/// Whether the device was waited for at the ends of capture_request::synchronised.
+/// What the ranges' times hold beside the program's own: the waits for the device at the ends of
+/// capture_request::synchronised, and what it takes to record a range.
 struct device_waits {
   bool are_done = false;             ///< at some of them at least
   std::vector<std::string> notes{};  ///< at which not, and why
+  double range_cost_ns = 0;          ///< of processes the largest; 0: nobody tried
 };
 core::timeline observe_ranges(const capture_request& request, const command_runner& run, device_waits& waits);
 
