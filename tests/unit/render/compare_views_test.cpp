@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "analysis/profile.h"
 #include "core/escape.h"
 #include "golden_cases.h"
@@ -93,6 +95,61 @@ TEST(compare_views, show_what_changed_first) {
       PROFGATE_TEMPLATES_DIR);
   EXPECT_LT(text.find("decode\\_all: 577.3 µs → 4.054 ms per token, ×7.0. Most of it: gemv +3.42 ms."),
             text.find("| device"));
+}
+
+/// A stage of 1 ms and of `b_ns`; kernels and idle time differ by as much as is said.
+compare::profile_comparison of_parts(double b_ns, const std::map<std::string, double>& kernel_deltas_ns,
+                                     const std::map<std::string, double>& idle_deltas_ns) {
+  const auto side = [](double time_ns, const std::map<std::string, double>& kernels_ns,
+                       const std::map<std::string, double>& idle_ns) {
+    compare::compared_side one;
+    compare::side_stage stage;
+    stage.name = "prefill";
+    stage.figures["/bare/median_ns"] = time_ns;
+    for (int i = 0; i < 10; ++i) stage.samples_ns.push_back(time_ns);
+    for (const auto& [name, delta_ns] : kernels_ns) {
+      compare::side_kernel kernel;
+      kernel.name = name;
+      kernel.launches = 1;
+      kernel.total_ns = 1e5 + delta_ns;
+      kernel.exclusive_ns = kernel.total_ns;
+      stage.kernels.push_back(kernel);
+    }
+    for (const auto& [key, delta_ns] : idle_ns) stage.figures[key] = 1e5 + delta_ns;
+    one.stages = {stage};
+    return one;
+  };
+  const auto zeros = [](std::map<std::string, double> deltas) {
+    for (auto& [name, delta_ns] : deltas) delta_ns = 0;
+    return deltas;
+  };
+  return compare::compare_sides(side(1e6, zeros(kernel_deltas_ns), zeros(idle_deltas_ns)),
+                                side(b_ns, kernel_deltas_ns, idle_deltas_ns));
+}
+
+TEST(compare_views, name_kernels_and_idle_time_that_changed_as_the_stage_did) {
+  const compare::profile_comparison both =
+      of_parts(0.9e6, {{"attention", 24e3}, {"gemm", -16e3}, {"norm", -2e3}},
+               {{"/idle/launch_ns", -79e3}, {"/idle/copy_ns", -17e3}, {"/idle/other_ns", -9e3}});
+  const std::string words =
+      "Most of it: idle (waits for a launch) −79.0 µs, idle (waits for a copy) −17.0 µs, ";
+  EXPECT_THAT(compare_markdown(both, PROFGATE_TEMPLATES_DIR),
+              HasSubstr("900.0 µs, −10.0 %. " + words + "gemm −16.0 µs.\n"));
+  EXPECT_THAT(compare_html(both, PROFGATE_TEMPLATES_DIR),
+              HasSubstr(words + "<span class=\"kernel\">gemm</span> −16.0 µs.</li>"));
+}
+
+TEST(compare_views, claim_most_of_a_change_for_no_less_than_half_of_it) {
+  const auto text = [](const std::map<std::string, double>& kernels) {
+    return compare_markdown(of_parts(1.1e6, kernels, {}), PROFGATE_TEMPLATES_DIR);
+  };
+  EXPECT_THAT(text({{"gemm", 51e3}}), HasSubstr("Most of it: gemm +51.0 µs.\n"));
+  EXPECT_THAT(text({{"gemm", 30e3}, {"norm", 19e3}}),
+              HasSubstr("No single part explains it; the largest: gemm +30.0 µs, norm +19.0 µs.\n"));
+  EXPECT_THAT(text({{"gemm", 4e3}, {"norm", -90e3}}), HasSubstr("No single part explains it.\n"));
+  EXPECT_THAT(text({{"gemm", 300e3}, {"norm", -120e3}, {"rope", -80e3}}),
+              HasSubstr("Most of it: gemm +300 µs; others changed the other way, −200 µs together.\n"));
+  EXPECT_THAT(text({}), AllOf(Not(HasSubstr("explains")), Not(HasSubstr("Most of it"))));
 }
 
 /// Times per token in both, though one decoded 16 tokens in the same time as the other its 64.
