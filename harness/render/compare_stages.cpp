@@ -245,8 +245,13 @@ std::string shift_text(const compare::compared_stage& stage) {
   if (!has_times) return "";
   if (!stage.shift) return "Too few repetitions to tell it from noise.";
   if (!stage.shift->may_be_noise()) return "";
-  return fmt::format("Its median may as well be the same (90 % CI {} to {}): this may be noise.",
-                     signed_percent(stage.shift->lower_ratio), signed_percent(stage.shift->upper_ratio));
+  const std::string bounds = fmt::format("90 % CI {} to {}", signed_percent(stage.shift->lower_ratio),
+                                         signed_percent(stage.shift->upper_ratio));
+  if (stage.shift->may_be_none())
+    return fmt::format("Its median may as well be the same ({}): this may be noise.", bounds);
+  return fmt::format(
+      "Two starts of the same program differ by {:g} %, and it may be no more ({}): this may be noise.",
+      100 * compare::start_noise_ratio, bounds);
 }
 
 /// "64 tokens in A, 16 in B": what was divided by.

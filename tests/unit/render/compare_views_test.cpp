@@ -223,6 +223,22 @@ TEST(compare_views, name_no_cause_and_colour_no_picture_of_what_may_be_noise) {
               AllOf(HasSubstr("rect class=\"plain\""), Not(HasSubstr("rect class=\"worse\""))));
 }
 
+TEST(compare_views, say_the_true_reason_why_a_change_may_be_noise) {
+  const compare::compared_side a = recorded("qwen3-0.6b.decode-b1.nsys");
+  const auto text = [&](double factor) {
+    compare::compared_side b = a;
+    for (double& sample_ns : b.stages[1].samples_ns) sample_ns *= factor;
+    return compare_markdown(compare::compare_sides(a, b), PROFGATE_TEMPLATES_DIR);
+  };
+  EXPECT_THAT(text(1.0), Not(HasSubstr("Two starts of the same program")));
+  EXPECT_THAT(text(0.993),
+              AllOf(::testing::ContainsRegex("Two starts of the same program differ by 1 %, and it may be no "
+                                             "more \\(90 % CI −0[^)]+ to −0[^)]+ %\\): this may be noise."),
+                    HasSubstr("Its median may as well be the same")))
+      << "of decode_all, and of prefill";
+  EXPECT_THAT(text(0.9), Not(HasSubstr("Two starts of the same program")));
+}
+
 /// One rule for cards, figures, kernels and operators: that of the stage's repetitions.
 TEST(compare_views, colour_nothing_of_a_stage_that_may_be_noise_but_what_is_exact) {
   const compare::compared_side a = recorded("qwen3-0.6b.decode-b1.nsys");

@@ -112,6 +112,8 @@ struct median_shift {
   double lower_ratio = 0;
   double upper_ratio = 0;
 
+  /// No shift at all lies between the bounds.
+  bool may_be_none() const { return lower_ratio <= 0 && upper_ratio >= 0; }
   bool may_be_noise() const { return lower_ratio <= start_noise_ratio && upper_ratio >= -start_noise_ratio; }
 };
 
