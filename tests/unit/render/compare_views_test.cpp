@@ -364,6 +364,16 @@ TEST(compare_views, call_files_by_where_their_paths_differ) {
               HasSubstr("<dd>/runs/of/mine/first/profile.json</dd>"));
 }
 
+TEST(compare_html, gives_facts_the_whole_width_of_a_narrow_screen) {
+  const std::string html = compare_html(
+      compare::compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1")),
+      PROFGATE_TEMPLATES_DIR);
+  const std::string narrow = html.substr(html.find("@media (max-width: 620px) {\n  .card"));
+  EXPECT_THAT(narrow, HasSubstr("\n  .facts, .facts tbody, .facts tr, .facts td { display: block; }"));
+  for (const char* table : {"facts that differ", "facts that are the same"})
+    EXPECT_THAT(html, HasSubstr(std::string("aria-label=\"") + table + "\"><table class=\"facts\">"));
+}
+
 TEST(compare_views, show_imbalance_of_experts_where_both_have_it) {
   compare::compared_side a = recorded("qwen3-0.6b.decode-b1.nsys");
   compare::compared_side b = a;
