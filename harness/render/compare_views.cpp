@@ -45,7 +45,9 @@ json side_view(const compare::compared_side& side, const compare::compared_side&
 json card_of(const std::string& label, const compare::compared_figure& figure, bool other_work,
              bool may_be_noise) {
   json card = figure_view(figure, other_work, may_be_noise);
-  if (card["change"] == empty_cell) card["change"] = card["difference"];
+  card["change"] = card["change"] == empty_cell
+                       ? card["difference"].get<std::string>()
+                       : card["change"].get<std::string>() + card["doubt"].get<std::string>();
   const double largest = std::max(*figure.a, *figure.b);
   card["label"] = label;
   card["a_width"] = largest > 0 ? std::round(*figure.a / largest * 1000) / 10 : 0;

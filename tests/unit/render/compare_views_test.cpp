@@ -319,6 +319,36 @@ TEST(compare_views, show_what_programs_tell_in_its_unit_among_what_changed) {
   EXPECT_THAT(compare_html(noise, PROFGATE_TEMPLATES_DIR), Not(HasSubstr("class=\"n better\"")));
 }
 
+TEST(compare_views, show_energies_with_their_uncertainty_and_say_where_it_covers_the_difference) {
+  compare::compared_side a = recorded("llama-3.1-8b.decode-b1");
+  compare::compared_side b = a;
+  const auto put = [](compare::compared_side& side, double joules, double uncertainty_ratio) {
+    side.figures["/throughput/energy_per_decoded_token_j"] = joules;
+    side.figures["/throughput/energy_uncertainty_ratio"] = uncertainty_ratio;
+    side.stages[1].figures["/telemetry/energy_mean_j"] = 64 * joules;
+    side.stages[1].figures["/telemetry/energy_uncertainty_ratio"] = uncertainty_ratio;
+  };
+  for (double& sample_ns : b.stages[1].samples_ns) sample_ns *= 0.8;
+  put(a, 0.26, 0.05);
+  put(b, 0.25, 0.04);
+  compare::profile_comparison both = compare::compare_sides(a, b);
+  EXPECT_THAT(
+      compare_markdown(both, PROFGATE_TEMPLATES_DIR),
+      AllOf(::testing::ContainsRegex("\\| energy per token +\\| +260 ± 13 mJ \\| +250 ± 10 mJ \\| +−3.8 "
+                                     "%, within the uncertainty \\|\n"),
+            ::testing::ContainsRegex("\\| energy +\\| +260 ± 13 mJ \\| +250 ± 10 mJ \\| +−10.0 mJ, "
+                                     "within the uncertainty \\| +−3.8 % \\|\n")))
+      << "of the run, and of decode_all by the token";
+  EXPECT_THAT(compare_html(both, PROFGATE_TEMPLATES_DIR),
+              HasSubstr("plain\">−3.8 %, within the uncertainty<"));
+  EXPECT_THAT(compare_json(both), AllOf(HasSubstr("\"b_uncertainty_ratio\": 0.04"),
+                                        HasSubstr("\"is_within_uncertainty\": true")));
+  put(b, 0.20, 0.05);
+  both = compare::compare_sides(a, b);
+  EXPECT_THAT(compare_markdown(both, PROFGATE_TEMPLATES_DIR), Not(HasSubstr("within the uncertainty")));
+  EXPECT_THAT(compare_html(both, PROFGATE_TEMPLATES_DIR), HasSubstr("better\">−23.1 %<"));
+}
+
 TEST(compare_views, tell_shares_in_points_and_degrees_without_a_ratio) {
   const std::string text = compare_markdown(
       compare::compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1")),
