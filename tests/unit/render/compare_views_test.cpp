@@ -353,11 +353,34 @@ TEST(compare_views, tell_shares_in_points_and_degrees_without_a_ratio) {
   const std::string text = compare_markdown(
       compare::compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1")),
       PROFGATE_TEMPLATES_DIR);
-  EXPECT_THAT(text,
-              ::testing::ContainsRegex("MBU, measured ceiling \\| +48.7 % \\| +75.3 % \\| \\+26.6 points"))
+  EXPECT_THAT(
+      text, ::testing::ContainsRegex(
+                "decode\\\\_all: MBU, measured ceiling \\| +[0-9.]+ % \\| +[0-9.]+ % \\| \\+[0-9.]+ points"))
       << "among what changed";
   EXPECT_THAT(text, ::testing::ContainsRegex("temperature, median[^\n]* \\+9 \\| +– \\|"));
   EXPECT_THAT(text, HasSubstr("| category ")) << "and no columns that hold nothing";
+}
+
+TEST(compare_views, name_the_stage_whose_share_of_a_ceiling_stands_among_what_changed) {
+  compare::compared_side a = recorded("llama-3.1-8b.decode-b1");
+  a.stages[0].figures["/utilisation/mfu_over_measured_ratio"] = 0.892;
+  a.stages[1].figures["/utilisation/mbu_over_measured_ratio"] = 0.905;
+  a.figures["/throughput/utilisation/mbu_over_measured_ratio"] = 0.787;
+  compare::compared_side b = a;
+  b.figures["/throughput/utilisation/mbu_over_measured_ratio"] = 0.777;
+  const auto what_changed = [](const compare::compared_side& one, const compare::compared_side& other) {
+    const std::string text = compare_markdown(compare::compare_sides(one, other), PROFGATE_TEMPLATES_DIR);
+    return text.substr(0, text.find("## What is different"));
+  };
+  EXPECT_THAT(what_changed(a, b),
+              AllOf(::testing::ContainsRegex("\\| prefill: MFU, measured ceiling +\\| +89.2 % "),
+                    ::testing::ContainsRegex("\\| decode\\\\_all: MBU, measured ceiling +\\| +90.5 % "),
+                    Not(HasSubstr("78.7 %"))));
+  EXPECT_THAT(compare_markdown(compare::compare_sides(a, b), PROFGATE_TEMPLATES_DIR),
+              ::testing::ContainsRegex("\\| all stages: MBU, measured ceiling +\\| +78.7 % \\| +77.7 % "));
+  for (compare::compared_side* side : {&a, &b})
+    for (compare::side_stage& stage : side->stages) stage.name = "step " + stage.name;
+  EXPECT_THAT(what_changed(a, b), HasSubstr("| all stages: MBU, measured ceiling |"));
 }
 
 TEST(compare_views, call_a_kernel_that_two_tools_spell_otherwise_by_its_short_name) {
