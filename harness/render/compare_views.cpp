@@ -9,6 +9,7 @@
 #include "compare_figures.h"
 #include "compare_stages.h"
 #include "core/escape.h"
+#include "difference_words.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
 #include "values.h"
@@ -145,6 +146,24 @@ json cards_of(const compare::profile_comparison& comparison) {
   return cards.take();
 }
 
+/// Why TPOT is not quite the decode's time per token, where both stand there and differ; else empty.
+std::string token_time_note(const compare::profile_comparison& comparison) {
+  const compare::compared_figure* tpot = find_figure(comparison.figures, "/throughput/tpot/p50_ns");
+  const compare::compared_stage* whole = find_stage(comparison, compare::decode_stage);
+  if (tpot == nullptr || whole == nullptr || whole->per != "token") return "";
+  const compare::compared_stage decode = in_units(*whole);
+  const compare::compared_figure* per_token = find_figure(decode.figures, "/bare/median_ns");
+  if (per_token == nullptr) return "";
+  const auto differ = [](double one_ns, double other_ns) {
+    return precise_duration(one_ns) != precise_duration(other_ns);
+  };
+  if (!differ(*tpot->a, *per_token->a) && !differ(*tpot->b, *per_token->b)) return "";
+  return fmt::format(
+      "TPOT is the median of single tokens; {} per token is the median of its repetitions, each over the "
+      "tokens that it decodes, so slow tokens count there too.",
+      decode.name);
+}
+
 json view_of(const compare::profile_comparison& comparison, const std::filesystem::path& templates_dir) {
   json labels = json::array();
   for (const std::string& label : comparison.labels) labels.push_back(core::to_valid_utf8(label));
@@ -167,6 +186,7 @@ json view_of(const compare::profile_comparison& comparison, const std::filesyste
           {"is_other_work", comparison.is_other_work},
           {"are_run_sets", comparison.a.source == "run set" && comparison.b.source == "run set"},
           {"cards", cards_of(comparison)},
+          {"token_time_note", token_time_note(comparison)},
           {"labels", labels},
           {"figures", figures_view(comparison.figures, comparison.is_other_work,
                                    [&](const compare::compared_figure& figure) {

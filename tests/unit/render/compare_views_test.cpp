@@ -168,6 +168,26 @@ TEST(compare_views, divide_by_the_tokens_of_each_side) {
   EXPECT_THAT(compare_json(both), HasSubstr("\"b_repetition_units_count\": 16.0"));
 }
 
+TEST(compare_views, say_once_why_tpot_is_not_the_decode_per_token) {
+  const auto side = [](double tpot_ns) {
+    compare::compared_side one = recorded("qwen3-0.6b.decode-b1.nsys");
+    one.stages[1].figures["/bare/median_ns"] = 64 * 490.1e3;
+    one.figures["/throughput/tpot/p50_ns"] = tpot_ns;
+    return one;
+  };
+  const auto count_in = [](const std::string& text) {
+    const std::string words = "TPOT is the median of single tokens; ";
+    const std::size_t first = text.find(words);
+    return first == std::string::npos ? 0 : text.find(words, first + 1) == std::string::npos ? 1 : 2;
+  };
+  const compare::profile_comparison apart = compare::compare_sides(side(489.9e3), side(490.1e3));
+  EXPECT_EQ(count_in(compare_markdown(apart, PROFGATE_TEMPLATES_DIR)), 1);
+  EXPECT_EQ(count_in(compare_html(apart, PROFGATE_TEMPLATES_DIR)), 1);
+  const compare::profile_comparison alike = compare::compare_sides(side(490.1e3), side(490.1e3));
+  EXPECT_EQ(count_in(compare_markdown(alike, PROFGATE_TEMPLATES_DIR)), 0);
+  EXPECT_EQ(count_in(compare_html(alike, PROFGATE_TEMPLATES_DIR)), 0);
+}
+
 TEST(compare_views, count_no_calls_that_a_run_set_does_not_tell) {
   compare::compared_side side = recorded("qwen3-0.6b.decode-b1.nsys");
   for (compare::side_stage& stage : side.stages)
