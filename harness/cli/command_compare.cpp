@@ -65,7 +65,8 @@ std::string models_table(const fs::path& runs_dir, const std::vector<std::string
     const fs::path profile = folder / "profile.json";
     std::string text = artifacts::read_file(profile);
     analysis::validate_profile(text, profile.string());
-    runs.push_back({fs::proximate(folder, place).string(), std::move(text)});
+    // Of a place that is yet to be made only the absolute path has anything in common with the run's.
+    runs.push_back({fs::proximate(fs::absolute(folder), fs::absolute(place)).string(), std::move(text)});
   };
   for (const std::string& pair : pairs) {
     if (artifacts::file_exists(fs::path(pair) / "profile.json")) {

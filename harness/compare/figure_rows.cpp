@@ -35,6 +35,20 @@ std::vector<figure_row> growing_with(figure_row::extent of, std::vector<figure_r
   return rows;
 }
 
+/// Compute bounds one stage and memory the other: a share over both is neither's, and must not look like it.
+std::vector<figure_row> of_all_stages(std::vector<figure_row> rows) {
+  for (figure_row& row : rows) row.shown.label = "all stages: " + row.shown.label;
+  return rows;
+}
+
+/// Energies are measured with a ± that stands beside them.
+std::vector<figure_row> with_uncertainty(std::vector<figure_row> rows) {
+  for (figure_row& row : rows)
+    if (row.shown.format == "energy")
+      row.uncertainty_key = row.key.substr(0, row.key.rfind('/')) + "/energy_uncertainty_ratio";
+  return rows;
+}
+
 std::vector<figure_row> joined(const std::vector<std::vector<figure_row>>& parts) {
   std::vector<figure_row> rows;
   for (const std::vector<figure_row>& part : parts) rows.insert(rows.end(), part.begin(), part.end());
@@ -44,15 +58,15 @@ std::vector<figure_row> joined(const std::vector<std::vector<figure_row>>& parts
 }  // namespace
 
 const std::vector<figure_row>& run_figure_rows() {
-  static const std::vector<figure_row> rows = joined({
+  static const std::vector<figure_row> rows = with_uncertainty(joined({
       {{"/throughput/total_median_ns", {"all stages", "duration", better::lower}},
        {"/throughput/tokens_median_per_s", {"tokens/s", "number", better::higher}},
        {"/throughput/ttft/p50_ns", {"TTFT, p50", "duration", better::lower}},
        {"/throughput/tpot/p50_ns", {"TPOT, p50", "duration", better::lower}},
        {"/throughput/tpot/p99_ns", {"TPOT, p99", "duration", better::lower}}},
-      described("/throughput/utilisation", "stages[].utilisation",
-                {"mfu_over_measured_ratio", "mfu_over_vendor_ratio", "mbu_over_measured_ratio",
-                 "mbu_over_vendor_ratio"}),
+      of_all_stages(described("/throughput/utilisation", "stages[].utilisation",
+                              {"mfu_over_measured_ratio", "mfu_over_vendor_ratio", "mbu_over_measured_ratio",
+                               "mbu_over_vendor_ratio"})),
       {{"/throughput/memory_peak_bytes", {"peak memory", "bytes", better::lower}},
        {"/throughput/weight_bytes", {"memory, weights", "bytes"}},
        {"/throughput/kv_cache_bytes", {"memory, KV cache", "bytes"}},
@@ -60,12 +74,12 @@ const std::vector<figure_row>& run_figure_rows() {
        {"/throughput/energy_per_decoded_token_j", {"energy per token", "energy", better::lower}},
        {"/ceilings/measured_flops_per_s", {"ceiling, arithmetic, measured", "flops_per_s"}},
        {"/ceilings/measured_bytes_per_s", {"ceiling, bandwidth, measured", "bytes_per_s"}}},
-  });
+  }));
   return rows;
 }
 
 const std::vector<figure_row>& stage_figure_rows() {
-  static const std::vector<figure_row> rows = joined({
+  static const std::vector<figure_row> rows = with_uncertainty(joined({
       growing_with(
           extent::repetition,
           described("/bare", "stages[].bare", {"median_ns", "mean_ns", "min_ns", "max_ns", "samples_count"})),
@@ -84,7 +98,7 @@ const std::vector<figure_row>& stage_figure_rows() {
         {"experts: fullest over mean, median layer", "factor", better::lower},
         extent::any,
         true}},
-  });
+  }));
   return rows;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "compare_operations.h"
 #include "comparison_labels.h"
@@ -26,6 +27,10 @@ std::vector<compared_figure> compare_figures(
   std::vector<compared_figure> compared;
   for (const figure_row& row : rows) {
     compared_figure figure{row, value(a, row.key), value(b, row.key), std::nullopt};
+    if (!row.uncertainty_key.empty()) {
+      figure.a_uncertainty_ratio = value(a, row.uncertainty_key);
+      figure.b_uncertainty_ratio = value(b, row.uncertainty_key);
+    }
     if (!row.is_left_out_if_absent || (figure.a && figure.b)) compared.push_back(std::move(figure));
   }
   return compared;
@@ -99,6 +104,13 @@ compared_stage compare_stage(const std::string& name, const side_stage* a, const
 }
 
 }  // namespace
+
+bool compared_figure::is_within_uncertainty() const {
+  if (!a || !b || !(a_uncertainty_ratio || b_uncertainty_ratio)) return false;
+  const double apart =
+      std::abs(*a) * a_uncertainty_ratio.value_or(0) + std::abs(*b) * b_uncertainty_ratio.value_or(0);
+  return std::abs(*b - *a) <= apart;
+}
 
 profile_comparison compare_sides(const compared_side& a, const compared_side& b) {
   profile_comparison result;

@@ -122,6 +122,16 @@ measured<double> figure_at(const json& from, const std::string& pointer) {
   return value->get<double>();
 }
 
+/// With the ± of those that have one.
+std::map<std::string, measured<double>> figures_at(const json& from, const std::vector<figure_row>& rows) {
+  std::map<std::string, measured<double>> figures;
+  for (const figure_row& row : rows) {
+    figures[row.key] = figure_at(from, row.key);
+    if (!row.uncertainty_key.empty()) figures[row.uncertainty_key] = figure_at(from, row.uncertainty_key);
+  }
+  return figures;
+}
+
 std::optional<double> optional_at(const json& from, const std::string& pointer) {
   const measured<double> figure = figure_at(from, pointer);
   return figure ? std::optional<double>(*figure) : std::nullopt;
@@ -166,7 +176,7 @@ std::string why_no_kernels(const json& profile, const json& stage) {
 
 side_device device_of(const json& from) {
   side_device device;
-  for (const figure_row& row : device_figure_rows()) device.figures[row.key] = figure_at(from, row.key);
+  device.figures = figures_at(from, device_figure_rows());
   for (const json& row : from.value("categories", json::array()))
     device.categories.push_back(kernel_of(row, "category"));
   for (const json& row : from.value("operators", json::array()))
@@ -178,7 +188,7 @@ side_device device_of(const json& from) {
 side_stage stage_of(const json& profile, const json& from) {
   side_stage stage;
   stage.name = text_at(from, "name");
-  for (const figure_row& row : stage_figure_rows()) stage.figures[row.key] = figure_at(from, row.key);
+  stage.figures = figures_at(from, stage_figure_rows());
   stage.samples_ns = samples_of(from);
   for (const json& row : from.value("kernel_groups", json::array()))
     stage.kernels.push_back(kernel_of(row, "kernel_name"));
@@ -226,7 +236,7 @@ compared_side side_of_profile(std::string_view profile_json, const std::string& 
     side.device_name = side.facts["host.cpu_model"];
   if (side.facts.count("git.commit") > 0 && !side.facts["git.commit"].starts_with("not measured"))
     side.commit = side.facts["git.commit"];
-  for (const figure_row& row : run_figure_rows()) side.figures[row.key] = figure_at(profile, row.key);
+  side.figures = figures_at(profile, run_figure_rows());
   for (const json& told : profile.value("program_figures", json::array())) {
     if (const auto median = optional_at(told, "/median"))
       side.told.push_back({text_at(told, "name"), text_at(told, "unit"), *median, {}});

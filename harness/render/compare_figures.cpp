@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/escape.h"
+#include "core/units.h"
 #include "difference_words.h"
 #include "drawing.h"
 #include "values.h"
@@ -23,9 +24,11 @@ std::string unit_behind(const compare::figure_row& what) {
   return what.unit.empty() ? "" : " " + what.unit;
 }
 
-std::string shown(const analysis::measured<double>& figure, const compare::figure_row& what) {
+std::string shown(const analysis::measured<double>& figure, const compare::figure_row& what,
+                  const analysis::measured<double>& uncertainty_ratio) {
   if (!figure) return empty_cell;
   const std::string& format = what.shown.format;
+  if (format == "energy" && uncertainty_ratio) return core::format_energy(*figure, *uncertainty_ratio);
   return formatted(*figure, format == "duration" ? "precise_duration" : format) + unit_behind(what);
 }
 
@@ -88,23 +91,24 @@ bool has_ratio(const compare::compared_figure& figure) {
 
 json figure_view(const compare::compared_figure& figure, bool other_work, bool may_be_noise) {
   json row{{"label", figure.what.shown.label},
-           {"a", shown(figure.a, figure.what)},
-           {"b", shown(figure.b, figure.what)},
+           {"a", shown(figure.a, figure.what, figure.a_uncertainty_ratio)},
+           {"b", shown(figure.b, figure.what, figure.b_uncertainty_ratio)},
            {"a_reason", figure.a ? "" : core::to_valid_utf8(figure.a.reason())},
            {"b_reason", figure.b ? "" : core::to_valid_utf8(figure.b.reason())},
            {"difference", empty_cell},
            {"change", empty_cell},
+           {"doubt", figure.is_within_uncertainty() ? ", within the uncertainty" : ""},
            {"tone", "plain"},
            {"bar_left", 50},
            {"bar_width", 0}};
   if (!figure.a || !figure.b) return row;
-  row["difference"] = difference_of(figure);
+  row["difference"] = difference_of(figure) + row["doubt"].get<std::string>();
   if (has_ratio(figure)) row["change"] = change_text(*figure.a, *figure.b);
   if (*figure.a <= 0 || *figure.b < 0) return row;
   const double change = *figure.b / *figure.a - 1;
   // a larger model is slower, which is no fault of it
   const bool is_exact = figure.what.key.ends_with("_count") || figure.what.key.ends_with("_bytes");
-  const bool is_plain = other_work || (may_be_noise && !is_exact);
+  const bool is_plain = other_work || (may_be_noise && !is_exact) || figure.is_within_uncertainty();
   put_bar(row, change, is_plain ? "plain" : change_tone(figure.what.shown.which, change));
   return row;
 }
@@ -125,7 +129,8 @@ json figures_view(const std::vector<compare::compared_figure>& figures, bool oth
       absent.add("in neither", figure.what.shown.label,
                  reason_a == reason_b ? reason_a : fmt::format("A: {}; B: {}", reason_a, reason_b));
     } else if (figure.a && figure.b && *figure.a == *figure.b) {
-      same.push_back({{"label", figure.what.shown.label}, {"value", shown(figure.a, figure.what)}});
+      same.push_back({{"label", figure.what.shown.label},
+                      {"value", shown(figure.a, figure.what, figure.a_uncertainty_ratio)}});
     } else {
       rows.push_back(figure_view(figure, other_work, may_be_noise(figure)));
       if (!figure.a) absent.add("only in B", figure.what.shown.label, reason_a);

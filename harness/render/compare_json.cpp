@@ -48,6 +48,13 @@ ordered_json figure_json(const compare::compared_figure& figure) {
   object.put("better", text_of(figure.what.shown.which));
   object.put("a", figure.a);
   object.put("b", figure.b);
+  if (!figure.what.uncertainty_key.empty()) {
+    object.put("a_uncertainty_ratio", figure.a_uncertainty_ratio);
+    object.put("b_uncertainty_ratio", figure.b_uncertainty_ratio);
+    const bool is_known = figure.a && figure.b && (figure.a_uncertainty_ratio || figure.b_uncertainty_ratio);
+    object.put("is_within_uncertainty", is_known ? measured<bool>(figure.is_within_uncertainty())
+                                                 : measured<bool>::absent("a side does not have it"));
+  }
   const std::string reason = !figure.a ? figure.a.reason() : figure.b.reason();
   if (figure.a && figure.b) {
     object.put("difference", *figure.b - *figure.a);

@@ -9,6 +9,7 @@
 #include "compare_figures.h"
 #include "core/escape.h"
 #include "core/kernel_names.h"
+#include "difference_parts.h"
 #include "difference_words.h"
 #include "drawing.h"
 #include "gate_words.h"
@@ -188,21 +189,6 @@ json listed_whole_names(const compare::compared_stage& stage, const core::short_
   return list;
 }
 
-/// What differs most, as far as one of them is worth a mention.
-json largest_differences(const compare::compared_stage& stage, const waterfall& fall) {
-  constexpr std::size_t most_named = 3;
-  constexpr double smallest_share = 0.05;  ///< of all that the kernels differ by
-  double all_ns = 0;
-  for (const compare::compared_kernel& kernel : stage.kernels) all_ns += std::abs(kernel.b_ns - kernel.a_ns);
-  json list = json::array();
-  if (stage.shift && stage.shift->may_be_noise()) return list;  // nobody knows whether there is a difference
-  for (const waterfall_bar& bar : fall.bars) {
-    if (list.size() == most_named || std::abs(bar.delta_ns) < smallest_share * all_ns) break;
-    list.push_back({{"name", bar.label}, {"difference", signed_duration(bar.delta_ns)}});
-  }
-  return list;
-}
-
 /// "new: planted (+23.0 µs), 4 more", largest first; empty: none.
 std::string in_one_side(const char* word, std::vector<std::pair<double, std::string>> found) {
   constexpr std::size_t most_named = 3;
@@ -259,8 +245,13 @@ std::string shift_text(const compare::compared_stage& stage) {
   if (!has_times) return "";
   if (!stage.shift) return "Too few repetitions to tell it from noise.";
   if (!stage.shift->may_be_noise()) return "";
-  return fmt::format("Its median may as well be the same (90 % CI {} to {}): this may be noise.",
-                     signed_percent(stage.shift->lower_ratio), signed_percent(stage.shift->upper_ratio));
+  const std::string bounds = fmt::format("90 % CI {} to {}", signed_percent(stage.shift->lower_ratio),
+                                         signed_percent(stage.shift->upper_ratio));
+  if (stage.shift->may_be_none())
+    return fmt::format("Its median may as well be the same ({}): this may be noise.", bounds);
+  return fmt::format(
+      "Two starts of the same program differ by {:g} %, and it may be no more ({}): this may be noise.",
+      100 * compare::start_noise_ratio, bounds);
 }
 
 /// "64 tokens in A, 16 in B": what was divided by.
@@ -299,7 +290,7 @@ json stage_view(const compare::compared_stage& whole, bool other_work,
             {"per", stage.per},
             {"unit_note", unit_note(stage)},
             {"only_in_one", only_in_one(stage, names)},
-            {"largest", largest_differences(stage, fall)},
+            {"parts", parts_of_difference(stage, names)},
             {"presence", stage.in_a && stage.in_b ? ""
                          : stage.in_a             ? "only in A"
                                                   : "only in B"},

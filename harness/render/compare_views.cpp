@@ -9,6 +9,7 @@
 #include "compare_figures.h"
 #include "compare_stages.h"
 #include "core/escape.h"
+#include "difference_words.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
 #include "values.h"
@@ -45,7 +46,9 @@ json side_view(const compare::compared_side& side, const compare::compared_side&
 json card_of(const std::string& label, const compare::compared_figure& figure, bool other_work,
              bool may_be_noise) {
   json card = figure_view(figure, other_work, may_be_noise);
-  if (card["change"] == empty_cell) card["change"] = card["difference"];
+  card["change"] = card["change"] == empty_cell
+                       ? card["difference"].get<std::string>()
+                       : card["change"].get<std::string>() + card["doubt"].get<std::string>();
   const double largest = std::max(*figure.a, *figure.b);
   card["label"] = label;
   card["a_width"] = largest > 0 ? std::round(*figure.a / largest * 1000) / 10 : 0;
@@ -73,32 +76,92 @@ bool may_run_figure_be_noise(const compare::profile_comparison& comparison,
   return std::any_of(stages.begin(), stages.end(), may_be_noise);
 }
 
+const compare::compared_figure* find_figure(const std::vector<compare::compared_figure>& figures,
+                                            std::string_view key) {
+  const auto found = std::find_if(
+      figures.begin(), figures.end(),
+      [&](const compare::compared_figure& figure) { return figure.what.key == key && figure.a && figure.b; });
+  return found == figures.end() ? nullptr : &*found;
+}
+
+const compare::compared_stage* find_stage(const compare::profile_comparison& comparison,
+                                          std::string_view name) {
+  const auto found = std::find_if(comparison.stages.begin(), comparison.stages.end(),
+                                  [&](const compare::compared_stage& stage) { return stage.name == name; });
+  return found == comparison.stages.end() ? nullptr : &*found;
+}
+
 /// The figures that a person asks for first, where both sides have them; of other programs their stages.
-json cards_of(const compare::profile_comparison& comparison) {
-  json cards = json::array();
-  const auto add = [&](const std::string& label, const compare::compared_figure& figure, bool may_be_noise) {
-    if (figure.a && figure.b) cards.push_back(card_of(label, figure, comparison.is_other_work, may_be_noise));
-  };
-  for (const char* key :
-       {"/throughput/ttft/p50_ns", "/throughput/tpot/p50_ns", "/throughput/tokens_median_per_s",
-        "/throughput/utilisation/mbu_over_measured_ratio", "/throughput/memory_peak_bytes",
-        "/throughput/energy_per_decoded_token_j"}) {
-    for (const compare::compared_figure& figure : comparison.figures)
-      if (figure.what.key == key)
-        add(figure.what.shown.label, figure, may_run_figure_be_noise(comparison, figure));
+class headline_cards {
+ public:
+  explicit headline_cards(const compare::profile_comparison& comparison) : m_comparison(comparison) {}
+
+  void add(const std::string& label, const compare::compared_figure& figure, bool may_be_noise) {
+    if (figure.a && figure.b)
+      m_cards.push_back(card_of(label, figure, m_comparison.is_other_work, may_be_noise));
   }
-  const bool has_tokens = !cards.empty();
+  bool add_of_run(std::string_view key) {
+    const compare::compared_figure* figure = find_figure(m_comparison.figures, key);
+    if (figure != nullptr)
+      add(figure->what.shown.label, *figure, may_run_figure_be_noise(m_comparison, *figure));
+    return figure != nullptr;
+  }
+  bool add_of_stage(std::string_view stage_name, std::string_view key) {
+    const compare::compared_stage* stage = find_stage(m_comparison, stage_name);
+    const compare::compared_figure* figure = stage == nullptr ? nullptr : find_figure(stage->figures, key);
+    if (figure != nullptr)
+      add(fmt::format("{}: {}", stage_name, figure->what.shown.label), *figure, may_be_noise(*stage));
+    return figure != nullptr;
+  }
+  std::size_t size() const { return m_cards.size(); }
+  json take() { return std::move(m_cards); }
+
+ private:
+  const compare::profile_comparison& m_comparison;
+  json m_cards = json::array();
+};
+
+json cards_of(const compare::profile_comparison& comparison) {
+  headline_cards cards(comparison);
+  for (const char* key :
+       {"/throughput/ttft/p50_ns", "/throughput/tpot/p50_ns", "/throughput/tokens_median_per_s"})
+    cards.add_of_run(key);
+  // Compute bounds a prefill, memory a decode: the same shares that a run and its report tell.
+  const bool has_mfu = cards.add_of_stage(compare::prefill_stage, "/utilisation/mfu_over_measured_ratio");
+  const bool has_mbu = cards.add_of_stage(compare::decode_stage, "/utilisation/mbu_over_measured_ratio");
+  if (!has_mfu && !has_mbu) cards.add_of_run("/throughput/utilisation/mbu_over_measured_ratio");
+  for (const char* key : {"/throughput/memory_peak_bytes", "/throughput/energy_per_decoded_token_j"})
+    cards.add_of_run(key);
+  const bool has_tokens = cards.size() > 0;
   constexpr std::size_t most = 6;
   for (const compare::compared_figure& figure : comparison.figures)
     if (figure.is_told() && cards.size() < most)
-      add(figure.what.shown.label, figure, may_run_figure_be_noise(comparison, figure));
-  if (has_tokens) return cards;
+      cards.add(figure.what.shown.label, figure, may_run_figure_be_noise(comparison, figure));
+  if (has_tokens) return cards.take();
   for (const compare::compared_stage& whole : comparison.stages) {
     if (cards.size() >= most) break;
     const compare::compared_stage stage = in_units(whole);
-    add(core::to_valid_utf8(stage.name) + per_text(stage), stage.figures.front(), may_be_noise(stage));
+    cards.add(core::to_valid_utf8(stage.name) + per_text(stage), stage.figures.front(), may_be_noise(stage));
   }
-  return cards;
+  return cards.take();
+}
+
+/// Why TPOT is not quite the decode's time per token, where both stand there and differ; else empty.
+std::string token_time_note(const compare::profile_comparison& comparison) {
+  const compare::compared_figure* tpot = find_figure(comparison.figures, "/throughput/tpot/p50_ns");
+  const compare::compared_stage* whole = find_stage(comparison, compare::decode_stage);
+  if (tpot == nullptr || whole == nullptr || whole->per != "token") return "";
+  const compare::compared_stage decode = in_units(*whole);
+  const compare::compared_figure* per_token = find_figure(decode.figures, "/bare/median_ns");
+  if (per_token == nullptr) return "";
+  const auto differ = [](double one_ns, double other_ns) {
+    return precise_duration(one_ns) != precise_duration(other_ns);
+  };
+  if (!differ(*tpot->a, *per_token->a) && !differ(*tpot->b, *per_token->b)) return "";
+  return fmt::format(
+      "TPOT is the median of single tokens; {} per token is the median of its repetitions, each over the "
+      "tokens that it decodes, so slow tokens count there too.",
+      decode.name);
 }
 
 json view_of(const compare::profile_comparison& comparison, const std::filesystem::path& templates_dir) {
@@ -123,6 +186,7 @@ json view_of(const compare::profile_comparison& comparison, const std::filesyste
           {"is_other_work", comparison.is_other_work},
           {"are_run_sets", comparison.a.source == "run set" && comparison.b.source == "run set"},
           {"cards", cards_of(comparison)},
+          {"token_time_note", token_time_note(comparison)},
           {"labels", labels},
           {"figures", figures_view(comparison.figures, comparison.is_other_work,
                                    [&](const compare::compared_figure& figure) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "compare/profile_comparison.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "drawing.h"
@@ -21,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* models_schema_version = "1.0";
+constexpr const char* models_schema_version = "1.1";
 
 /// A row under construction: a figure, or why there is none.
 class model_row {
@@ -113,6 +114,14 @@ void put_tokens(const json& throughput, model_row& row) {
   row.put("tokens", batch > 1 ? fmt::format("{} × ({})", batch, each) : each);
 }
 
+/// A share of a ceiling that one stage reaches: compute bounds a prefill, memory a decode.
+void take_of_stage(const char* key, const json& profile, std::string_view stage_name, const char* name,
+                   model_row& row) {
+  for (const json& stage : profile["stages"])
+    if (stage["name"] == stage_name) return row.take(key, part_of(stage, "utilisation"), name);
+  row.put_absent(key, fmt::format("it has no stage {}", stage_name));
+}
+
 json row_of(const profiled_run& run) {
   const json profile = core::parse_json(run.profile_json);
   const json& throughput = profile["throughput"];
@@ -129,6 +138,10 @@ json row_of(const profiled_run& run) {
   row.take("tokens_median_per_s", throughput, "tokens_median_per_s");
   row.take("mfu_over_measured_ratio", part_of(throughput, "utilisation"), "mfu_over_measured_ratio");
   row.take("mbu_over_measured_ratio", part_of(throughput, "utilisation"), "mbu_over_measured_ratio");
+  take_of_stage("prefill_mfu_over_measured_ratio", profile, compare::prefill_stage, "mfu_over_measured_ratio",
+                row);
+  take_of_stage("decode_mbu_over_measured_ratio", profile, compare::decode_stage, "mbu_over_measured_ratio",
+                row);
   row.take("energy_per_decoded_token_j", throughput, "energy_per_decoded_token_j");
   row.take("energy_uncertainty_ratio", throughput, "energy_uncertainty_ratio");
   put_device_time(profile, row);
@@ -156,8 +169,8 @@ json empty_columns(const json& rows) {
        {"ttft_p50_ns", "TTFT"},
        {"tpot_p50_ns", "TPOT"},
        {"tokens_median_per_s", "tokens/s"},
-       {"mfu_over_measured_ratio", "MFU, measured ceiling"},
-       {"mbu_over_measured_ratio", "MBU, measured ceiling"},
+       {"prefill_mfu_over_measured_ratio", "prefill: MFU, measured ceiling"},
+       {"decode_mbu_over_measured_ratio", "decode_all: MBU, measured ceiling"},
        {"idle_ratio", "idle"},
        {"largest_category", "most kernel time"},
        {"energy_per_decoded_token_j", "energy per token"},

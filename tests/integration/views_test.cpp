@@ -102,7 +102,7 @@ TEST_F(views, of_two_runs_side_by_side_are_three_files) {
   EXPECT_THAT(text_in(m_project / "both/compare.md"), HasSubstr("| setting.stage1.repetitions |"));
   EXPECT_THAT(text_in(m_project / "both/compare.html"),
               AllOf(HasSubstr("<!doctype html>"), HasSubstr("</html>")));
-  EXPECT_THAT(text_in(m_project / "both/compare.json"), HasSubstr("\"schema_version\": \"2.0\""));
+  EXPECT_THAT(text_in(m_project / "both/compare.json"), HasSubstr("\"schema_version\": \"2.1\""));
   const command_result printed = profgate({"compare", "probe.probe", "probe.probe", "--json"});
   EXPECT_EQ(printed.exit_code, 0);
   EXPECT_THAT(printed.output, HasSubstr("\"differs\": []"));

@@ -6,8 +6,10 @@
 
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "artifacts/run_list.h"
+#include "commands.h"
 #include "core/error.h"
 
 namespace profgate::cli {
@@ -80,6 +82,21 @@ TEST_F(compare_inputs, are_the_newest_run_of_a_commit) {
   m_place.pair = "llama-3.1-8b.decode-b1";
   EXPECT_EQ(find_side("2222222", m_place).model, "llama-3.1-8b");
   EXPECT_THAT(complaint("1111111"), HasSubstr("and pair llama-3.1-8b.decode-b1"));
+}
+
+TEST_F(compare_inputs, of_models_are_linked_from_where_the_table_will_lie) {
+  const fs::path place = "no-such-folder/beside";
+  ASSERT_FALSE(fs::exists(place.parent_path()));
+  for (const fs::path& from : {place, fs::absolute(place)}) {
+    const nlohmann::json rows = nlohmann::json::parse(models_table(m_place.runs_dir, {}, from))["rows"];
+    ASSERT_EQ(rows.size(), 2u);
+    for (const nlohmann::json& row : rows) {
+      const fs::path folder = row["folder"].get<std::string>();
+      EXPECT_TRUE(folder.is_relative()) << folder;
+      EXPECT_TRUE(fs::exists((fs::current_path() / place / folder).lexically_normal() / "profile.json"))
+          << folder;
+    }
+  }
 }
 
 TEST_F(compare_inputs, that_mean_nothing_are_refused_with_words) {

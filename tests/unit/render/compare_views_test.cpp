@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "analysis/profile.h"
 #include "core/escape.h"
 #include "golden_cases.h"
@@ -95,6 +97,61 @@ TEST(compare_views, show_what_changed_first) {
             text.find("| device"));
 }
 
+/// A stage of 1 ms and of `b_ns`; kernels and idle time differ by as much as is said.
+compare::profile_comparison of_parts(double b_ns, const std::map<std::string, double>& kernel_deltas_ns,
+                                     const std::map<std::string, double>& idle_deltas_ns) {
+  const auto side = [](double time_ns, const std::map<std::string, double>& kernels_ns,
+                       const std::map<std::string, double>& idle_ns) {
+    compare::compared_side one;
+    compare::side_stage stage;
+    stage.name = "prefill";
+    stage.figures["/bare/median_ns"] = time_ns;
+    for (int i = 0; i < 10; ++i) stage.samples_ns.push_back(time_ns);
+    for (const auto& [name, delta_ns] : kernels_ns) {
+      compare::side_kernel kernel;
+      kernel.name = name;
+      kernel.launches = 1;
+      kernel.total_ns = 1e5 + delta_ns;
+      kernel.exclusive_ns = kernel.total_ns;
+      stage.kernels.push_back(kernel);
+    }
+    for (const auto& [key, delta_ns] : idle_ns) stage.figures[key] = 1e5 + delta_ns;
+    one.stages = {stage};
+    return one;
+  };
+  const auto zeros = [](std::map<std::string, double> deltas) {
+    for (auto& [name, delta_ns] : deltas) delta_ns = 0;
+    return deltas;
+  };
+  return compare::compare_sides(side(1e6, zeros(kernel_deltas_ns), zeros(idle_deltas_ns)),
+                                side(b_ns, kernel_deltas_ns, idle_deltas_ns));
+}
+
+TEST(compare_views, name_kernels_and_idle_time_that_changed_as_the_stage_did) {
+  const compare::profile_comparison both =
+      of_parts(0.9e6, {{"attention", 24e3}, {"gemm", -16e3}, {"norm", -2e3}},
+               {{"/idle/launch_ns", -79e3}, {"/idle/copy_ns", -17e3}, {"/idle/other_ns", -9e3}});
+  const std::string words =
+      "Most of it: idle (waits for a launch) −79.0 µs, idle (waits for a copy) −17.0 µs, ";
+  EXPECT_THAT(compare_markdown(both, PROFGATE_TEMPLATES_DIR),
+              HasSubstr("900.0 µs, −10.0 %. " + words + "gemm −16.0 µs.\n"));
+  EXPECT_THAT(compare_html(both, PROFGATE_TEMPLATES_DIR),
+              HasSubstr(words + "<span class=\"kernel\">gemm</span> −16.0 µs.</li>"));
+}
+
+TEST(compare_views, claim_most_of_a_change_for_no_less_than_half_of_it) {
+  const auto text = [](const std::map<std::string, double>& kernels) {
+    return compare_markdown(of_parts(1.1e6, kernels, {}), PROFGATE_TEMPLATES_DIR);
+  };
+  EXPECT_THAT(text({{"gemm", 51e3}}), HasSubstr("Most of it: gemm +51.0 µs.\n"));
+  EXPECT_THAT(text({{"gemm", 30e3}, {"norm", 19e3}}),
+              HasSubstr("No single part explains it; the largest: gemm +30.0 µs, norm +19.0 µs.\n"));
+  EXPECT_THAT(text({{"gemm", 4e3}, {"norm", -90e3}}), HasSubstr("No single part explains it.\n"));
+  EXPECT_THAT(text({{"gemm", 300e3}, {"norm", -120e3}, {"rope", -80e3}}),
+              HasSubstr("Most of it: gemm +300 µs; others changed the other way, −200 µs together.\n"));
+  EXPECT_THAT(text({}), AllOf(Not(HasSubstr("explains")), Not(HasSubstr("Most of it"))));
+}
+
 /// Times per token in both, though one decoded 16 tokens in the same time as the other its 64.
 compare::profile_comparison of_other_lengths() {
   compare::compared_side other = recorded("qwen3-0.6b.decode-b1.nsys");
@@ -109,6 +166,26 @@ TEST(compare_views, divide_by_the_tokens_of_each_side) {
   EXPECT_THAT(text, HasSubstr("Tokens that it decodes: 64 in A and 16 in B."));
   EXPECT_THAT(text, HasSubstr("decode\\_all: 577.3 µs → 2.309 ms per token, ×4.0"));
   EXPECT_THAT(compare_json(both), HasSubstr("\"b_repetition_units_count\": 16.0"));
+}
+
+TEST(compare_views, say_once_why_tpot_is_not_the_decode_per_token) {
+  const auto side = [](double tpot_ns) {
+    compare::compared_side one = recorded("qwen3-0.6b.decode-b1.nsys");
+    one.stages[1].figures["/bare/median_ns"] = 64 * 490.1e3;
+    one.figures["/throughput/tpot/p50_ns"] = tpot_ns;
+    return one;
+  };
+  const auto count_in = [](const std::string& text) {
+    const std::string words = "TPOT is the median of single tokens; ";
+    const std::size_t first = text.find(words);
+    return first == std::string::npos ? 0 : text.find(words, first + 1) == std::string::npos ? 1 : 2;
+  };
+  const compare::profile_comparison apart = compare::compare_sides(side(489.9e3), side(490.1e3));
+  EXPECT_EQ(count_in(compare_markdown(apart, PROFGATE_TEMPLATES_DIR)), 1);
+  EXPECT_EQ(count_in(compare_html(apart, PROFGATE_TEMPLATES_DIR)), 1);
+  const compare::profile_comparison alike = compare::compare_sides(side(490.1e3), side(490.1e3));
+  EXPECT_EQ(count_in(compare_markdown(alike, PROFGATE_TEMPLATES_DIR)), 0);
+  EXPECT_EQ(count_in(compare_html(alike, PROFGATE_TEMPLATES_DIR)), 0);
 }
 
 TEST(compare_views, count_no_calls_that_a_run_set_does_not_tell) {
@@ -164,6 +241,22 @@ TEST(compare_views, name_no_cause_and_colour_no_picture_of_what_may_be_noise) {
   const compare_files files = compare_documents(both, PROFGATE_TEMPLATES_DIR);
   EXPECT_THAT(files[1].second,
               AllOf(HasSubstr("rect class=\"plain\""), Not(HasSubstr("rect class=\"worse\""))));
+}
+
+TEST(compare_views, say_the_true_reason_why_a_change_may_be_noise) {
+  const compare::compared_side a = recorded("qwen3-0.6b.decode-b1.nsys");
+  const auto text = [&](double factor) {
+    compare::compared_side b = a;
+    for (double& sample_ns : b.stages[1].samples_ns) sample_ns *= factor;
+    return compare_markdown(compare::compare_sides(a, b), PROFGATE_TEMPLATES_DIR);
+  };
+  EXPECT_THAT(text(1.0), Not(HasSubstr("Two starts of the same program")));
+  EXPECT_THAT(text(0.993),
+              AllOf(::testing::ContainsRegex("Two starts of the same program differ by 1 %, and it may be no "
+                                             "more \\(90 % CI −0[^)]+ to −0[^)]+ %\\): this may be noise."),
+                    HasSubstr("Its median may as well be the same")))
+      << "of decode_all, and of prefill";
+  EXPECT_THAT(text(0.9), Not(HasSubstr("Two starts of the same program")));
 }
 
 /// One rule for cards, figures, kernels and operators: that of the stage's repetitions.
@@ -246,15 +339,68 @@ TEST(compare_views, show_what_programs_tell_in_its_unit_among_what_changed) {
   EXPECT_THAT(compare_html(noise, PROFGATE_TEMPLATES_DIR), Not(HasSubstr("class=\"n better\"")));
 }
 
+TEST(compare_views, show_energies_with_their_uncertainty_and_say_where_it_covers_the_difference) {
+  compare::compared_side a = recorded("llama-3.1-8b.decode-b1");
+  compare::compared_side b = a;
+  const auto put = [](compare::compared_side& side, double joules, double uncertainty_ratio) {
+    side.figures["/throughput/energy_per_decoded_token_j"] = joules;
+    side.figures["/throughput/energy_uncertainty_ratio"] = uncertainty_ratio;
+    side.stages[1].figures["/telemetry/energy_mean_j"] = 64 * joules;
+    side.stages[1].figures["/telemetry/energy_uncertainty_ratio"] = uncertainty_ratio;
+  };
+  for (double& sample_ns : b.stages[1].samples_ns) sample_ns *= 0.8;
+  put(a, 0.26, 0.05);
+  put(b, 0.25, 0.04);
+  compare::profile_comparison both = compare::compare_sides(a, b);
+  EXPECT_THAT(
+      compare_markdown(both, PROFGATE_TEMPLATES_DIR),
+      AllOf(::testing::ContainsRegex("\\| energy per token +\\| +260 ± 13 mJ \\| +250 ± 10 mJ \\| +−3.8 "
+                                     "%, within the uncertainty \\|\n"),
+            ::testing::ContainsRegex("\\| energy +\\| +260 ± 13 mJ \\| +250 ± 10 mJ \\| +−10.0 mJ, "
+                                     "within the uncertainty \\| +−3.8 % \\|\n")))
+      << "of the run, and of decode_all by the token";
+  EXPECT_THAT(compare_html(both, PROFGATE_TEMPLATES_DIR),
+              HasSubstr("plain\">−3.8 %, within the uncertainty<"));
+  EXPECT_THAT(compare_json(both), AllOf(HasSubstr("\"b_uncertainty_ratio\": 0.04"),
+                                        HasSubstr("\"is_within_uncertainty\": true")));
+  put(b, 0.20, 0.05);
+  both = compare::compare_sides(a, b);
+  EXPECT_THAT(compare_markdown(both, PROFGATE_TEMPLATES_DIR), Not(HasSubstr("within the uncertainty")));
+  EXPECT_THAT(compare_html(both, PROFGATE_TEMPLATES_DIR), HasSubstr("better\">−23.1 %<"));
+}
+
 TEST(compare_views, tell_shares_in_points_and_degrees_without_a_ratio) {
   const std::string text = compare_markdown(
       compare::compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1")),
       PROFGATE_TEMPLATES_DIR);
-  EXPECT_THAT(text,
-              ::testing::ContainsRegex("MBU, measured ceiling \\| +48.7 % \\| +75.3 % \\| \\+26.6 points"))
+  EXPECT_THAT(
+      text, ::testing::ContainsRegex(
+                "decode\\\\_all: MBU, measured ceiling \\| +[0-9.]+ % \\| +[0-9.]+ % \\| \\+[0-9.]+ points"))
       << "among what changed";
   EXPECT_THAT(text, ::testing::ContainsRegex("temperature, median[^\n]* \\+9 \\| +– \\|"));
   EXPECT_THAT(text, HasSubstr("| category ")) << "and no columns that hold nothing";
+}
+
+TEST(compare_views, name_the_stage_whose_share_of_a_ceiling_stands_among_what_changed) {
+  compare::compared_side a = recorded("llama-3.1-8b.decode-b1");
+  a.stages[0].figures["/utilisation/mfu_over_measured_ratio"] = 0.892;
+  a.stages[1].figures["/utilisation/mbu_over_measured_ratio"] = 0.905;
+  a.figures["/throughput/utilisation/mbu_over_measured_ratio"] = 0.787;
+  compare::compared_side b = a;
+  b.figures["/throughput/utilisation/mbu_over_measured_ratio"] = 0.777;
+  const auto what_changed = [](const compare::compared_side& one, const compare::compared_side& other) {
+    const std::string text = compare_markdown(compare::compare_sides(one, other), PROFGATE_TEMPLATES_DIR);
+    return text.substr(0, text.find("## What is different"));
+  };
+  EXPECT_THAT(what_changed(a, b),
+              AllOf(::testing::ContainsRegex("\\| prefill: MFU, measured ceiling +\\| +89.2 % "),
+                    ::testing::ContainsRegex("\\| decode\\\\_all: MBU, measured ceiling +\\| +90.5 % "),
+                    Not(HasSubstr("78.7 %"))));
+  EXPECT_THAT(compare_markdown(compare::compare_sides(a, b), PROFGATE_TEMPLATES_DIR),
+              ::testing::ContainsRegex("\\| all stages: MBU, measured ceiling +\\| +78.7 % \\| +77.7 % "));
+  for (compare::compared_side* side : {&a, &b})
+    for (compare::side_stage& stage : side->stages) stage.name = "step " + stage.name;
+  EXPECT_THAT(what_changed(a, b), HasSubstr("| all stages: MBU, measured ceiling |"));
 }
 
 TEST(compare_views, call_a_kernel_that_two_tools_spell_otherwise_by_its_short_name) {
@@ -289,6 +435,16 @@ TEST(compare_views, call_files_by_where_their_paths_differ) {
               ::testing::StartsWith("# first/profile.json and second/profile.json\n"));
   EXPECT_THAT(compare_html(both, PROFGATE_TEMPLATES_DIR),
               HasSubstr("<dd>/runs/of/mine/first/profile.json</dd>"));
+}
+
+TEST(compare_html, gives_facts_the_whole_width_of_a_narrow_screen) {
+  const std::string html = compare_html(
+      compare::compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("llama-3.1-8b.decode-b1")),
+      PROFGATE_TEMPLATES_DIR);
+  const std::string narrow = html.substr(html.find("@media (max-width: 620px) {\n  .card"));
+  EXPECT_THAT(narrow, HasSubstr("\n  .facts, .facts tbody, .facts tr, .facts td { display: block; }"));
+  for (const char* table : {"facts that differ", "facts that are the same"})
+    EXPECT_THAT(html, HasSubstr(std::string("aria-label=\"") + table + "\"><table class=\"facts\">"));
 }
 
 TEST(compare_views, show_imbalance_of_experts_where_both_have_it) {

@@ -41,6 +41,31 @@ TEST(models_table, sums_idle_time_and_kinds_of_work_over_all_stages) {
   EXPECT_EQ(row["largest_category"], "attention");
 }
 
+TEST(models_table, has_the_share_of_the_stage_that_the_ceiling_bounds) {
+  json profile = json::parse(two_runs()[1].profile_json);
+  profile["throughput"]["utilisation"] = {{"mfu_over_measured_ratio", 0.133},
+                                          {"mbu_over_measured_ratio", 0.787}};
+  profile["stages"][0]["name"] = "prefill";
+  profile["stages"][0]["utilisation"] = {{"mfu_over_measured_ratio", 0.892}};
+  profile["stages"][1]["name"] = "decode_all";
+  profile["stages"][1]["utilisation"] = {{"mbu_over_measured_ratio", 0.905}};
+  std::string text = models_json({{"run", profile.dump()}});
+  const json row = json::parse(text)["rows"][0];
+  EXPECT_EQ(row["prefill_mfu_over_measured_ratio"], 0.892);
+  EXPECT_EQ(row["decode_mbu_over_measured_ratio"], 0.905);
+  EXPECT_EQ(row["mbu_over_measured_ratio"], 0.787) << "as it was";
+  for (const std::string& shown :
+       {models_markdown(text, PROFGATE_TEMPLATES_DIR), models_html(text, PROFGATE_TEMPLATES_DIR)}) {
+    EXPECT_THAT(shown, ::testing::AllOf(HasSubstr("89.2 %"), HasSubstr("90.5 %"), HasSubstr("prefill: MFU"),
+                                        ::testing::Not(HasSubstr("78.7 %"))));
+  }
+  profile["stages"][1]["name"] = "step";
+  text = models_json({{"run", profile.dump()}});
+  EXPECT_THAT(
+      models_markdown(text, PROFGATE_TEMPLATES_DIR),
+      ::testing::AllOf(HasSubstr(" 78.7 % of all stages |"), HasSubstr("it has no stage decode\\_all")));
+}
+
 TEST(models_table, has_no_session_time_where_no_step_tells) {
   json profile = json::parse(two_runs()[0].profile_json);
   profile["steps"] = json::array();

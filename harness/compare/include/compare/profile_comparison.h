@@ -97,6 +97,7 @@ struct figure_row {
   extent of = extent::any;  ///< what its value grows with: nothing, a repetition's tokens, all of a trace
   bool is_left_out_if_absent = false;  ///< of models that have it, and no loss of the others
   std::string unit{};                  ///< of a figure that the program tells: it stands behind each value
+  std::string uncertainty_key{};       ///< pointer to its ±, a share of the value; empty: it has none
 };
 const std::vector<figure_row>& run_figure_rows();
 const std::vector<figure_row>& stage_figure_rows();
@@ -112,6 +113,8 @@ struct median_shift {
   double lower_ratio = 0;
   double upper_ratio = 0;
 
+  /// No shift at all lies between the bounds.
+  bool may_be_none() const { return lower_ratio <= 0 && upper_ratio >= 0; }
   bool may_be_noise() const { return lower_ratio <= start_noise_ratio && upper_ratio >= -start_noise_ratio; }
 };
 
@@ -123,9 +126,13 @@ struct compared_figure {
   analysis::measured<double> a{};
   analysis::measured<double> b{};
   std::optional<median_shift> shift{};  ///< of a figure that has samples of its own
+  analysis::measured<double> a_uncertainty_ratio{};
+  analysis::measured<double> b_uncertainty_ratio{};
 
   /// Else it is made of what stages took.
   bool is_told() const { return what.key.starts_with("/program_figures/"); }
+  /// The two, each with its ±, reach into one another: nobody knows whether they differ.
+  bool is_within_uncertainty() const;
 };
 
 /// The same work in both; empty names: only the other has it.

@@ -11,7 +11,7 @@
 /// Two profiles side by side, for people and for programs. COMPARE.md lists the fields of compare.json.
 namespace profgate::render {
 
-inline constexpr std::string_view compare_schema_version = "2.0";
+inline constexpr std::string_view compare_schema_version = "2.1";
 
 std::string compare_json(const compare::profile_comparison& comparison);
 
