@@ -71,6 +71,9 @@ range_samples sample_ranges(core::timeline timeline, const config::resolved& con
     if (stages[window.stage] != core::whole_process_stage)
       samples.stages_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
   }
+  std::set<std::string> timed;
+  for (const auto& [stage, durations_ns] : samples.stages_ns) timed.insert(stage);
+  if (lacks_stage_by_expression(config, timed)) add_ranges(timeline, config, samples.seen_if_unfitted);
   return samples;
 }
 

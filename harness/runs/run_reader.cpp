@@ -255,6 +255,7 @@ analysis::run_facts run_reader::facts() {
   facts.config_hash = config().hash();
   facts.nvtx_domain = config().text("workload.nvtx_domain");
   facts.device_timed_stages = device_timed_stages(config());
+  facts.stage_expressions = stage_expressions_of(config());
   facts.top_n_kernels = static_cast<std::size_t>(config().integer("run.top_n_kernels"));
   facts.kernel_categories = category_rules_of(config());
   facts.region_kernels = {config().list("regions.include_kernels"), config().list("regions.exclude_kernels")};

@@ -37,6 +37,13 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
   return rules;
 }
 
+std::map<std::string, std::string> stage_expressions_of(const config::resolved& config) {
+  std::map<std::string, std::string> expressions;
+  for (const analysis::stage_rule& rule : stage_rules_of(config))
+    if (core::has_expression_characters(rule.range)) expressions[rule.name] = rule.range;
+  return expressions;
+}
+
 std::vector<std::string> device_timed_stages(const config::resolved& config) {
   std::vector<std::string> stages;
   if (config.text("workload.adapter") == "none") return stages;

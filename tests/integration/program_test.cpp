@@ -118,6 +118,22 @@ TEST_F(program, stages_may_be_expressions) {
   EXPECT_THAT(text_of("report.md"), HasSubstr("| everything "));
 }
 
+TEST_F(program, an_expression_that_fits_no_range_is_bad_input_and_beside_one_that_fits_a_note) {
+  fs::create_directories(m_project / "conf/workload");
+  std::ofstream(m_project / "conf/workload/quick.yaml")
+      << "device: cpu\nstages:\n  - {name: decode_step, range: 'nope_\\d+'}\n";
+  const command_result in_file = run_program({"workload=quick"}, with_ranges());
+  EXPECT_EQ(in_file.exit_code, 2) << in_file.output;
+  EXPECT_THAT(in_file.output, ::testing::ContainsRegex(
+                                  "stage1 failed: [^\n]*conf/workload/quick.yaml:[23]: no NVTX range fits "
+                                  "'nope_.d.' of stage 'decode_step'; there are [^\n]*decode_all"));
+  const command_result beside = run_program(
+      {"workload.stages=[{name: first, range: 'pre.*'}, {name: other, range: 'nope.*'}]"}, with_ranges());
+  EXPECT_EQ(beside.exit_code, 0) << beside.output;
+  EXPECT_THAT(beside.output, HasSubstr("note: no NVTX range fits 'nope.*' of stage 'other'"));
+  EXPECT_THAT(text_of("report.md"), Not(HasSubstr("The trace is not whole")));
+}
+
 TEST_F(program, an_expression_that_does_not_compile_is_refused_with_its_origin) {
   const command_result result = run_program({"workload.stages=[{name: a, range: 'b('}]"}, with_ranges());
   EXPECT_EQ(result.exit_code, 2) << result.output;
@@ -298,6 +314,22 @@ TEST_F(program, whose_trace_lacks_a_named_stage_is_told_which_ranges_it_has) {
       profgate({"analyze", "--timeline", without, "--out", "seen", "--set", "workload.stages=[prefill]"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.output, HasSubstr("nor any other"));
+}
+
+TEST_F(program, whose_trace_has_no_range_that_an_expression_fits_is_told_it_and_those_that_there_are) {
+  const command_result none = profgate({"analyze", "--timeline", m_recorded, "--out", "seen", "--set",
+                                        "workload.stages=[{name: decode, range: 'nope_.*'}]"});
+  EXPECT_EQ(none.exit_code, 2) << none.output;
+  EXPECT_THAT(none.output,
+              AllOf(HasSubstr("command line: no NVTX range fits 'nope_.*' of stage 'decode'; there are "),
+                    HasSubstr("decode, ")));
+  EXPECT_FALSE(fs::exists(m_project / "seen"));
+  const command_result some = profgate({"analyze", "--timeline", m_recorded, "--out", "seen", "--set",
+                                        "workload.stages=[prefill, {name: other, range: 'nope_.*'}]"});
+  EXPECT_EQ(some.exit_code, 0) << some.output;
+  EXPECT_THAT(some.output, HasSubstr("note: no NVTX range fits 'nope_.*' of stage 'other'"));
+  EXPECT_THAT(artifacts::read_file(m_project / "seen/report.md"),
+              AllOf(HasSubstr("that fits 'nope\\_.\\*'"), Not(HasSubstr("'other' in"))));
 }
 
 TEST_F(program, whose_ranges_are_modules_is_told_names_that_can_be_typed) {

@@ -140,7 +140,8 @@ struct run_facts {
   std::string mode;    ///< "deep" or "light"
   std::string config_hash;
   std::string nvtx_domain;
-  std::vector<std::string> device_timed_stages{};  ///< by events among the device's work
+  std::vector<std::string> device_timed_stages{};          ///< by events among the device's work
+  std::map<std::string, std::string> stage_expressions{};  ///< by stage, where one tells its ranges
   std::size_t top_n_kernels = 20;
   bare_facts bare;
   std::vector<core::workload_result> profiled;  ///< what the traced runs said of themselves

@@ -167,8 +167,10 @@ struct timeline_figures {
 struct attribution_facts {
   category_rules categories{};
   kernel_filter region_kernels{};
-  bool stages_may_repeat = false;                  ///< nobody promised that each is traced once
-  std::vector<std::string> device_timed_stages{};  ///< by events on the device: see find_windows()
+  bool stages_may_repeat = false;                    ///< nobody promised that each is traced once
+  std::vector<std::string> device_timed_stages{};    ///< by events on the device: see find_windows()
+  std::map<std::string, std::string> expressions{};  ///< by stage, where one tells its ranges
+  std::vector<std::string> untimed_stages{};  ///< not in the unprofiled run either: the trace lacks nothing
 };
 
 /// Each stage is taken from one capture: the one gated on it, else the first that holds it. Where a trace is

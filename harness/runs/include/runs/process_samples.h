@@ -9,6 +9,7 @@
 #include "analysis/facts.h"
 #include "analysis/stage_rules.h"
 #include "config/config.h"
+#include "runs/unfitted_stages.h"
 
 /// stage1/process_samples.json, and how ranges and steps become samples.
 namespace profgate::runs {
@@ -37,6 +38,8 @@ struct range_samples {
   /// How long each occurrence of a stage took; stages that never closed a range are not in it.
   std::map<std::string, std::vector<std::int64_t>> stages_ns{};
   analysis::stage_counts counts{};
+  /// add_ranges(), where a stage by an expression has no range: what it could have been.
+  seen_stages seen_if_unfitted{};
 };
 range_samples sample_ranges(core::timeline timeline, const config::resolved& config);
 

@@ -21,6 +21,9 @@ std::vector<std::string> stages_gate_first(const config::resolved& config);
 /// workload.stages, each with the ranges that it stands for.
 std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config);
 
+/// Of those that an expression describes: it, by the stage's name.
+std::map<std::string, std::string> stage_expressions_of(const config::resolved& config);
+
 /// Those that an adapter times by events among the device's work: it does not wait for the device.
 std::vector<std::string> device_timed_stages(const config::resolved& config);
 
