@@ -88,20 +88,6 @@ void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>&
   }
 }
 
-/// What the named groups of a stage's expression counted: "decode: decode_tokens".
-void add_counts(const analysis::stage_counts& counts, runs::process_samples& samples) {
-  for (const auto& [stage, groups] : counts) {
-    for (const auto& [group, count] : groups) {
-      const std::string name = fmt::format("{}: {}", stage, group);
-      auto figure = std::find_if(samples.figures.begin(), samples.figures.end(),
-                                 [&](const analysis::program_figure& each) { return each.name == name; });
-      if (figure == samples.figures.end())
-        figure = samples.figures.insert(figure, {name, "in all", "the names of its ranges", {}});
-      figure->values.push_back(static_cast<double>(count));
-    }
-  }
-}
-
 void add_notes(const std::vector<std::string>& more, std::vector<std::string>& notes) {
   for (const std::string& note : more) {
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
@@ -196,7 +182,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     if (context.config.text("workload.adapter") != workload::no_adapter)
       runs::add_token_times(timeline, samples);
     const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);
-    add_counts(ranges.counts, samples);
+    runs::add_counts(ranges, samples);
     seen.ranges.insert(ranges.seen_if_unfitted.ranges.begin(), ranges.seen_if_unfitted.ranges.end());
     seen.opened.insert(ranges.seen_if_unfitted.opened.begin(), ranges.seen_if_unfitted.opened.end());
     for (const auto& [stage, durations_ns] : ranges.stages_ns) {

@@ -113,8 +113,8 @@ TEST(adapted_program, that_never_decodes_has_forwards_and_no_first_token) {
   EXPECT_THAT(findings_of(facts).summary,
               AllOf(Contains(StartsWith("prefill: 1.00 ms a step")), Contains(HasSubstr("TTFT 1.00 ms"))));
   facts.bare.stage_samples_ns.erase("decode_all");
-  facts.bare.has_adapter = false;  // who named the range says what it is
-  EXPECT_THAT(findings_of(facts).summary, Contains(HasSubstr("TTFT 1.00 ms")));
+  facts.bare.has_adapter = false;  // a range of that name may be anything
+  EXPECT_THAT(findings_of(facts).summary, Not(Contains(HasSubstr("TTFT"))));
 }
 
 TEST(neighbours, are_the_kernels_that_follow_each_other_and_what_one_of_them_would_save) {

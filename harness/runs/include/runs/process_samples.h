@@ -43,6 +43,10 @@ struct range_samples {
 };
 range_samples sample_ranges(core::timeline timeline, const config::resolved& config);
 
+/// What the named groups of stages' expressions counted in one process, as figures: "decode: decode_tokens".
+/// Of tokens also how many a second of the stage, and, where it has one kind of them, how long each took.
+void add_counts(const range_samples& ranges, process_samples& samples);
+
 /// When tokens came, by the stages that an adapter opened on one thread: from a prefill's start to that of
 /// the step after it, and from each step's to the next one's. What the program does between two calls of its
 /// model (choosing the token, waiting for it) is a part of that. Added to `samples`.
