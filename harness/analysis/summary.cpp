@@ -262,16 +262,13 @@ void add_confidence(const run_figures& figures, std::vector<std::string>& summar
     return;
   }
   const double cv_ratio = *widest->time_ns->cv;
-  const std::size_t cold = figures.is_timed_by_itself ? 0 : cold_samples(*widest->time_ns);
-  if (cv_ratio > unreliable_cv_ratio && cold > 0) {
-    summary.push_back(
-        fmt::format("{} of {} repetitions of {} took more than three times as long as the others, as those "
-                    "do that warm up.",
-                    cold, widest->time_ns->samples.size(), widest->name));
+  const std::string cold = figures.is_timed_by_itself ? "" : cold_samples_words(*widest->time_ns);
+  if (cv_ratio > unreliable_cv_ratio && !cold.empty()) {
+    summary.push_back(fmt::format("Of {}, {}, as those do that warm up.", widest->name, cold));
     return;
   }
-  summary.push_back(fmt::format("{} repetitions; the widest spread is {} ({}): the times are {}.", fewest,
-                                percent(cv_ratio), widest->name,
+  summary.push_back(fmt::format("{} repetition{}; the widest spread is {} ({}): the times are {}.", fewest,
+                                fewest == 1 ? "" : "s", percent(cv_ratio), widest->name,
                                 cv_ratio > unreliable_cv_ratio ? "unreliable" : "steady"));
 }
 
