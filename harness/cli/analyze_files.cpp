@@ -162,7 +162,7 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   facts.bare.bench_absent_reason = "only profilers' files were given: nothing was timed without a profiler";
   for (const fs::path& file : options.timelines)
     facts.captures.push_back({file.filename().string(), std::nullopt,
-                              runs::read_stages({file}, config, analysis::layers::together)});
+                              runs::read_stages({file}, config, runs::recorded_by::somebody)});
   facts.bare.stages = stages_in(facts.captures, config);
   if (facts.captures.empty()) facts.captures_absent_reason = "no timeline was given (--timeline)";
   facts.counters.absent_reason = "no counters were given (--counters)";
