@@ -194,6 +194,7 @@ void run_reader::read_captures(analysis::run_facts& facts) {
     analysis::capture capture{file.name, file.gate, read_stages(plain_files(file.paths).paths(), config())};
     if (has_one_gate && capture.timeline.tool == "nsys")
       capture.gate = config().text("workload.profile_range");
+    if (!capture.gate && capture.timeline.tool == "nsys") capture.part = recorded_part_of(config());
     // nsys's export calls itself by another version than nsys does: the one that the step asked for counts.
     const std::optional<artifacts::step_status>& recorded = status("timeline");
     if (recorded && recorded->tool == capture.timeline.tool && !recorded->tool_version.empty())

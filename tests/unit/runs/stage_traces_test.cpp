@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "runs/run_settings.h"
+
 namespace profgate::runs {
 namespace {
 
@@ -29,6 +31,15 @@ TEST(read_stages, a_range_that_ends_with_the_recording_was_never_closed_unless_i
   EXPECT_EQ(
       open_ranges({"nsys.gating_nvtx=true", "workload.stages=[decode_all]"}, recorded_by::these_settings),
       0U);
+}
+
+TEST(recorded_part, is_told_as_the_settings_have_it) {
+  EXPECT_EQ(recorded_part_of(settings_of_program({})), "");
+  EXPECT_EQ(recorded_part_of(settings_of_program({"nsys.delay_s=1", "nsys.duration_s=2"})),
+            "from 1 s, for 2 s");
+  EXPECT_EQ(recorded_part_of(settings_of_program({"nsys.duration_s=2"})), "for 2 s");
+  EXPECT_EQ(recorded_part_of(settings_of_program({"workload.calls_profiler_api=true"})),
+            "between cudaProfilerStart and cudaProfilerStop");
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ struct capture {
   std::string name;                 ///< e.g. "nsys/run.sqlite"
   std::optional<std::string> gate;  ///< the stage it was gated on, or several: "decode_all, prefill"
   core::timeline timeline;
+  std::string part{};  ///< of the run that was recorded, where no gate tells: "from 1 s, for 1 s"; empty: all
 };
 
 /// What a tool itself summed up over the kernels of one capture. Our own sums are held against it; where the

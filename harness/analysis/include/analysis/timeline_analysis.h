@@ -151,6 +151,7 @@ struct capture_figures {
   std::size_t kernels = 0;
   std::uint64_t dropped_records = 0;
   std::size_t opaque_graphs = 0;  ///< replays whose kernels the tool did not see
+  std::string part{};             ///< as capture's
 };
 
 struct timeline_figures {

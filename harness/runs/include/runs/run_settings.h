@@ -33,6 +33,9 @@ std::vector<std::string> synchronised_stages(const config::resolved& config);
 std::vector<profilers::range_name> named_ranges(const config::resolved& config,
                                                 const std::vector<std::string>& stages);
 
+/// Which part of a run nsys was told to record, where no range gates it: "from 1 s, for 1 s"; empty: all.
+std::string recorded_part_of(const config::resolved& config);
+
 /// An adapter names a model's modules by their paths.
 analysis::layers layers_of(const config::resolved& config);
 
