@@ -233,7 +233,7 @@ TEST_F(told_figures, of_a_program_that_does_not_tell_them_fail_the_step_with_the
   EXPECT_THAT(silent.output,
               AllOf(HasSubstr("no line of standard output fits 't=([0-9]+)'"), HasSubstr("stage1/log.txt")));
   EXPECT_THAT(run_told("[{name: decode, unit: s, output: 't=([0-9-]+)'}]", "echo t=-1").output,
-              HasSubstr("which no stage does"));
+              HasSubstr("standard output:1: '-1': a time cannot be negative"));
 }
 
 TEST_F(told_figures, that_cannot_be_are_refused_before_anything_runs) {
@@ -282,11 +282,22 @@ TEST_F(program, that_was_typed_can_be_saved_and_runs_again_by_its_name) {
       run_program({"--save", "staged", "workload.stages=[prefill, decode_all]"}, with_ranges());
   EXPECT_THAT(staged.output, HasSubstr("OVERRIDES timeline=none\n"));
 
+  const command_result unnamed = run_program({"--save", ""}, shell("touch started"));
+  EXPECT_EQ(unnamed.exit_code, 2) << unnamed.output;
+  EXPECT_THAT(unnamed.output, HasSubstr("a configuration needs a name"));
   for (const char* wrong : {"a.b", "gate", "a/b", "../x"}) {
     const command_result named = run_program({"--save", wrong}, shell("touch started"));
     EXPECT_EQ(named.exit_code, 2) << named.output;
     EXPECT_THAT(named.output, HasSubstr("cannot be the name of a configuration")) << wrong;
   }
+  EXPECT_FALSE(fs::exists(m_project / "started"));
+}
+
+TEST_F(program, of_two_commands_is_asked_what_they_are) {
+  const command_result result = run_program({}, {"/bin/sh", "-c", "touch started", "--", "client"});
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("a second '--' stands"), HasSubstr("--ready-port"),
+                                   HasSubstr("sh -c 'exec bench -- x'")));
   EXPECT_FALSE(fs::exists(m_project / "started"));
 }
 

@@ -342,6 +342,23 @@ TEST(program, without_stages_is_told_which_of_its_ranges_could_be_some) {
       << "the longest first, without the one around all";
 }
 
+TEST(program, without_stages_whose_ranges_are_numbered_is_told_one_expression_for_them) {
+  timeline_builder builder;
+  builder.range("process", 0, 10 * ms).range("prefill", 0, 2 * ms);
+  for (std::int64_t step = 0; step < 5; ++step)
+    builder.range(step == 0   ? "step_0"
+                  : step == 1 ? "step_1"
+                  : step == 2 ? "step_2"
+                  : step == 3 ? "step_13"
+                              : "load_7",
+                  (2 + step) * ms, (3 + step) * ms);
+  builder.kernel("add", ms, ms + us, 2 * ms);
+  run_facts facts = program(builder.build());
+  facts.bare.stages = {core::whole_process_stage};
+  EXPECT_THAT(findings_of(facts).summary,
+              Contains(HasSubstr(R"(workload.stages=[{name: step, range: 'step_\d+'}, prefill, load_7])")));
+}
+
 TEST(program, that_synchronises_inside_a_step_is_told_so) {
   core::timeline timeline = eager_steps();
   timeline.calls.push_back({"cudaStreamSynchronize", 1, 1, 960 * us, 990 * us});
