@@ -22,6 +22,7 @@
 #include "runs/process_samples.h"
 #include "runs/program_figures.h"
 #include "runs/run_settings.h"
+#include "runs/unfitted_stages.h"
 #include "workload/adapter.h"
 #include "workload/contract.h"
 
@@ -227,7 +228,8 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
     if (found == samples_ns.end()) {
       std::vector<std::string> closed;
       for (const auto& [name, durations_ns] : samples_ns) closed.push_back(name);
-      throw stage_not_closed(fmt::format("the program closed no NVTX range of stage '{}'", stage),
+      throw stage_not_closed(fmt::format("the program closed no NVTX range of {}",
+                                         runs::stage_in_words(arm.build.config, stage)),
                              "name ranges that it has: workload.stages, or gate.stages for some of them",
                              closed);
     }

@@ -162,6 +162,10 @@ measured<sample_statistics> first_token_time(const bare_facts& facts) {
   if (is_seen_without_decoding(facts))
     return measured<sample_statistics>::absent(
         "no decode step was seen, so nothing tells whether the model makes tokens");
+  if (!facts.bench && !facts.has_adapter && facts.stage_samples_ns.contains("prefill"))
+    return measured<sample_statistics>::absent(
+        "a range called 'prefill' does not tell when a token came: an adapter does (--adapter pytorch), or a "
+        "result JSON of the program's own (workloads/README.md)");
   if (inputs_count(facts) < 2) return stage_time(facts, "prefill");
   std::vector<double> all_ns;
   for (const core::workload_input& input : facts.bench->inputs) {

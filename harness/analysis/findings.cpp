@@ -18,14 +18,12 @@ namespace {
 /// Times that spread so far tell of the machine, not of the stage.
 constexpr double noise_cv_ratio = 0.25;
 
-/// Whether ranges that took very long tell why the spread is wide; a program that times itself warms up
-/// before.
+/// Whether the first ranges, which took very long, tell why the spread is wide; a program that times itself
+/// warms up before.
 bool judge_cold_starts(const stage_figures& stage, const sample_statistics& times_ns, findings& result) {
-  const std::size_t cold = cold_samples(times_ns);
-  if (cold == 0) return false;
-  const std::string evidence =
-      fmt::format("{} of {} took more than three times as long as the others, the longest {}", cold,
-                  times_ns.samples.size(), core::format_duration(times_ns.max));
+  const std::string cold = cold_samples_words(times_ns);
+  if (cold.empty()) return false;
+  const std::string evidence = fmt::format("{}, the longest {}", cold, core::format_duration(times_ns.max));
   result.takeaways.push_back({stage.bare.name, "It warms up inside of its ranges.", evidence});
   result.recommendations.push_back(about_measuring(
       stage.bare.name, "Warm up before the first range, or give the range of the warm-up another name.",
@@ -36,14 +34,22 @@ bool judge_cold_starts(const stage_figures& stage, const sample_statistics& time
 void judge_spread(const run_figures& figures, const stage_figures& stage, findings& result) {
   if (!stage.bare.time_ns && stage.traced && stage.bare.name != core::whole_process_stage) {
     const auto times_ns = describe(to_doubles(stage.traced->occurrences_ns), "there is no occurrence");
-    if (times_ns) judge_cold_starts(stage, *times_ns, result);
+    if (times_ns && !judge_cold_starts(stage, *times_ns, result)) {
+      const std::string far = far_samples_words(*times_ns);
+      if (!far.empty())
+        result.takeaways.push_back(
+            {stage.bare.name, "Some of its times are far from the others.",
+             fmt::format("{}, the longest {}", far, core::format_duration(times_ns->max))});
+    }
   }
   if (!stage.bare.time_ns || !stage.bare.time_ns->cv) return;
   const double cv_ratio = *stage.bare.time_ns->cv;
   if (cv_ratio <= unreliable_cv_ratio) return;
   if (!figures.is_timed_by_itself && judge_cold_starts(stage, *stage.bare.time_ns, result)) return;
-  const std::string evidence = fmt::format("standard deviation {} of the mean over {} repetitions",
-                                           percent(cv_ratio), stage.bare.time_ns->samples.size());
+  const std::string far = far_samples_words(*stage.bare.time_ns);
+  const std::string evidence =
+      fmt::format("{}standard deviation {} of the mean over {} repetitions", far.empty() ? "" : far + "; ",
+                  percent(cv_ratio), stage.bare.time_ns->samples.size());
   result.takeaways.push_back({stage.bare.name, "Its times are unreliable.", evidence});
   const bool is_noise = cv_ratio > noise_cv_ratio;
   recommendation item = about_measuring(

@@ -209,7 +209,9 @@ json timeline_json(const run_facts& facts, const run_figures& run) {
   json captures = list_of(figures.captures, [](const capture_figures& capture) {
     json_object object;
     object.put("name", capture.name);
-    object.put("gate", or_absent(capture.gate, "the whole run was traced"));
+    object.put("gate", or_absent(capture.gate, capture.part.empty() ? "the whole run was traced"
+                                                                    : "no range was waited for"));
+    if (!capture.part.empty()) object.put("part", capture.part);
     object.put("tool", capture.tool);
     object.put("tool_version", capture.tool_version);
     object.put_text("gpu_names", fmt::format("{}", fmt::join(capture.gpu_names, ", ")),

@@ -102,6 +102,15 @@ measured<bool> logits_agree(const run_facts& facts) {
   return compared > 0 ? measured<bool>(true) : measured<bool>::absent("no traced run reported a logits hash");
 }
 
+/// Of those that an expression describes, which a program need not have.
+std::vector<std::string> stages_that_did_not_occur(const run_facts& facts) {
+  std::vector<std::string> stages;
+  if (facts.bare.bench || facts.bare.process_wall_ns.empty()) return stages;
+  for (const auto& [stage, expression] : facts.stage_expressions)
+    if (!facts.bare.stage_samples_ns.contains(stage)) stages.push_back(stage);
+  return stages;
+}
+
 }  // namespace
 
 measured<double> share_of_largest(const std::vector<core::kernel_record>& kernels, std::size_t top_n) {
@@ -122,10 +131,10 @@ span_request spans_asked_for(const run_facts& facts) {
 run_figures analyze_run(const run_facts& facts) {
   run_figures figures;
   figures.bare = analyze_bare(facts.bare);
-  figures.timeline =
-      analyze_timelines(facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
-                        {facts.kernel_categories, facts.region_kernels,
-                         !facts.bare.bench || inputs_count(facts.bare) > 1, facts.device_timed_stages});
+  figures.timeline = analyze_timelines(
+      facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
+      {facts.kernel_categories, facts.region_kernels, !facts.bare.bench || inputs_count(facts.bare) > 1,
+       facts.device_timed_stages, facts.stage_expressions, stages_that_did_not_occur(facts)});
   compare_with_summaries(facts, figures.timeline.problems);
   const std::vector<kernel_summary> summaries = summaries_without_trace(facts);
   take_kernels_of_summaries(summaries, figures.timeline);

@@ -14,6 +14,8 @@
 namespace profgate::analysis {
 namespace {
 
+constexpr std::string_view is_no_stage_mark = " (range)";
+
 using group_counts = std::map<std::string, std::int64_t>;
 
 class compiled_rule {
@@ -243,6 +245,19 @@ bool has_stage(const std::vector<stage_rule>& rules, std::string_view name) {
   return std::any_of(rules.begin(), rules.end(), [&](const stage_rule& rule) { return rule.name == name; });
 }
 
+/// A range that is merely called like a stage, and fits no rule of it, is not that stage: an operator at
+/// most, by a name that no stage has.
+std::string name_of_no_stage(std::string name, const std::vector<stage_rule>& rules) {
+  while (has_stage(rules, name)) name += is_no_stage_mark;
+  return name;
+}
+
+/// Only a stage that is looked for by its own name may be made up where no range has it.
+bool can_be_made_up(const std::vector<stage_rule>& rules, std::string_view name) {
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const stage_rule& rule) { return rule.name == name && rule.range == name; });
+}
+
 /// From the first step's start to the last one's end, of steps between which their thread enters no other
 /// stage.
 void add_decoding(core::timeline& timeline, const std::vector<stage_rule>& rules, std::string_view domain) {
@@ -274,6 +289,15 @@ void add_decoding(core::timeline& timeline, const std::vector<stage_rule>& rules
 
 }  // namespace
 
+std::string_view name_in_program(std::string_view name, const std::vector<stage_rule>& rules) {
+  while (name.ends_with(is_no_stage_mark)) {
+    const std::string_view before = name.substr(0, name.size() - is_no_stage_mark.size());
+    if (!has_stage(rules, before)) break;
+    name = before;
+  }
+  return name;
+}
+
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
                          const std::string& domain, layers are) {
   const std::vector<compiled_rule> compiled = compile(rules);
@@ -295,8 +319,10 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
     if (is_new) {
       entry->second = rename(range.domain, range.name, compiled);
       const compiled_rule* const stage = entry->second.stage;
-      const layer_names::name name =
+      layer_names::name name =
           stage != nullptr ? layer_names::name{stage->name()} : operator_name(range.name, names);
+      const bool is_where_stages_are = entry->second.is_admitted || range.domain == own_domain;
+      if (stage == nullptr && is_where_stages_are) name.text = name_of_no_stage(std::move(name.text), rules);
       entry->second.name = timeline.texts.keep(name.text);
       entry->second.layer = name.layer;
     }
@@ -309,7 +335,9 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
     found.insert(change.stage->name());
     for (const auto& [group, number] : change.numbers) counted[change.stage->name()][group] += number;
   }
-  const auto lacks = [&](const char* stage) { return has_stage(rules, stage) && !found.contains(stage); };
+  const auto lacks = [&](const char* stage) {
+    return can_be_made_up(rules, stage) && !found.contains(stage);
+  };
   if (lacks(decode_all_stage)) add_decoding(timeline, rules, own_domain);
   if (lacks(core::whole_process_stage)) add_whole_processes(timeline, domain);
   return counted;
@@ -328,10 +356,11 @@ void name_stages(std::vector<core::kernel_counters>& launches, const std::vector
       const renaming change = rename(domain, name, compiled);
       if (!change.is_admitted) continue;
       const bool is_step = name == decode_step_range && change.stage == nullptr;
-      if (is_step && has_stage(rules, decode_all_stage) && !is_inside(launch.ranges, decode_all_stage))
+      if (is_step && can_be_made_up(rules, decode_all_stage) && !is_inside(launch.ranges, decode_all_stage))
         launch.ranges.emplace_back(decode_all_stage);
-      launch.ranges.emplace_back(change.stage == nullptr ? operator_name(name, names).text
-                                                         : change.stage->name());
+      launch.ranges.push_back(change.stage == nullptr
+                                  ? name_of_no_stage(operator_name(name, names).text, rules)
+                                  : change.stage->name());
     }
   }
 }

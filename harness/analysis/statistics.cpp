@@ -9,6 +9,9 @@
 namespace profgate::analysis {
 namespace {
 
+constexpr double cold_factor = 3;  ///< of the first ones it is expected
+constexpr double far_factor = 10;
+
 double mean_of(const std::vector<double>& samples) {
   return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
 }
@@ -61,16 +64,28 @@ std::string too_few_for(const std::string& percentile, std::size_t fewest, std::
 }
 
 std::size_t cold_samples(const sample_statistics& statistics) {
-  constexpr double first_factor = 3;  // of the first ones it is expected
-  constexpr double any_factor = 10;
-  const auto above = [&](double factor) {
-    return [limit = factor * statistics.median](double sample) { return sample > limit; };
-  };
   const auto& samples = statistics.samples;
-  if (samples.size() == 2) return samples[0] > first_factor * samples[1] ? 1 : 0;  // the median is their mean
-  const auto warm = std::find_if_not(samples.begin(), samples.end(), above(first_factor));
-  return static_cast<std::size_t>((warm - samples.begin()) +
-                                  std::count_if(warm, samples.end(), above(any_factor)));
+  if (samples.size() == 2) return samples[0] > cold_factor * samples[1] ? 1 : 0;  // the median is their mean
+  const auto warm = std::find_if_not(samples.begin(), samples.end(),
+                                     [&](double sample) { return sample > cold_factor * statistics.median; });
+  return static_cast<std::size_t>(warm - samples.begin());
+}
+
+std::string cold_samples_words(const sample_statistics& statistics) {
+  const std::size_t cold = cold_samples(statistics);
+  const std::size_t count = statistics.samples.size();
+  if (cold == 0) return "";
+  return fmt::format("the first{} of {} samples took more than {} times {}",
+                     cold == 1 ? "" : fmt::format(" {}", cold), count, cold_factor,
+                     count == 2 ? "the other" : "the median");
+}
+
+std::string far_samples_words(const sample_statistics& statistics) {
+  const auto far = std::count_if(statistics.samples.begin(), statistics.samples.end(),
+                                 [&](double sample) { return sample > far_factor * statistics.median; });
+  if (far == 0) return "";
+  return fmt::format("{} of {} samples {} more than {} times the median", far, statistics.samples.size(),
+                     far == 1 ? "is" : "are", far_factor);
 }
 
 std::vector<double> to_doubles(const std::vector<std::int64_t>& values) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/range_names.h"
 #include "core/escape.h"
 #include "core/units.h"
 #include "findings_parts.h"
@@ -121,25 +122,38 @@ void add_process(const run_figures& figures, const stage_figures& stage, std::ve
       largest_parts(figures, *stage.traced)));
 }
 
-/// Ranges that a setting can name as they are, the longest first.
+/// Entries of workload.stages for its ranges, those that take longest first.
 std::vector<std::string> ranges_to_name(const measured<traced_stage>& stage) {
   constexpr std::size_t most = 4;
-  constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  constexpr std::size_t longest_bytes = 40;
   std::vector<std::string> names;
   if (!stage) return names;
-  std::vector<const core::operator_record*> ranges;
+  struct named_time {
+    std::string entry;
+    std::int64_t total_ns = 0;
+    std::set<std::string> names{};
+  };
+  std::map<std::string, named_time> by_expression;  // steps that are numbered are one stage
   for (const operator_figures& range : stage->operators) {
     const std::string& name = range.record.op_name;
-    const bool is_plain = name.find_first_not_of(plain) == std::string::npos && name.size() <= 40;
-    if (is_plain && range.record.total_ns) ranges.push_back(&range.record);
+    if (!range.record.total_ns || name.size() > longest_bytes) continue;
+    named_time& all = by_expression[with_any_number(name)];
+    all.total_ns += *range.record.total_ns;
+    all.names.insert(name);
+  }
+  std::vector<named_time> ranges;
+  for (auto& [expression, all] : by_expression) {
+    all.entry = stage_entry(all.names.size() == 1 ? *all.names.begin() : expression);
+    if (!all.entry.empty()) ranges.push_back(std::move(all));
   }
   std::stable_sort(ranges.begin(), ranges.end(),
-                   [](const auto* a, const auto* b) { return *a->total_ns > *b->total_ns; });
+                   [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
   // One around everything tells no more than the process.
   const double most_of_it_ns = 0.9 * static_cast<double>(stage->duration_ns);
-  while (ranges.size() > 1 && static_cast<double>(*ranges.front()->total_ns) > most_of_it_ns)
+  while (ranges.size() > 1 && ranges.front().names.size() == 1 &&
+         static_cast<double>(ranges.front().total_ns) > most_of_it_ns)
     ranges.erase(ranges.begin());
-  for (std::size_t i = 0; i < std::min(most, ranges.size()); ++i) names.push_back(ranges[i]->op_name);
+  for (std::size_t i = 0; i < std::min(most, ranges.size()); ++i) names.push_back(ranges[i].entry);
   return names;
 }
 
@@ -262,16 +276,13 @@ void add_confidence(const run_figures& figures, std::vector<std::string>& summar
     return;
   }
   const double cv_ratio = *widest->time_ns->cv;
-  const std::size_t cold = figures.is_timed_by_itself ? 0 : cold_samples(*widest->time_ns);
-  if (cv_ratio > unreliable_cv_ratio && cold > 0) {
-    summary.push_back(
-        fmt::format("{} of {} repetitions of {} took more than three times as long as the others, as those "
-                    "do that warm up.",
-                    cold, widest->time_ns->samples.size(), widest->name));
+  const std::string cold = figures.is_timed_by_itself ? "" : cold_samples_words(*widest->time_ns);
+  if (cv_ratio > unreliable_cv_ratio && !cold.empty()) {
+    summary.push_back(fmt::format("Of {}, {}, as those do that warm up.", widest->name, cold));
     return;
   }
-  summary.push_back(fmt::format("{} repetitions; the widest spread is {} ({}): the times are {}.", fewest,
-                                percent(cv_ratio), widest->name,
+  summary.push_back(fmt::format("{} repetition{}; the widest spread is {} ({}): the times are {}.", fewest,
+                                fewest == 1 ? "" : "s", percent(cv_ratio), widest->name,
                                 cv_ratio > unreliable_cv_ratio ? "unreliable" : "steady"));
 }
 

@@ -154,6 +154,20 @@ void add_regions(region_list more, region_list& all) {
   all.omitted += more.omitted;
 }
 
+bool contains_text(const std::vector<std::string>& texts, const std::string& wanted) {
+  return std::find(texts.begin(), texts.end(), wanted) != texts.end();
+}
+
+/// A stage that an expression describes is looked for by that, not by its name.
+std::string no_range_reason(const std::string& stage, const std::string& nvtx_domain,
+                            const attribution_facts& attribution) {
+  const std::string where = nvtx_domain == "any" ? "any domain" : fmt::format("domain '{}'", nvtx_domain);
+  const auto expression = attribution.expressions.find(stage);
+  return expression == attribution.expressions.end()
+             ? fmt::format("no capture holds a closed range '{}' in {}", stage, where)
+             : fmt::format("no capture holds a closed range that fits '{}' in {}", expression->second, where);
+}
+
 }  // namespace
 
 timeline_figures analyze_timelines(const std::vector<capture>& captures,
@@ -216,8 +230,9 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
       result.stages.push_back(measured<traced_stage>::absent(
           stages[s] == core::whole_process_stage
               ? std::string("the trace is empty: the program made no call that is traced")
-              : fmt::format("no capture holds a closed range '{}' in domain '{}'", stages[s], nvtx_domain)));
+              : no_range_reason(stages[s], nvtx_domain, attribution)));
     }
+    if (!chosen[s] && contains_text(attribution.untimed_stages, stages[s])) continue;
     find_stage_problems(stages[s], result.stages.back(), attribution.stages_may_repeat, result.problems);
   }
   result.kernels = overall_kernels(sums, outside);

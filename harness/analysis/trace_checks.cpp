@@ -27,7 +27,8 @@ capture_figures summarize(const capture& source) {
           static_cast<std::size_t>(open),
           timeline.kernels.size(),
           timeline.dropped_records,
-          timeline.opaque_graphs.size()};
+          timeline.opaque_graphs.size(),
+          source.part};
 }
 
 void find_capture_problems(const capture& source, const capture_figures& figures,

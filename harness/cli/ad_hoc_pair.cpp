@@ -68,7 +68,14 @@ two_commands split_commands(const std::vector<std::string>& words) {
 void split_server_command(pair_options& options) {
   std::vector<std::string>& words = options.command;
   std::vector<std::string>& overrides = options.overrides;
-  if (!options.ready_port && options.ready_text.empty()) return;
+  if (!options.ready_port && options.ready_text.empty()) {
+    if (!has_dashes(words)) return;
+    throw core::bad_input(
+        "a second '--' stands among the program's words",
+        "for a server and its client say when it is ready: --ready-port or --ready-text before the first --; "
+        "two commands are compared by profgate ab; a program that wants -- as a word of its own gets it from "
+        "a shell, in one word: -- sh -c 'exec bench -- x'");
+  }
   if (options.ready_port)
     overrides.push_back(fmt::format("workload.server.ready_port={}", *options.ready_port));
   if (!options.ready_text.empty())

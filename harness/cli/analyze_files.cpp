@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/profile.h"
+#include "analysis/stage_windows.h"
 #include "analysis/timeline_analysis.h"
 #include "artifacts/files.h"
 #include "commands.h"
@@ -17,6 +18,7 @@
 #include "profilers/backends.h"
 #include "runs/run_settings.h"
 #include "runs/stage_traces.h"
+#include "runs/unfitted_stages.h"
 #include "terminal.h"
 
 namespace profgate::cli {
@@ -78,26 +80,33 @@ std::optional<std::string> shown_entry(const std::vector<std::string>& ranges, c
   return best;
 }
 
-std::set<std::string> range_names_in(const std::vector<analysis::capture>& captures) {
-  std::set<std::string> names;
-  for (const analysis::capture& one : captures)
-    for (const core::range_record& range : one.timeline.ranges) names.emplace(range.name);
-  return names;
+/// Stages that have an occurrence, and the names of all ranges.
+runs::seen_stages seen_in(const std::vector<analysis::capture>& captures, const config::resolved& config) {
+  runs::seen_stages seen;
+  const std::vector<std::string> stages = config.list("workload.stages");
+  for (const analysis::capture& one : captures) {
+    runs::add_ranges(one.timeline, config, seen);
+    for (const analysis::stage_window& window :
+         analysis::find_windows(one.timeline, stages, config.text("workload.nvtx_domain")))
+      seen.timed.insert(stages[window.stage]);
+  }
+  return seen;
 }
 
-/// A stage that was named by hand and is no range of any file is a slip; one that an expression describes, or
-/// that only some programs have, may well be absent.
-void require_named_stages(const config::resolved& config, const std::set<std::string>& there) {
+/// A stage that was named by hand and is no range of any file is a slip; one that only some programs have may
+/// well be absent.
+void require_named_stages(const config::resolved& config, const runs::seen_stages& seen) {
   const std::string& origin = config.origin("workload.stages");
   if (origin == config::default_origin) return;
   std::vector<std::string> names;
   std::vector<std::string> by_expression;
-  for (const std::string& name : there)
+  for (const std::string& name : seen.ranges)
     (config::can_name_stage(name) ? names : by_expression).push_back(name);
   for (const config::record& stage : config.records("workload.stages")) {
     const std::string& name = stage.at("name");
     const bool is_derived = name == core::whole_process_stage || name == analysis::decode_all_stage;
-    if (stage.contains("range") || is_derived || there.contains(name)) continue;
+    if (stage.contains("range") || is_derived) continue;
+    if (seen.opened.contains(name)) continue;
     const std::string has = !names.empty()          ? "; it has " + core::first_few(names)
                             : by_expression.empty() ? ", nor any other"
                                                     : ", nor any other whose name a stage can have";
@@ -119,14 +128,15 @@ std::vector<std::string> stages_in(const std::vector<analysis::capture>& capture
                                    const config::resolved& config) {
   std::vector<std::string> stages = config.list("workload.stages");
   if (captures.empty()) return stages;
-  const std::set<std::string> there = range_names_in(captures);
-  const auto is_there = [&](const std::string& stage) { return there.contains(stage); };
+  const runs::seen_stages seen = seen_in(captures, config);
+  const auto is_there = [&](const std::string& stage) { return seen.timed.contains(stage); };
   const bool has_adapter = config.text("workload.adapter") != "none";
   if (has_adapter && std::any_of(stages.begin(), stages.end(), is_there)) {
     std::erase_if(stages, [&](const std::string& stage) { return !is_there(stage); });
     return stages;
   }
-  require_named_stages(config, there);
+  require_named_stages(config, seen);
+  for (const std::string& note : runs::notes_of_unfitted_stages(config, seen)) print("note: {}\n", note);
   return stages;
 }
 
@@ -145,13 +155,14 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   facts.config_hash = config.hash();
   facts.nvtx_domain = config.text("workload.nvtx_domain");
   facts.device_timed_stages = runs::device_timed_stages(config);
+  facts.stage_expressions = runs::stage_expressions_of(config);
   facts.top_n_kernels = static_cast<std::size_t>(config.integer("run.top_n_kernels"));
   facts.kernel_categories = runs::category_rules_of(config);
   facts.changed_settings = runs::changed_settings_of(config);
   facts.bare.bench_absent_reason = "only profilers' files were given: nothing was timed without a profiler";
   for (const fs::path& file : options.timelines)
     facts.captures.push_back({file.filename().string(), std::nullopt,
-                              runs::read_stages({file}, config, analysis::layers::together)});
+                              runs::read_stages({file}, config, runs::recorded_by::somebody)});
   facts.bare.stages = stages_in(facts.captures, config);
   if (facts.captures.empty()) facts.captures_absent_reason = "no timeline was given (--timeline)";
   facts.counters.absent_reason = "no counters were given (--counters)";

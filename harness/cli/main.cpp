@@ -69,7 +69,10 @@ void add_config_and_run(CLI::App& app, action& chosen) {
       ->add_option(
           "--save", options->save,
           "-- <command>: write its settings to conf/workload/<name>.yaml, and print the line of CMake "
-          "that registers it");
+          "that registers it")
+      ->check([](const std::string& name) {
+        return std::string(name.empty() ? "a configuration needs a name: --save quick" : "");
+      });
 }
 
 void add_ab(CLI::App& app, action& chosen) {

@@ -215,6 +215,12 @@ void check_combinations(const resolved& composed) {
            "name at least one NVTX range that the workload opens");
   }
   for (const std::string& stage : stages) {
+    if (std::count(stages.begin(), stages.end(), stage) == 1) continue;
+    refuse(composed, "workload.stages", fmt::format("'workload.stages' has two stages called '{}'", stage),
+           "give one of them another name; ranges of several names are one stage by an expression: {name: "
+           "step, range: 'a|b'}");
+  }
+  for (const std::string& stage : stages) {
     if (can_name_stage(stage)) continue;
     refuse(
         composed, "workload.stages",

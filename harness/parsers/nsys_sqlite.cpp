@@ -75,12 +75,17 @@ std::optional<std::string> utc_of_epoch(std::int64_t epoch_ns) {
   return core::utc_timestamp(core::utc_clock::time_point(since_epoch));
 }
 
-/// On which GPUs and when it was recorded, for whoever was sent the file and nothing else.
+/// On which GPUs, when and until when it was recorded, for whoever was sent the file and nothing else.
 void read_provenance(const core::sqlite_database& database, core::timeline& result) {
   if (database.has_table("TARGET_INFO_GPU") && database.has_column("TARGET_INFO_GPU", "name")) {
     core::sqlite_statement names = database.query(
         "SELECT DISTINCT substr(name, 1, 100) FROM TARGET_INFO_GPU WHERE typeof(name) = 'text' LIMIT 16");
     while (names.next()) result.gpu_names.push_back(names.text(0));
+  }
+  if (database.has_table("ANALYSIS_DETAILS") && database.has_column("ANALYSIS_DETAILS", "duration")) {
+    core::sqlite_statement ends =
+        database.query("SELECT max(duration) FROM ANALYSIS_DETAILS WHERE typeof(duration) = 'integer'");
+    if (ends.next()) result.recording_end_ns = ends.optional_integer(0);
   }
   const char* const start = "TARGET_INFO_SESSION_START_TIME";
   if (!database.has_table(start) || !database.has_column(start, "utcEpochNs")) return;

@@ -36,23 +36,28 @@ void require_fresh(const std::filesystem::path& file, std::int64_t not_before_ns
   }
 }
 
+constexpr const char* negative_words = "a time cannot be negative";
+
 }  // namespace
 
 std::vector<double> read_figure_file(const std::filesystem::path& file, const core::json_path& path,
-                                     std::int64_t not_before_ns) {
+                                     std::int64_t not_before_ns, figure_kind kind) {
   require_fresh(file, not_before_ns);
   const core::json_document document(read_whole_file(file, max_figure_source_bytes, "the program"),
                                      file.string(),
                                      "correct `path` of workload.figures, or what the program writes there");
   std::vector<double> values;
-  for (const core::json_cursor& place : path.values_in(document, max_figure_values))
+  for (const core::json_cursor& place : path.values_in(document, max_figure_values)) {
     values.push_back(place.number());
+    if (kind == figure_kind::duration && values.back() < 0)
+      place.fail(fmt::format("is {}: {}", values.back(), negative_words));
+  }
   if (values.empty()) document.root().fail("has no value where `path` of workload.figures leads to");
   return values;
 }
 
 std::vector<double> read_figure_lines(std::string_view output, const core::expression& wanted,
-                                      const std::string& origin) {
+                                      const std::string& origin, figure_kind kind) {
   std::vector<double> values;
   int line_number = 0;
   while (!output.empty()) {
@@ -70,6 +75,10 @@ std::vector<double> read_figure_lines(std::string_view output, const core::expre
           origin, line_number,
           fmt::format("'{}' is no number", core::for_terminal(core::shorten_middle(std::string(*group), 80))),
           "let the group of `output` of workload.figures take digits only, such as ([0-9.]+)");
+    }
+    if (kind == figure_kind::duration && value < 0) {
+      throw core::bad_input(origin, line_number, fmt::format("'{}': {}", *group, negative_words),
+                            "correct what the program prints, or the group of `output` of workload.figures");
     }
     if (values.size() == max_figure_values) {
       throw core::bad_input(origin, line_number,

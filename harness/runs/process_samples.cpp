@@ -1,7 +1,10 @@
 #include "runs/process_samples.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "analysis/stage_windows.h"
 #include "artifacts/files.h"
@@ -17,6 +20,10 @@ std::vector<std::int64_t> durations_of(const core::json_cursor& list) {
   for (const core::json_cursor& value : list.items())
     durations_ns.push_back(value.integer(0, core::longest_plausible_ns));
   return durations_ns;
+}
+
+bool is_of_tokens(std::string_view group) {
+  return group == "tokens" || group.ends_with("_tokens");
 }
 
 }  // namespace
@@ -73,7 +80,39 @@ range_samples sample_ranges(core::timeline timeline, const config::resolved& con
     if (stages[window.stage] != core::whole_process_stage)
       samples.stages_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
   }
+  std::set<std::string> timed;
+  for (const auto& [stage, durations_ns] : samples.stages_ns) timed.insert(stage);
+  if (lacks_stage_by_expression(config, timed)) add_ranges(timeline, config, samples.seen_if_unfitted);
   return samples;
+}
+
+void add_counts(const range_samples& ranges, process_samples& samples) {
+  const auto add = [&](const std::string& name, const char* unit, const char* source, double value) {
+    auto figure = std::find_if(samples.figures.begin(), samples.figures.end(),
+                               [&](const analysis::program_figure& each) { return each.name == name; });
+    if (figure == samples.figures.end()) figure = samples.figures.insert(figure, {name, unit, source, {}});
+    figure->values.push_back(value);
+  };
+  constexpr const char* names_source = "the names of its ranges";
+  constexpr const char* rate_source = "the names of its ranges, over the time that they were open";
+  for (const auto& [stage, groups] : ranges.counts) {
+    const auto timed = ranges.stages_ns.find(stage);
+    const double open_ns = timed == ranges.stages_ns.end()
+                               ? 0.0
+                               : std::accumulate(timed->second.begin(), timed->second.end(), 0.0);
+    const auto kinds_of_tokens = std::count_if(groups.begin(), groups.end(), [](const auto& each) {
+      return is_of_tokens(each.first) && each.second > 0;
+    });
+    for (const auto& [group, count] : groups) {
+      const auto number = static_cast<double>(count);
+      add(fmt::format("{}: {}", stage, group), "in all", names_source, number);
+      if (!is_of_tokens(group) || count <= 0 || open_ns <= 0) continue;
+      add(fmt::format("{}: {} a second", stage, group), "tokens/s", rate_source,
+          number * core::ns_per_s / open_ns);
+      if (kinds_of_tokens == 1)
+        add(fmt::format("{}: time a token", stage), "ms", rate_source, open_ns / number / core::ns_per_ms);
+    }
+  }
 }
 
 void add_token_times(const core::timeline& timeline, process_samples& samples) {

@@ -70,13 +70,15 @@ void program_figures::note_start() {
 
 std::vector<double> program_figures::values_of(const config::record& figure, const outputs& run) const {
   const std::string where = fmt::format("{} ({})", figures_key, m_config.origin(figures_key));
+  const parsers::figure_kind kind =
+      core::ns_per(figure.at("unit")) ? parsers::figure_kind::duration : parsers::figure_kind::anything;
   if (figure.contains("file")) {
     return parsers::read_figure_file(m_folder / figure.at("file"), core::json_path(figure.at("path"), where),
-                                     m_started_ns);
+                                     m_started_ns, kind);
   }
   const core::expression wanted(figure.at("output"), where, core::expression::fits::part_of_text);
   const printed& told = is_of_client(figure) ? run.client : run.program;
-  std::vector<double> values = parsers::read_figure_lines(told.text, wanted, source_of(figure));
+  std::vector<double> values = parsers::read_figure_lines(told.text, wanted, source_of(figure), kind);
   if (!values.empty()) return values;
   throw core::step_failure(
       fmt::format("no line of {} fits '{}', which gives '{}'{}", source_of(figure), figure.at("output"),

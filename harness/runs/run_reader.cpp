@@ -195,6 +195,7 @@ void run_reader::read_captures(analysis::run_facts& facts) {
     analysis::capture capture{file.name, file.gate, read_stages(plain_files(file.paths).paths(), config())};
     if (has_one_gate && capture.timeline.tool == "nsys")
       capture.gate = config().text("workload.profile_range");
+    if (!capture.gate && capture.timeline.tool == "nsys") capture.part = recorded_part_of(config());
     // nsys's export calls itself by another version than nsys does: the one that the step asked for counts.
     const std::optional<artifacts::step_status>& recorded = status("timeline");
     if (recorded && recorded->tool == capture.timeline.tool && !recorded->tool_version.empty())
@@ -256,6 +257,7 @@ analysis::run_facts run_reader::facts() {
   facts.config_hash = config().hash();
   facts.nvtx_domain = config().text("workload.nvtx_domain");
   facts.device_timed_stages = device_timed_stages(config());
+  facts.stage_expressions = stage_expressions_of(config());
   facts.top_n_kernels = static_cast<std::size_t>(config().integer("run.top_n_kernels"));
   facts.kernel_categories = category_rules_of(config());
   facts.region_kernels = {config().list("regions.include_kernels"), config().list("regions.exclude_kernels")};

@@ -1,6 +1,7 @@
 #include "runs/run_settings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -37,6 +38,13 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
   return rules;
 }
 
+std::map<std::string, std::string> stage_expressions_of(const config::resolved& config) {
+  std::map<std::string, std::string> expressions;
+  for (const analysis::stage_rule& rule : stage_rules_of(config))
+    if (core::has_expression_characters(rule.range)) expressions[rule.name] = rule.range;
+  return expressions;
+}
+
 std::vector<std::string> device_timed_stages(const config::resolved& config) {
   std::vector<std::string> stages;
   if (config.text("workload.adapter") == "none") return stages;
@@ -67,6 +75,17 @@ std::vector<profilers::range_name> named_ranges(const config::resolved& config,
     ranges.push_back({rule.range, rule.domain.value_or(profilers::any_domain)});
   }
   return ranges;
+}
+
+std::string recorded_part_of(const config::resolved& config) {
+  std::vector<std::string> parts;
+  if (config.boolean("workload.calls_profiler_api"))
+    parts.emplace_back("between cudaProfilerStart and cudaProfilerStop");
+  if (!config.is_null("nsys.delay_s"))
+    parts.push_back(fmt::format("from {} s", config.integer("nsys.delay_s")));
+  if (!config.is_null("nsys.duration_s"))
+    parts.push_back(fmt::format("for {} s", config.integer("nsys.duration_s")));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 /// An adapter names a model's modules by their paths.

@@ -19,17 +19,25 @@ bool has_range_of(const std::vector<analysis::stage_rule>& rules, const core::ti
   });
 }
 
+void reopen_cut_ranges(core::timeline& timeline) {
+  if (!timeline.recording_end_ns) return;
+  for (core::range_record& range : timeline.ranges)
+    if (range.end_ns == timeline.recording_end_ns) range.end_ns.reset();
+}
+
 }  // namespace
 
 core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config,
-                           std::optional<analysis::layers> are) {
+                           recorded_by who) {
   core::timeline timeline = profilers::read_timelines(files);
+  // The range that gates a recording ends it, and may well end with it.
+  if (who == recorded_by::these_settings && !config.boolean("nsys.gating_nvtx")) reopen_cut_ranges(timeline);
   std::vector<analysis::stage_rule> rules = stage_rules_of(config);
   // The bare run of a program that opened no stage is timed as a whole, so its trace is looked at as a whole.
   if (config.text("workload.adapter") != "none" && !has_range_of(rules, timeline))
     rules.push_back({core::whole_process_stage, core::whole_process_stage, std::nullopt, "workload.adapter"});
   analysis::name_stages(timeline, rules, config.text("workload.nvtx_domain"),
-                        are.value_or(layers_of(config)));
+                        who == recorded_by::somebody ? analysis::layers::together : layers_of(config));
   return timeline;
 }
 

@@ -118,6 +118,22 @@ TEST_F(program, stages_may_be_expressions) {
   EXPECT_THAT(text_of("report.md"), HasSubstr("| everything "));
 }
 
+TEST_F(program, an_expression_that_fits_no_range_is_bad_input_and_beside_one_that_fits_a_note) {
+  fs::create_directories(m_project / "conf/workload");
+  std::ofstream(m_project / "conf/workload/quick.yaml")
+      << "device: cpu\nstages:\n  - {name: decode_step, range: 'nope_\\d+'}\n";
+  const command_result in_file = run_program({"workload=quick"}, with_ranges());
+  EXPECT_EQ(in_file.exit_code, 2) << in_file.output;
+  EXPECT_THAT(in_file.output, ::testing::ContainsRegex(
+                                  "stage1 failed: [^\n]*conf/workload/quick.yaml:[23]: no NVTX range fits "
+                                  "'nope_.d.' of stage 'decode_step'; there are [^\n]*decode_all"));
+  const command_result beside = run_program(
+      {"workload.stages=[{name: first, range: 'pre.*'}, {name: other, range: 'nope.*'}]"}, with_ranges());
+  EXPECT_EQ(beside.exit_code, 0) << beside.output;
+  EXPECT_THAT(beside.output, HasSubstr("note: no NVTX range fits 'nope.*' of stage 'other'"));
+  EXPECT_THAT(text_of("report.md"), Not(HasSubstr("The trace is not whole")));
+}
+
 TEST_F(program, an_expression_that_does_not_compile_is_refused_with_its_origin) {
   const command_result result = run_program({"workload.stages=[{name: a, range: 'b('}]"}, with_ranges());
   EXPECT_EQ(result.exit_code, 2) << result.output;
@@ -217,7 +233,7 @@ TEST_F(told_figures, of_a_program_that_does_not_tell_them_fail_the_step_with_the
   EXPECT_THAT(silent.output,
               AllOf(HasSubstr("no line of standard output fits 't=([0-9]+)'"), HasSubstr("stage1/log.txt")));
   EXPECT_THAT(run_told("[{name: decode, unit: s, output: 't=([0-9-]+)'}]", "echo t=-1").output,
-              HasSubstr("which no stage does"));
+              HasSubstr("standard output:1: '-1': a time cannot be negative"));
 }
 
 TEST_F(told_figures, that_cannot_be_are_refused_before_anything_runs) {
@@ -266,11 +282,22 @@ TEST_F(program, that_was_typed_can_be_saved_and_runs_again_by_its_name) {
       run_program({"--save", "staged", "workload.stages=[prefill, decode_all]"}, with_ranges());
   EXPECT_THAT(staged.output, HasSubstr("OVERRIDES timeline=none\n"));
 
+  const command_result unnamed = run_program({"--save", ""}, shell("touch started"));
+  EXPECT_EQ(unnamed.exit_code, 2) << unnamed.output;
+  EXPECT_THAT(unnamed.output, HasSubstr("a configuration needs a name"));
   for (const char* wrong : {"a.b", "gate", "a/b", "../x"}) {
     const command_result named = run_program({"--save", wrong}, shell("touch started"));
     EXPECT_EQ(named.exit_code, 2) << named.output;
     EXPECT_THAT(named.output, HasSubstr("cannot be the name of a configuration")) << wrong;
   }
+  EXPECT_FALSE(fs::exists(m_project / "started"));
+}
+
+TEST_F(program, of_two_commands_is_asked_what_they_are) {
+  const command_result result = run_program({}, {"/bin/sh", "-c", "touch started", "--", "client"});
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("a second '--' stands"), HasSubstr("--ready-port"),
+                                   HasSubstr("sh -c 'exec bench -- x'")));
   EXPECT_FALSE(fs::exists(m_project / "started"));
 }
 
@@ -298,6 +325,22 @@ TEST_F(program, whose_trace_lacks_a_named_stage_is_told_which_ranges_it_has) {
       profgate({"analyze", "--timeline", without, "--out", "seen", "--set", "workload.stages=[prefill]"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.output, HasSubstr("nor any other"));
+}
+
+TEST_F(program, whose_trace_has_no_range_that_an_expression_fits_is_told_it_and_those_that_there_are) {
+  const command_result none = profgate({"analyze", "--timeline", m_recorded, "--out", "seen", "--set",
+                                        "workload.stages=[{name: decode, range: 'nope_.*'}]"});
+  EXPECT_EQ(none.exit_code, 2) << none.output;
+  EXPECT_THAT(none.output,
+              AllOf(HasSubstr("command line: no NVTX range fits 'nope_.*' of stage 'decode'; there are "),
+                    HasSubstr("decode, ")));
+  EXPECT_FALSE(fs::exists(m_project / "seen"));
+  const command_result some = profgate({"analyze", "--timeline", m_recorded, "--out", "seen", "--set",
+                                        "workload.stages=[prefill, {name: other, range: 'nope_.*'}]"});
+  EXPECT_EQ(some.exit_code, 0) << some.output;
+  EXPECT_THAT(some.output, HasSubstr("note: no NVTX range fits 'nope_.*' of stage 'other'"));
+  EXPECT_THAT(artifacts::read_file(m_project / "seen/report.md"),
+              AllOf(HasSubstr("that fits 'nope\\_.\\*'"), Not(HasSubstr("'other' in"))));
 }
 
 TEST_F(program, whose_ranges_are_modules_is_told_names_that_can_be_typed) {

@@ -1,6 +1,7 @@
 #include "steps/run_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -43,6 +44,25 @@ std::chrono::milliseconds time_left(step_context& context) {
 void add_note_once(artifacts::step_status& status, const std::string& note) {
   if (std::find(status.notes.begin(), status.notes.end(), note) == status.notes.end())
     status.notes.push_back(note);
+}
+
+/// nsys that is to record for some time only ends before the program does, and leaves it running with the
+/// processes of its own that watch it: no news to somebody who asked for that.
+void note_leftovers(step_context& context, const step_command& wanted,
+                    const std::vector<std::string>& leftovers) {
+  if (leftovers.empty()) return;
+  const bool is_asked_for =
+      context.status.step == "timeline" && wanted.runs_workload && !context.config.is_null("nsys.duration_s");
+  if (is_asked_for) {
+    context.status.notes.push_back(
+        fmt::format("nsys stopped recording after {} s (nsys.duration_s); the program was ended then",
+                    context.config.integer("nsys.duration_s")));
+    return;
+  }
+  context.status.notes.push_back(
+      fmt::format("ended {} that {} left behind: {}",
+                  leftovers.size() == 1 ? "a process" : fmt::format("{} processes", leftovers.size()),
+                  wanted.command.argv.front(), fmt::join(leftovers, "; ")));
 }
 
 fs::path pid_file_of(const step_context& context) {
@@ -123,10 +143,7 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
   }
   if (outcome.signal != 0) context.status.signal = outcome.signal;
   if (torch.has_seen_torch()) add_note_once(context.status, workload::unasked_adapter_words());
-  for (const std::string& leftover : outcome.killed_leftovers) {
-    context.status.notes.push_back(
-        fmt::format("ended a process that {} left behind: {}", wanted.command.argv.front(), leftover));
-  }
+  note_leftovers(context, wanted, outcome.killed_leftovers);
   if (!outcome.log_error.empty()) {
     context.status.notes.push_back(
         fmt::format("{} is incomplete: {}", wanted.log_file.string(), outcome.log_error));

@@ -18,6 +18,7 @@
 #include "runs/program_figures.h"
 #include "runs/run_reader.h"
 #include "runs/run_settings.h"
+#include "runs/unfitted_stages.h"
 #include "steps/model_work.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -87,20 +88,6 @@ void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>&
   }
 }
 
-/// What the named groups of a stage's expression counted: "decode: decode_tokens".
-void add_counts(const analysis::stage_counts& counts, runs::process_samples& samples) {
-  for (const auto& [stage, groups] : counts) {
-    for (const auto& [group, count] : groups) {
-      const std::string name = fmt::format("{}: {}", stage, group);
-      auto figure = std::find_if(samples.figures.begin(), samples.figures.end(),
-                                 [&](const analysis::program_figure& each) { return each.name == name; });
-      if (figure == samples.figures.end())
-        figure = samples.figures.insert(figure, {name, "in all", "the names of its ranges", {}});
-      figure->values.push_back(static_cast<double>(count));
-    }
-  }
-}
-
 void add_notes(const std::vector<std::string>& more, std::vector<std::string>& notes) {
   for (const std::string& note : more) {
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
@@ -152,6 +139,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   request.collector_library = context.parts.collector_library;
   request.collector_max_bytes = static_cast<std::uint64_t>(context.config.integer("collector.max_bytes"));
   runs::process_samples samples;
+  runs::seen_stages seen;
   bool is_synchronised = true;  // in every process
   runs::program_figures figures(context.config, context.manifest.working_directory);
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
@@ -195,13 +183,17 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     if (context.config.text("workload.adapter") != workload::no_adapter)
       runs::add_token_times(timeline, samples);
     const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);
-    add_counts(ranges.counts, samples);
+    runs::add_counts(ranges, samples);
+    seen.ranges.insert(ranges.seen_if_unfitted.ranges.begin(), ranges.seen_if_unfitted.ranges.end());
+    seen.opened.insert(ranges.seen_if_unfitted.opened.begin(), ranges.seen_if_unfitted.opened.end());
     for (const auto& [stage, durations_ns] : ranges.stages_ns) {
       if (samples.stage_sources.contains(stage)) continue;  // the program tells it
       std::vector<std::int64_t>& all = samples.stages_ns[stage];
       all.insert(all.end(), durations_ns.begin(), durations_ns.end());
     }
   }
+  for (const auto& [stage, durations_ns] : samples.stages_ns) seen.timed.insert(stage);
+  add_notes(runs::notes_of_unfitted_stages(context.config, seen), context.status.notes);
   for (const std::string& stage : synchronised) {
     if (is_synchronised && samples.stages_ns.contains(stage))
       samples.stage_sources.try_emplace(stage, analysis::synchronised_ranges_source);

@@ -1,6 +1,6 @@
 #include "analysis/bare_run.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "nanoseconds.h"
 
@@ -169,6 +169,22 @@ bare_facts two_inputs() {
        {{"prompt", 4}, {"decode", 1}},
        {{"prefill", {2 * ms, 3 * ms}}, {"decode_all", {10 * ms, 10 * ms}}}}};
   return facts;
+}
+
+TEST(analyze_bare, a_range_called_prefill_tells_no_first_token) {
+  bare_facts facts;
+  facts.stages = {"prefill", "decode"};
+  facts.bench_absent_reason = "the program writes no result file";
+  facts.process_wall_ns = {100};
+  facts.stage_samples_ns = {{"prefill", {10, 12}}, {"decode", {5}}};
+  const bare_figures figures = analyze_bare(facts);
+  EXPECT_FALSE(figures.ttft_ns);
+  EXPECT_THAT(figures.ttft_ns.reason(), ::testing::HasSubstr("does not tell when a token came"));
+  EXPECT_FALSE(figures.ttft_percentiles_ns);
+  EXPECT_DOUBLE_EQ(figures.stages[0].time_ns->mean, 11) << "the stage has its time";
+  facts.has_adapter = true;
+  facts.first_token_ns = {20};
+  EXPECT_DOUBLE_EQ(analyze_bare(facts).ttft_ns->mean, 20);
 }
 
 TEST(analyze_bare, tells_inputs_apart) {

@@ -49,6 +49,36 @@ TEST(name_stages, by_a_name_in_any_domain_and_operators_come_along) {
   EXPECT_THAT(names_of(timeline), ElementsAre("any:decode", "any:all_reduce"));
 }
 
+TEST(name_stages, never_of_a_range_that_is_only_called_like_one) {
+  const auto named = [](const std::vector<stage_rule>& wanted, const std::string& domain) {
+    core::timeline timeline = of_ranges({range("", "decode", 0, 100), range("", "step_0", 1, 10),
+                                         range("", "step_1", 11, 20), range("A", "decode", 21, 22)});
+    name_stages(timeline, wanted, domain);
+    return names_of(timeline);
+  };
+  EXPECT_THAT(named({{"decode", "step_\\d+", std::nullopt, "here"}}, "any"),
+              ElementsAre("any:decode (range)", "any:decode", "any:decode", "any:decode (range)"));
+  EXPECT_THAT(named({{"decode", "none_\\d+", "", "here"}}, ""),
+              ElementsAre(":decode (range)", ":step_0", ":step_1", "A:decode"));
+  EXPECT_THAT(named({{"decode", "decode", "A", "here"}, {"step", "step_1", "", "here"}}, "any"),
+              ElementsAre("any:decode (range)", "any:step_0", "any:step", "any:decode"))
+      << "another stage's rule lets the default domain in";
+  EXPECT_THAT(named({{"decode", "decode", "A", "here"}}, ""),
+              ElementsAre(":decode (range)", ":step_0", ":step_1", ":decode"));
+
+  std::vector<core::kernel_counters> launches(1);
+  launches[0].open_ranges = {{"", "decode"}, {"", "step_7"}};
+  name_stages(launches, {{"decode", "step_\\d+", "", "here"}});
+  EXPECT_THAT(launches[0].ranges, ElementsAre("decode (range)", "decode"));
+}
+
+TEST(name_stages, makes_none_up_for_an_expression_that_fits_nothing) {
+  core::timeline timeline = of_ranges({range("LLM", "decode_step", 0, 10)});
+  name_stages(timeline, {{"decode_all", "none_\\d+", "LLM", "here"}, {"process", "none_\\d+", "LLM", "here"}},
+              "LLM");
+  EXPECT_THAT(names_of(timeline), ElementsAre("LLM:decode_step"));
+}
+
 TEST(name_stages, of_every_range_of_a_domain_by_a_star) {
   core::timeline timeline =
       of_ranges({range("A", "one", 0, 10), range("A", "", 2, 4), range("B", "one", 5, 6)});

@@ -56,6 +56,14 @@ TEST_F(rules, there_must_be_a_stage) {
             "command line: 'workload.stages' is empty: nothing would be measured");
 }
 
+TEST_F(rules, two_stages_have_two_names) {
+  for (const char* second : {"prefill", "{name: prefill, range: 'step_.*'}"}) {
+    EXPECT_EQ(refusal_with("workload.stages=[prefill, decode_all, " + std::string(second) + "]").what,
+              "command line: 'workload.stages' has two stages called 'prefill'")
+        << second;
+  }
+}
+
 TEST_F(rules, a_stage_must_be_able_to_name_files) {
   for (const char* name : {"decode/all", "decode.all", ".."}) {
     const failure refused = refusal_with("workload.stages=[prefill, " + std::string(name) + "]");

@@ -79,6 +79,18 @@ TEST_F(program_figures, that_are_no_numbers_are_refused_with_their_line) {
   EXPECT_THAT(refused("t=\x1b[2J"), testing::Not(HasSubstr("\x1b")));
 }
 
+TEST_F(program_figures, that_are_times_are_never_negative) {
+  const core::expression wanted("t=(.*)", "here", core::expression::fits::part_of_text);
+  EXPECT_THAT(test::words_of_bad_input([&] {
+                read_figure_lines("t=1\nt=-2\n", wanted, "standard output", figure_kind::duration);
+              }),
+              AllOf(HasSubstr("standard output:2"), HasSubstr("'-2': a time cannot be negative")));
+  EXPECT_THAT(read_figure_lines("t=-2\n", wanted, "standard output"), ElementsAre(-2));
+  const auto file = write(R"({"latencies": [0.5, -2]})");
+  EXPECT_THAT(test::words_of_bad_input([&] { read_figure_file(file, latencies, 0, figure_kind::duration); }),
+              AllOf(HasSubstr("latencies[1]"), HasSubstr("is -2: a time cannot be negative")));
+}
+
 TEST_F(program_figures, by_an_expression_that_explodes_are_refused) {
   EXPECT_THAT(test::words_of_bad_input([&] { lines(std::string(60, 'a') + "!b", "^(?:a+)+(b)$"); }),
               AllOf(HasSubstr("here"), HasSubstr("cannot be tried")));

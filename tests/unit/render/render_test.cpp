@@ -273,6 +273,21 @@ TEST(report, says_of_no_idle_time_that_it_is_too_little_to_tell) {
   EXPECT_THAT(told_in(without_idle), ::testing::ElementsAre("report.html", "report.md"));
 }
 
+TEST(report, tells_which_part_of_the_run_was_recorded) {
+  analysis::run_facts facts = golden_cases().back().facts;
+  for (analysis::capture& capture : facts.captures) {
+    capture.gate.reset();
+    capture.part = "from 1 s, for 2 s";
+  }
+  std::string shown;
+  render_reports(analysis::profile_json(facts), PROFGATE_TEMPLATES_DIR, "",
+                 [&](const fs::path& path, std::string_view text) {
+                   if (path == "report.md") shown = text;
+                 });
+  EXPECT_THAT(shown, ::testing::AllOf(::testing::HasSubstr(", from 1 s, for 2 s."),
+                                      ::testing::Not(::testing::HasSubstr("the whole run"))));
+}
+
 TEST(report, leaves_out_what_holds_no_figure_and_keeps_the_order_of_the_rest) {
   const std::vector<std::string> sections{
       "What to Do",       "Model", "Per-Stage Timings", "Tokens, Memory and Energy",

@@ -82,6 +82,7 @@ struct capture {
   std::string name;                 ///< e.g. "nsys/run.sqlite"
   std::optional<std::string> gate;  ///< the stage it was gated on, or several: "decode_all, prefill"
   core::timeline timeline;
+  std::string part{};  ///< of the run that was recorded, where no gate tells: "from 1 s, for 1 s"; empty: all
 };
 
 /// What a tool itself summed up over the kernels of one capture. Our own sums are held against it; where the
@@ -144,7 +145,8 @@ struct run_facts {
   std::string mode;    ///< "deep" or "light"
   std::string config_hash;
   std::string nvtx_domain;
-  std::vector<std::string> device_timed_stages{};  ///< by events among the device's work
+  std::vector<std::string> device_timed_stages{};          ///< by events among the device's work
+  std::map<std::string, std::string> stage_expressions{};  ///< by stage, where one tells its ranges
   std::size_t top_n_kernels = 20;
   bare_facts bare;
   std::vector<core::workload_result> profiled;  ///< what the traced runs said of themselves

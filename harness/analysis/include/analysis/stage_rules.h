@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/records.h"
@@ -31,13 +32,17 @@ enum class layers { apart, together };
 
 /// The first rule that fits a range decides. Ranges beside the stages keep their names, but for counters that
 /// a profiler put there ("aten::mm, op_id = 7"): they would be operators of one call each. Those of a domain
-/// that a rule admits go to `domain`, too, where they are operators. Two stages need no range. Where none
-/// fits decode_all_stage, decode steps that follow each other are one occurrence; where none fits
-/// core::whole_process_stage, each process that used a device is one.
+/// that a rule admits go to `domain`, too, where they are operators; one that is called like a stage and fits
+/// no rule gets another name ("decode (range)"). Two stages that are looked for by their own names need no
+/// range. Where none fits decode_all_stage, decode steps that follow each other are one occurrence; where
+/// none fits core::whole_process_stage, each process that used a device is one.
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
                          const std::string& domain, layers are = layers::apart);
 /// The same for the ranges around counted launches: `ranges` is made of `open_ranges`.
 void name_stages(std::vector<core::kernel_counters>& launches, const std::vector<stage_rule>& rules,
                  layers are = layers::apart);
+
+/// Of a range that name_stages gave another name because a stage has its own: "decode" of "decode (range)".
+std::string_view name_in_program(std::string_view name, const std::vector<stage_rule>& rules);
 
 }  // namespace profgate::analysis

@@ -38,9 +38,13 @@ std::string too_few_for(const std::string& percentile, std::size_t fewest, std::
 measured<sample_statistics> describe(std::vector<double> samples, const std::string& reason_if_empty);
 measured<distribution> describe_distribution(std::vector<double> samples, const std::string& reason_if_empty);
 
-/// How many took more than ten times the median, or three times as the first ones of a program, which load
-/// libraries, choose kernels or compile them.
+/// How many at the beginning took more than three times the median (of two samples: the other one), as those
+/// do that load libraries, choose kernels or compile them.
 std::size_t cold_samples(const sample_statistics& statistics);
+/// "the first 2 of 100 samples took more than 3 times the median"; empty where none is cold.
+std::string cold_samples_words(const sample_statistics& statistics);
+/// "2 of 100 samples are more than 10 times the median", of those anywhere; empty where none is.
+std::string far_samples_words(const sample_statistics& statistics);
 
 /// Linear interpolation between the two nearest ranks (position p·(n−1)); `sorted` is not empty.
 double percentile(const std::vector<double>& sorted, double fraction);

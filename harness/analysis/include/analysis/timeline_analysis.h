@@ -152,6 +152,7 @@ struct capture_figures {
   std::size_t kernels = 0;
   std::uint64_t dropped_records = 0;
   std::size_t opaque_graphs = 0;  ///< replays whose kernels the tool did not see
+  std::string part{};             ///< as capture's
 };
 
 struct timeline_figures {
@@ -168,8 +169,10 @@ struct timeline_figures {
 struct attribution_facts {
   category_rules categories{};
   kernel_filter region_kernels{};
-  bool stages_may_repeat = false;                  ///< nobody promised that each is traced once
-  std::vector<std::string> device_timed_stages{};  ///< by events on the device: see find_windows()
+  bool stages_may_repeat = false;                    ///< nobody promised that each is traced once
+  std::vector<std::string> device_timed_stages{};    ///< by events on the device: see find_windows()
+  std::map<std::string, std::string> expressions{};  ///< by stage, where one tells its ranges
+  std::vector<std::string> untimed_stages{};  ///< not in the unprofiled run either: the trace lacks nothing
 };
 
 /// Each stage is taken from one capture: the one gated on it, else the first that holds it. Where a trace is

@@ -114,6 +114,7 @@ struct timeline {
   std::map<std::uint32_t, std::string> process_names{};
   std::vector<range_record> ranges{};
   std::vector<kernel_execution> kernels{};
+  std::optional<std::int64_t> recording_end_ns{};      ///< nsys closes there what is open still
   std::optional<std::string> kernels_absent_reason{};  ///< set where the tool could not have seen any
   std::uint64_t dropped_records = 0;
   std::vector<copy_execution> copies{};

@@ -9,6 +9,7 @@
 #include "analysis/facts.h"
 #include "analysis/stage_rules.h"
 #include "config/config.h"
+#include "runs/unfitted_stages.h"
 
 /// stage1/process_samples.json, and how ranges and steps become samples.
 namespace profgate::runs {
@@ -38,8 +39,14 @@ struct range_samples {
   /// How long each occurrence of a stage took; stages that never closed a range are not in it.
   std::map<std::string, std::vector<std::int64_t>> stages_ns{};
   analysis::stage_counts counts{};
+  /// add_ranges(), where a stage by an expression has no range: what it could have been.
+  seen_stages seen_if_unfitted{};
 };
 range_samples sample_ranges(core::timeline timeline, const config::resolved& config);
+
+/// What the named groups of stages' expressions counted in one process, as figures: "decode: decode_tokens".
+/// Of tokens also how many a second of the stage, and, where it has one kind of them, how long each took.
+void add_counts(const range_samples& ranges, process_samples& samples);
 
 /// When tokens came, by the stages that an adapter opened on one thread: from a prefill's start to that of
 /// the step after it, and from each step's to the next one's. What the program does between two calls of its

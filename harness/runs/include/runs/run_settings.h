@@ -21,6 +21,9 @@ std::vector<std::string> stages_gate_first(const config::resolved& config);
 /// workload.stages, each with the ranges that it stands for.
 std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config);
 
+/// Of those that an expression describes: it, by the stage's name.
+std::map<std::string, std::string> stage_expressions_of(const config::resolved& config);
+
 /// Those that an adapter times by events among the device's work: it does not wait for the device.
 std::vector<std::string> device_timed_stages(const config::resolved& config);
 
@@ -29,6 +32,9 @@ std::vector<std::string> synchronised_stages(const config::resolved& config);
 /// The ranges of these stages, as the collector is told of them; bad_input where one is an expression.
 std::vector<profilers::range_name> named_ranges(const config::resolved& config,
                                                 const std::vector<std::string>& stages);
+
+/// Which part of a run nsys was told to record, where no range gates it: "from 1 s, for 1 s"; empty: all.
+std::string recorded_part_of(const config::resolved& config);
 
 /// An adapter names a model's modules by their paths.
 analysis::layers layers_of(const config::resolved& config);

@@ -12,10 +12,16 @@
 /// What profilers left, its stages and kernels called as everywhere else.
 namespace profgate::runs {
 
+enum class recorded_by {
+  these_settings,
+  somebody,  ///< who tells neither of modules, so that layers are one operator, nor what ended the recording
+};
+
 /// The files of one traced run, its stages called by their names. Layers are one operator where the settings
-/// say that modules have ranges, unless `are` tells more.
+/// say that modules have ranges. A range that nsys itself closed, at the end of what it recorded, is open:
+/// the program never closed it.
 core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config,
-                           std::optional<analysis::layers> are = std::nullopt);
+                           recorded_by who = recorded_by::these_settings);
 
 /// What was counted in a run, kernels named as in its captures, ranges as the settings name stages.
 analysis::counter_facts counted(std::vector<core::kernel_counters> launches, const config::resolved& config,
