@@ -17,6 +17,17 @@
 namespace profgate::gate {
 namespace {
 
+/// Idle time before an operation that no bare run has room for is the tracer's: nothing is told of it.
+void leave_idle_out(double left_out_ns, part& one) {
+  cause& story = one.story;
+  one.waiting_ns -= left_out_ns;
+  story.traced_delta_ns = one.traced_ns();
+  if (story.candidate_launches > 0)
+    story.candidate_each_ns -= left_out_ns / story.candidate_launches;
+  else if (story.baseline_launches > 0)
+    story.baseline_each_ns += left_out_ns / story.baseline_launches;
+}
+
 /// To the difference that was measured without a tracer. What devices did is nearly the same under a tracer;
 /// how long they idled is not: a program whose host just keeps up falls far behind. So the bare difference
 /// less what was done is what was idled, and the traces only say how it is shared out.
@@ -32,8 +43,16 @@ void scale(double bare_ns, std::vector<part>& parts, attribution& result) {
   const double told_ns = busy_ns + idle_scale * traced_idle_ns;
   const double all_scale =
       told_ns * bare_ns <= 0 ? 1 : std::clamp(bare_ns / told_ns, 1 / largest_scale, largest_scale);
-  for (part& one : parts)
-    one.story.delta_ns = all_scale * (one.busy_ns + (points_there(one) ? idle_scale * one.waiting_ns : 0));
+  for (part& one : parts) {
+    const double counted_ns = one.busy_ns + (points_there(one) ? idle_scale * one.waiting_ns : 0);
+    // What is told of a kernel must not fall where its size says that it grew.
+    if (!points_there(one) || counted_ns * one.traced_ns() < 0)
+      leave_idle_out(one.traced_ns() - counted_ns, one);
+    one.story.delta_ns = all_scale * counted_ns;
+    const bool is_more_often = one.story.candidate_launches > one.story.baseline_launches;
+    if (one.story.kind == cause_kind::launches && is_more_often != (counted_ns > 0))
+      one.story.kind = cause_kind::duration;
+  }
   result.unexplained_ns = bare_ns - all_scale * told_ns;
 }
 
@@ -169,7 +188,11 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
           [&](const cause& one) { return (one.delta_ns > 0) == (result.explained_difference_ns() > 0); });
       first != result.causes.end()) {
     add_waiting(matches, before, after, *first);
+    join_waiting(*first, result);
   }
+  double told_ns = 0;
+  for (const cause& one : result.causes) told_ns += one.traced_delta_ns;
+  result.idle_of_tracer_ns = result.difference_ns - result.residual_ns - told_ns;
   name_causes(result.causes);
   return result;
 }

@@ -93,10 +93,8 @@ std::string text_of_kind(const cause& cause) {
                          more ? "slower" : "faster", cause.baseline_each_ns / 1000,
                          cause.candidate_each_ns / 1000, counted_launches(cause.candidate_launches));
     case cause_kind::launches:
-      return fmt::format("{} is launched {}: {} → {}, {:.2f} → {:.2f} µs each", subject_of(cause),
-                         more ? "more often" : "less often", core::format_mean_count(cause.baseline_launches),
-                         core::format_mean_count(cause.candidate_launches, "time", "times"),
-                         cause.baseline_each_ns / 1000, cause.candidate_each_ns / 1000);
+      return fmt::format("{} is launched {}: {}", subject_of(cause), more ? "more often" : "less often",
+                         launches_text(cause));
     case cause_kind::new_operation:
       return fmt::format("{} is new: {}, {:.2f} µs each", subject_of(cause),
                          counted_launches(cause.candidate_launches), cause.candidate_each_ns / 1000);
@@ -131,6 +129,23 @@ void name_causes(std::vector<cause>& causes) {
     one.baseline_short_name =
         one.baseline_name.empty() ? "" : names.of(core::to_valid_utf8(one.baseline_name));
   }
+}
+
+std::string launches_text(const cause& cause) {
+  constexpr double other_ratio = 0.1;
+  const std::string times = fmt::format("{} → {}", core::format_mean_count(cause.baseline_launches),
+                                        core::format_mean_count(cause.candidate_launches, "time", "times"));
+  const double more = cause.candidate_launches - cause.baseline_launches;
+  const double grown_ns = cause.candidate_each_ns - cause.baseline_each_ns;
+  const bool are_others_longer =
+      more * grown_ns > 0 && std::abs(grown_ns) > other_ratio * cause.baseline_each_ns;
+  if (!are_others_longer)
+    return fmt::format("{}, {:.2f} → {:.2f} µs each", times, cause.baseline_each_ns / 1000,
+                       cause.candidate_each_ns / 1000);
+  const double whole_ns =
+      cause.candidate_launches * cause.candidate_each_ns - cause.baseline_launches * cause.baseline_each_ns;
+  return fmt::format("{}: {} {}, about {} each", times, core::format_mean_count(std::abs(more)),
+                     more > 0 ? "more" : "fewer", core::format_duration(whole_ns / more));
 }
 
 bool is_apart_from_traces(const cause& cause) {

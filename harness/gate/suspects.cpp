@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "gate/judgement.h"
 #include "gate/run_set.h"
+#include "joined_causes.h"
 
 namespace profgate::gate {
 namespace {
@@ -105,6 +106,10 @@ bool differs(double before, double now) {
   return std::abs(now - before) > least_difference_ratio * std::max(before, 0.0);
 }
 
+bool is_as_fast_alone(const kernel_counts& before, const kernel_counts& now) {
+  return before.duration_ns && now.duration_ns && !differs(*before.duration_ns, *now.duration_ns);
+}
+
 /// Fewer bytes than these are no work: a launch that ran alone reads them for its own parameters and code.
 constexpr double fewest_bytes = 100e3;
 constexpr double doubled_ratio = 1.9;
@@ -176,8 +181,7 @@ std::vector<std::string> difference_lines(const kernel_counts& baseline, const k
     };
   };
   compare(&kernel_counts::duration_ns, amount("alone", time_units));
-  if (lines.empty() && baseline.duration_ns && candidate.duration_ns)
-    lines.emplace_back("alone as fast as before");
+  if (is_as_fast_alone(baseline, candidate)) lines.emplace_back("alone as fast as before");
   compare(&kernel_counts::dram_bytes, amount("DRAM", byte_units));
   compare(&kernel_counts::l2_hit_ratio, ratio("L2 hits"));
   compare(&kernel_counts::instructions, amount("instructions", count_units));
@@ -194,12 +198,22 @@ void add_counters(const run_set& baseline, const run_set& candidate, judgement& 
   for (stage_judgement& stage : judged.stages) {
     if (leading_kernels(stage).empty()) continue;
     stage.uncounted_because = std::exchange(reason, "");
-    for (cause& story : stage.attributed->causes) {
-      if (!is_of_kernel(story)) continue;
+    const auto before_of = [&](const cause& story) {
       const auto before = in_baseline(story);
-      add_to(story, before ? counts_of(baseline, stage.stage, *before) : nullptr,
-             counts_of(candidate, stage.stage, in_candidate(story)));
-    }
+      return before ? counts_of(baseline, stage.stage, *before) : nullptr;
+    };
+    const auto now_of = [&](const cause& story) {
+      return counts_of(candidate, stage.stage, in_candidate(story));
+    };
+    join_unchanged_alone(
+        [&](const cause& story) {
+          const kernel_counts* const before = before_of(story);
+          const kernel_counts* const now = now_of(story);
+          return before != nullptr && now != nullptr && is_as_fast_alone(*before, *now);
+        },
+        *stage.attributed);
+    for (cause& story : stage.attributed->causes)
+      if (is_of_kernel(story)) add_to(story, before_of(story), now_of(story));
   }
 }
 

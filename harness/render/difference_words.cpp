@@ -21,9 +21,7 @@ std::string detail_of_kind(const gate::cause& cause) {
                          cause.baseline_each_ns / 1e3, cause.candidate_each_ns / 1e3,
                          counted_launches(cause.candidate_launches));
     case gate::cause_kind::launches:
-      return fmt::format("{}: {} → {}, {:.2f} µs each", group_of(cause),
-                         core::format_mean_count(cause.baseline_launches),
-                         core::format_mean_count(cause.candidate_launches), cause.candidate_each_ns / 1e3);
+      return fmt::format("{}: {}", group_of(cause), gate::launches_text(cause));
     case gate::cause_kind::new_operation:
       return fmt::format("new: {}, {:.2f} µs each", counted_launches(cause.candidate_launches),
                          cause.candidate_each_ns / 1e3);

@@ -93,6 +93,7 @@ void visit_fields(Fields& fields, gate::attribution& attributed) {
   fields.value("bare_difference_ns", attributed.bare_difference_ns,
                "the stage was not timed without a tracer");
   fields.value("unexplained_ns", attributed.unexplained_ns);
+  fields.value_if(true, "idle_of_tracer_ns", attributed.idle_of_tracer_ns, "");  // not in older files
   fields.value("residual_ns", attributed.residual_ns);
   fields.value("operations_count", attributed.operations);
   gate::name_causes(attributed.causes);  // in their texts, when they are written

@@ -110,7 +110,23 @@ TEST(attribute, tells_slower_from_more_often) {
   expect_exact(result, 9000);  // 8000 of kernels, 1000 of one more gap
   ASSERT_EQ(result.causes.size(), 1U) << "one story: more often and slower, with the gap before it";
   EXPECT_EQ(to_text(result.causes.front()),
-            "+9.0 µs: a in x is launched more often: 2 → 3 times, 6.00 → 7.00 µs each");
+            "+9.0 µs: a in x is launched more often: 2 → 3 times: 1 more, about 9.00 µs each");
+}
+
+TEST(cause_text, says_what_further_launches_take_where_the_mean_grew_with_them) {
+  cause copies;
+  copies.kind = cause_kind::launches;
+  copies.baseline_launches = 256;
+  copies.candidate_launches = 380;
+  copies.baseline_each_ns = 2600;
+  copies.candidate_each_ns = 14'770;
+  EXPECT_EQ(launches_text(copies), "256 → 380 times: 124 more, about 39.9 µs each");
+  copies.candidate_each_ns = 2700;
+  EXPECT_EQ(launches_text(copies), "256 → 380 times, 2.60 → 2.70 µs each") << "they are alike";
+  copies.candidate_each_ns = 1000;
+  EXPECT_EQ(launches_text(copies), "256 → 380 times, 2.60 → 1.00 µs each");
+  std::swap(copies.baseline_launches, copies.candidate_launches);
+  EXPECT_EQ(launches_text(copies), "380 → 256 times: 124 fewer, about 5.90 µs each");
 }
 
 TEST(attribute, calls_no_two_kernels_alike) {
@@ -382,6 +398,33 @@ TEST(attribute, idle_time_is_as_long_as_without_a_tracer) {
             "+0.6 µs: more idle, synchronisation, cudaDeviceSynchronize: 0.5 → 3.5 µs (traced: +3.0 µs)");
 }
 
+TEST(attribute, times_of_a_kernel_move_as_its_size_does) {
+  // The device has 100 ns more to do for "a", and idles 1 µs less before it: the tracer's, as bare runs show.
+  const auto before = stage_builder().kernel("a", "x", 50'000, 2000).kernel("b", "y", 8000).end();
+  const auto after = stage_builder().kernel("a", "x", 50'100, 1000).kernel("b", "y", 12'000).end();
+  const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 4100.0);
+  ASSERT_EQ(result.causes.size(), 2U);
+  EXPECT_EQ(to_text(result.causes[1]), "+0.1 µs: a in x is slower: 52.00 → 52.10 µs a launch, 1 launch");
+  EXPECT_DOUBLE_EQ(result.difference_ns, 3100);
+  EXPECT_DOUBLE_EQ(result.idle_of_tracer_ns, -1000);
+  double traced_ns = 0;
+  for (const cause& one : result.causes) traced_ns += one.traced_delta_ns;
+  EXPECT_DOUBLE_EQ(traced_ns + result.idle_of_tracer_ns, result.difference_ns);
+}
+
+TEST(attribute, more_launches_that_cost_less_without_the_tracers_idle_time_are_not_called_less_often) {
+  const auto before = stage_builder().kernel("a", "x", 5000, 100).kernel("b", "y", 8000).end();
+  const auto after = stage_builder()
+                         .kernel("a", "x", 2000, 3000)
+                         .kernel("a", "x", 2000, 3000)
+                         .kernel("b", "y", 12'000)
+                         .end();
+  const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 3000.0);
+  const cause* const shorter = find(result, cause_kind::duration, "a");
+  ASSERT_NE(shorter, nullptr);
+  EXPECT_EQ(to_text(*shorter), "−1.0 µs: a in x is faster: 5.10 → 2.05 µs a launch, 2 launches");
+}
+
 TEST(attribute, says_how_much_it_cannot_explain) {
   const auto before = stage_builder().kernel("a", "x", 50'000).end();
   const auto after = stage_builder().kernel("a", "x", 50'100).end();
@@ -441,6 +484,22 @@ TEST(attribute, names_who_waits_for_a_slower_kernel) {
   const attribution result = attribute({sum_up({stage(7900)})}, {sum_up({stage(9300)})}, 1400.0);
   ASSERT_EQ(result.causes.size(), 1U);
   EXPECT_THAT(to_text(result.causes[0]), HasSubstr("; attn.out waits for it"));
+}
+
+TEST(attribute, what_waits_for_a_cause_is_no_cause_of_its_own) {
+  const auto stage = [](std::int64_t attention_ns, std::int64_t gemv_ns) {
+    analysis::stage_trace trace = stage_builder()
+                                      .kernel("split", "attn.core", attention_ns)
+                                      .kernel("gemv", "attn.out", gemv_ns, 0)
+                                      .end();
+    trace.operations[1].start_ns = 2000;
+    return trace;
+  };
+  const attribution result = attribute({sum_up({stage(7900, 1600)})}, {sum_up({stage(9300, 1700)})}, 1500.0);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 1500) << "its time is kept";
+  EXPECT_THAT(to_text(result.causes[0]),
+              HasSubstr("; with the 100 ns by which attn.out cost more beside it; attn.out waits for it"));
 }
 
 TEST(attribute, what_costs_less_beside_a_changed_kernel_has_handed_it_its_time) {
