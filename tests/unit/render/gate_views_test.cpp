@@ -82,6 +82,32 @@ TEST(gate_lines, say_at_once_that_it_is_not_the_code) {
                 "and is 1700 MHz now and 1 more"));
 }
 
+TEST(gate_lines, say_at_once_what_else_than_the_code_differs) {
+  gate::judgement whole = made_up_judgement("regressed");
+  whole.packages = {{"pip a", "1", "2"}, {"pip b", "", "3"}, {"pip c", "4", ""}, {"pip d", "5", "6"}};
+  whole.circumstances = {"pip a 1 → 2", "pip b none → 3", "pip c 4 → none", "pip d 5 → 6"};
+  EXPECT_THAT(gate_lines(whole).front(),
+              testing::EndsWith("; packages differ: pip a 1 → 2, pip b none → 3, pip c 4 → none and 1 more"));
+  whole.packages.clear();
+  whole.circumstances = {"driver was 570 in the baseline and is 580 now"};
+  EXPECT_THAT(gate_lines(whole).front(),
+              testing::EndsWith("; not the code alone: driver was 570 in the baseline and is 580 now"));
+  whole.failed_by = "the waiver of ada expired";
+  EXPECT_THAT(gate_lines(whole).front(), HasSubstr("and is 580 now)"));
+  whole.failed_by.reset();
+  whole.overall = gate::verdict::unchanged;
+  EXPECT_THAT(gate_lines(whole).front(), Not(HasSubstr("driver"))) << "nothing got slower";
+}
+
+TEST(gate_lines, say_at_once_that_the_cause_is_not_known) {
+  gate::judgement whole = made_up_judgement("regressed");
+  EXPECT_THAT(gate_lines(whole).front(), Not(HasSubstr("not known")));
+  for (gate::stage_judgement& stage : whole.stages)
+    if (stage.attributed)
+      stage.attributed->unexplained_ns = 0.31 * stage.attributed->explained_difference_ns();
+  EXPECT_THAT(gate_lines(whole).front(), testing::EndsWith("; the cause is not known"));
+}
+
 TEST(gate_lines, an_arrow_never_contradicts_its_percentage) {
   gate::judgement whole = made_up_judgement("unchanged");
   gate::comparison& numbers = *whole.stages[0].numbers;
@@ -132,7 +158,7 @@ TEST(gate_views, draw_what_the_axis_counts_and_the_interval_over_its_dot) {
   const std::string picture = rendered(whole).at("gate.svg");
   EXPECT_THAT(picture, HasSubstr(">candidate − baseline, of the baseline"));
   EXPECT_THAT(picture, HasSubstr(">candidate − baseline</text>"));
-  EXPECT_THAT(picture, HasSubstr("more launches: 4.4 on average → 8, 1.00 µs each"));
+  EXPECT_THAT(picture, HasSubstr("more launches: 4.4 on average → 8 times, 1.00 → 1.00 µs each"));
   const std::size_t dot = picture.find("<circle class=\"dot");
   ASSERT_NE(dot, std::string::npos);
   EXPECT_LT(dot, picture.find("<path class=\"arm")) << "what comes later is drawn over it";
