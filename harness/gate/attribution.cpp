@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <stdexcept>
 #include <utility>
 
 #include "arm_sums.h"
+#include "core/units.h"
 #include "difference_parts.h"
 #include "gate/exact_gates.h"
 #include "gate/matching.h"
@@ -96,6 +99,23 @@ bool is_of_experts(const cause& story) {
   return path.starts_with("moe.") || path.find("/moe.") != std::string_view::npos;
 }
 
+/// "half as many blocks" of two configurations' texts, "grid (16, 8, 1); …"; nothing where the grid is the
+/// same.
+std::string blocks_text(const std::string& was, const std::string& is) {
+  const auto blocks_in = [](const std::string& text) {
+    std::array<double, 3> size{};
+    const int found = std::sscanf(text.c_str(), "grid (%lf, %lf, %lf)", &size[0], &size[1], &size[2]);
+    return found == 3 ? size[0] * size[1] * size[2] : 0;
+  };
+  const double before = blocks_in(was);
+  const double now = blocks_in(is);
+  if (before <= 0 || now <= 0) return "";
+  if (now == before) return "as many blocks";
+  if (2 * now == before) return "half as many blocks";
+  if (now == 2 * before) return "twice as many blocks";
+  return fmt::format("{} times as many blocks", core::format_number(now / before));
+}
+
 void add_evidence(const exact_comparison& exact, cause& story) {
   for (const exact_change& change : exact.changes) {
     if (change.kind == exact_kind::routing && !change.is_slight && is_of_experts(story)) {
@@ -107,7 +127,11 @@ void add_evidence(const exact_comparison& exact, cause& story) {
       story.changes.emplace_back(what);
       story.evidence.push_back(difference_text(change));
     };
-    if (change.kind == exact_kind::launch_configuration) add("launch configuration");
+    if (change.kind == exact_kind::launch_configuration) {
+      add("launch configuration");
+      if (std::string blocks = blocks_text(change.baseline, change.candidate); !blocks.empty())
+        story.evidence.push_back(std::move(blocks));
+    }
     if (change.kind == exact_kind::machine_code) add("code");
     if (change.kind == exact_kind::copied_bytes) add("work");
   }

@@ -119,7 +119,30 @@ bool has_doubled_bytes(const kernel_counts& before, const kernel_counts& now) {
          *now.dram_bytes >= doubled_ratio * *before.dram_bytes;
 }
 
-void add_to(cause& story, const kernel_counts* before, const kernel_counts* now) {
+/// Whether its machine code is known of both builds and is the same.
+bool has_same_code(const cause& story, const std::string& stage, const run_set& baseline,
+                   const run_set& candidate) {
+  const auto code_in = [&](const run_set& runs, const arm_kernel& wanted) {
+    const auto known = runs.structure.find(stage);
+    if (known == runs.structure.end()) return std::string();
+    for (const operation_facts& facts : known->second.operations)
+      if (is_it(wanted, facts.name, facts.path)) return facts.code;
+    return std::string();
+  };
+  const std::optional<arm_kernel> before = in_baseline(story);
+  const std::string code = before ? code_in(baseline, *before) : "";
+  return !code.empty() && code == code_in(candidate, in_candidate(story));
+}
+
+/// "bytes and code unchanged": what a reader would look for next.
+std::string unchanged_text(const kernel_counts& before, const kernel_counts& now, bool is_code_same) {
+  const bool are_bytes_same =
+      before.dram_bytes && now.dram_bytes && !differs(*before.dram_bytes, *now.dram_bytes);
+  if (are_bytes_same) return is_code_same ? "bytes and code unchanged" : "bytes unchanged";
+  return is_code_same ? "code unchanged" : "";
+}
+
+void add_to(cause& story, const kernel_counts* before, const kernel_counts* now, bool is_code_same) {
   if (now == nullptr) return;
   if (story.kind == cause_kind::new_operation) {
     if (now->duration_ns)
@@ -134,6 +157,8 @@ void add_to(cause& story, const kernel_counts* before, const kernel_counts* now)
         std::find(story.changes.begin(), story.changes.end(), "launch configuration") != story.changes.end();
     if (!is_told) story.evidence.push_back(std::move(line));
   }
+  if (std::string same = unchanged_text(*before, *now, is_code_same); !same.empty())
+    story.evidence.push_back(std::move(same));
   const bool is_known = std::find(story.changes.begin(), story.changes.end(), "work") != story.changes.end();
   if (has_doubled_bytes(*before, *now) && !is_known) story.changes.emplace_back("work");
 }
@@ -213,7 +238,9 @@ void add_counters(const run_set& baseline, const run_set& candidate, judgement& 
         },
         *stage.attributed);
     for (cause& story : stage.attributed->causes)
-      if (is_of_kernel(story)) add_to(story, before_of(story), now_of(story));
+      if (is_of_kernel(story))
+        add_to(story, before_of(story), now_of(story),
+               has_same_code(story, stage.stage, baseline, candidate));
   }
 }
 

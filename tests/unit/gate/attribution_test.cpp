@@ -442,7 +442,18 @@ TEST(attribute, what_changed_by_itself_comes_before_what_only_takes_longer) {
   const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 1800.0, &exact);
   EXPECT_EQ(
       to_text(result.causes[0]),
-      "+0.8 µs: split in attn is slower: 8.90 → 9.70 µs a launch, 1 launch; grid (16, 8, 1) → (8, 8, 1)");
+      "+0.8 µs: split in attn is slower: 8.90 → 9.70 µs a launch, 1 launch; grid (16, 8, 1) → (8, 8, 1); "
+      "half as many blocks");
+  const auto blocks = [&](const char* was, const char* is) {
+    exact.changes[0].baseline = was;
+    exact.changes[0].candidate = is;
+    return attribute({sum_up({before})}, {sum_up({after})}, 1800.0, &exact).causes[0].evidence.back();
+  };
+  EXPECT_EQ(blocks("grid (4, 1, 1)", "grid (8, 1, 1)"), "twice as many blocks");
+  EXPECT_EQ(blocks("grid (4, 1, 1); block (64, 1, 1)", "grid (6, 1, 1); block (32, 1, 1)"),
+            "1.500 times as many blocks");
+  EXPECT_EQ(blocks("grid (4, 2, 1)", "grid (8, 1, 1)"), "as many blocks");
+  EXPECT_EQ(blocks("registers 76", "registers 128"), "registers 76 → 128");
   EXPECT_EQ(attribute({sum_up({before})}, {sum_up({after})}, 1800.0).causes[0].name, "gemv")
       << "without exact evidence the larger one is named";
 }
