@@ -170,6 +170,7 @@ class stage_decision {
     const std::optional<double> upper = ratios.upper_bound(m_rules.unchanged_alpha);
     if (!upper || *upper >= m_margins.unchanged_log) return std::nullopt;
     step.final_verdict = verdict::unchanged;
+    step.unchanged_below_ratio = unchanged_ratio();
     step.reason = upper_bound_text(*upper);
     return step;
   }
@@ -301,6 +302,7 @@ stage_step decide_stored(const arm_pair& runs, const stored_rules& rules, bool n
     step.reason = fmt::format("{}, at least {}", shift, slowdown_text(*upper));
   } else if (unchanged_upper && *unchanged_upper < margin) {
     step.final_verdict = verdict::unchanged;
+    step.unchanged_below_ratio = to_ratio(margin);
     step.reason = fmt::format("{}; stored numbers are judged with a margin of {:.1f} %",
                               upper_bound_text(*unchanged_upper), 100 * to_ratio(margin));
   } else {

@@ -86,6 +86,11 @@ std::string size_of(const gate::stage_judgement& stage) {
     text += fmt::format("; too noisy to say: the smallest slowdown it could have seen is {}",
                         percent(*stage.detectable_ratio));
   }
+  if (stage.which == gate::verdict::unchanged && stage.unchanged_below_ratio) {
+    const double below = *stage.unchanged_below_ratio;
+    text += fmt::format("; surely below {}, which counts as unchanged",
+                        percent(stage.rate_unit ? gate::rate_loss_ratio(below) : below));
+  }
   if (stage.waived_by) text += fmt::format("; {}, but waived", gate::to_text(stage.which));
   return text;
 }

@@ -111,6 +111,7 @@ void visit_fields(Fields& fields, gate::stage_judgement& stage) {
   fields.value("tokens_count", stage.tokens, "it decodes none, or nobody told how many");
   fields.value("rate_unit", stage.rate_unit, "its samples are times");
   fields.value("detectable_ratio", stage.detectable_ratio, "only an inconclusive comparison has it");
+  fields.value("unchanged_below_ratio", stage.unchanged_below_ratio, "only what is unchanged is below it");
   fields.value("waived_by", stage.waived_by, "no waiver applies");
   fields.object("exact", stage.exact);
   fields.object("attribution", stage.attributed, stage.attribution_reason);

@@ -56,6 +56,7 @@ TEST(decide, stops_after_the_screen_where_nothing_changed) {
   EXPECT_EQ(step.in_phase, phase::screen);
   EXPECT_EQ(step.more_candidate_runs, 0U);
   EXPECT_LT(*step.judged->upper_95_ratio, 0.03);
+  EXPECT_NEAR(step.unchanged_below_ratio.value(), 0.03, 1e-9);
 }
 
 TEST(decide, says_of_what_is_a_little_faster_how_much_at_least) {

@@ -104,6 +104,9 @@ std::vector<cause> leading_causes(const attribution& result, std::size_t count);
 /// file does it again.
 void name_causes(std::vector<cause>& causes);
 
+/// "7.73 → 8.96 µs", "403 µs → 9.59 ms": in one unit, with a digit more, where that suits both.
+std::string times_text(double from_ns, double to_ns);
+
 /// Of what is launched more, or less, often: "2 → 3 times, 6.00 → 6.10 µs each". Where the mean moved with
 /// the number, what came (or went) lasts otherwise than the rest: "256 → 380 times: 124 more, about 39.9 µs
 /// each".
