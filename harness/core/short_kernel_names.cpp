@@ -77,6 +77,21 @@ std::size_t leading_cast(std::string_view text) {
   return is_cast ? close + 1 : 0;
 }
 
+/// As nvcc's tools write what other demanglers write otherwise: "3" of "3ul", "char *" of "char*".
+std::string as_tools_write(std::string_view argument) {
+  const std::size_t digits = argument.find_first_not_of("-0123456789");
+  const bool is_number = digits != 0 && digits != std::string_view::npos &&
+                         argument.find_first_not_of("ulUL", digits) == std::string_view::npos;
+  if (is_number) return std::string(argument.substr(0, digits));
+  std::string text;
+  for (const char c : argument) {
+    const bool is_of_type = (c == '*' || c == '&') && !text.empty();
+    if (is_of_type && std::string_view(" *&(").find(text.back()) == std::string_view::npos) text += ' ';
+    text += c;
+  }
+  return text;
+}
+
 /// A function without parameters and return type, or a template's argument.
 std::string readable_part(std::string_view text, int depth) {
   text = trim_blanks(text);
@@ -101,7 +116,7 @@ std::string readable_part(std::string_view text, int depth) {
   const std::size_t close = own.rfind('>');
   if (angle == std::string_view::npos || close == std::string_view::npos || close < angle ||
       depth >= deepest_template)
-    return std::string(own);
+    return depth == 0 ? std::string(own) : as_tools_write(own);
   std::string result(own.substr(0, angle + 1));
   bool is_first = true;
   for (const std::string_view argument : split_outside(own.substr(angle + 1, close - angle - 1), ",")) {
@@ -109,7 +124,7 @@ std::string readable_part(std::string_view text, int depth) {
     is_first = false;
     result += readable_part(argument, depth + 1);
   }
-  return result.append(own.substr(close));
+  return result.append(as_tools_write(own.substr(close)));
 }
 
 /// From what people call it to what the compiler does, as far as it takes to tell kernels apart.

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <stdexcept>
 #include <utility>
 
 #include "arm_sums.h"
+#include "core/units.h"
 #include "difference_parts.h"
 #include "gate/exact_gates.h"
 #include "gate/matching.h"
@@ -16,6 +19,17 @@
 
 namespace profgate::gate {
 namespace {
+
+/// Idle time before an operation that no bare run has room for is the tracer's: nothing is told of it.
+void leave_idle_out(double left_out_ns, part& one) {
+  cause& story = one.story;
+  one.waiting_ns -= left_out_ns;
+  story.traced_delta_ns = one.traced_ns();
+  if (story.candidate_launches > 0)
+    story.candidate_each_ns -= left_out_ns / story.candidate_launches;
+  else if (story.baseline_launches > 0)
+    story.baseline_each_ns += left_out_ns / story.baseline_launches;
+}
 
 /// To the difference that was measured without a tracer. What devices did is nearly the same under a tracer;
 /// how long they idled is not: a program whose host just keeps up falls far behind. So the bare difference
@@ -32,8 +46,16 @@ void scale(double bare_ns, std::vector<part>& parts, attribution& result) {
   const double told_ns = busy_ns + idle_scale * traced_idle_ns;
   const double all_scale =
       told_ns * bare_ns <= 0 ? 1 : std::clamp(bare_ns / told_ns, 1 / largest_scale, largest_scale);
-  for (part& one : parts)
-    one.story.delta_ns = all_scale * (one.busy_ns + (points_there(one) ? idle_scale * one.waiting_ns : 0));
+  for (part& one : parts) {
+    const double counted_ns = one.busy_ns + (points_there(one) ? idle_scale * one.waiting_ns : 0);
+    // What is told of a kernel must not fall where its size says that it grew.
+    if (!points_there(one) || counted_ns * one.traced_ns() < 0)
+      leave_idle_out(one.traced_ns() - counted_ns, one);
+    one.story.delta_ns = all_scale * counted_ns;
+    const bool is_more_often = one.story.candidate_launches > one.story.baseline_launches;
+    if (one.story.kind == cause_kind::launches && is_more_often != (counted_ns > 0))
+      one.story.kind = cause_kind::duration;
+  }
   result.unexplained_ns = bare_ns - all_scale * told_ns;
 }
 
@@ -77,6 +99,23 @@ bool is_of_experts(const cause& story) {
   return path.starts_with("moe.") || path.find("/moe.") != std::string_view::npos;
 }
 
+/// "half as many blocks" of two configurations' texts, "grid (16, 8, 1); …"; nothing where the grid is the
+/// same.
+std::string blocks_text(const std::string& was, const std::string& is) {
+  const auto blocks_in = [](const std::string& text) {
+    std::array<double, 3> size{};
+    const int found = std::sscanf(text.c_str(), "grid (%lf, %lf, %lf)", &size[0], &size[1], &size[2]);
+    return found == 3 ? size[0] * size[1] * size[2] : 0;
+  };
+  const double before = blocks_in(was);
+  const double now = blocks_in(is);
+  if (before <= 0 || now <= 0) return "";
+  if (now == before) return "as many blocks";
+  if (2 * now == before) return "half as many blocks";
+  if (now == 2 * before) return "twice as many blocks";
+  return fmt::format("{} times as many blocks", core::format_number(now / before));
+}
+
 void add_evidence(const exact_comparison& exact, cause& story) {
   for (const exact_change& change : exact.changes) {
     if (change.kind == exact_kind::routing && !change.is_slight && is_of_experts(story)) {
@@ -88,7 +127,11 @@ void add_evidence(const exact_comparison& exact, cause& story) {
       story.changes.emplace_back(what);
       story.evidence.push_back(difference_text(change));
     };
-    if (change.kind == exact_kind::launch_configuration) add("launch configuration");
+    if (change.kind == exact_kind::launch_configuration) {
+      add("launch configuration");
+      if (std::string blocks = blocks_text(change.baseline, change.candidate); !blocks.empty())
+        story.evidence.push_back(std::move(blocks));
+    }
     if (change.kind == exact_kind::machine_code) add("code");
     if (change.kind == exact_kind::copied_bytes) add("work");
   }
@@ -169,7 +212,11 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
           [&](const cause& one) { return (one.delta_ns > 0) == (result.explained_difference_ns() > 0); });
       first != result.causes.end()) {
     add_waiting(matches, before, after, *first);
+    join_waiting(*first, result);
   }
+  double told_ns = 0;
+  for (const cause& one : result.causes) told_ns += one.traced_delta_ns;
+  result.idle_of_tracer_ns = result.difference_ns - result.residual_ns - told_ns;
   name_causes(result.causes);
   return result;
 }

@@ -20,8 +20,7 @@ std::string counted_launches(double launches) {
 
 /// "+12.3 µs", "+3.21 ms".
 std::string size_text(double delta_ns) {
-  return core::with_minus_sign(std::abs(delta_ns) < 1e6 ? fmt::format("{:+.1f} µs", delta_ns / 1e3)
-                                                        : fmt::format("{:+.2f} ms", delta_ns / 1e6));
+  return (delta_ns < 0 ? "−" : "+") + core::format_duration(std::abs(delta_ns));
 }
 
 /// "request/model.layers.*.mlp" of "request/model/model.layers.*/model.layers.*.mlp": a module's path holds
@@ -68,7 +67,7 @@ std::string subject_of(const cause& cause) {
 std::string total_text(const cause& cause, double launches, double each_ns) {
   if (is_of_host(cause))
     return core::format_duration(launches * each_ns);  // of stretches, which nobody counts
-  return fmt::format("{}, {:.1f} µs", counted_launches(launches), launches * each_ns / 1000);
+  return fmt::format("{}, {}", counted_launches(launches), core::format_duration(launches * each_ns));
 }
 
 /// What the host did meanwhile: "host work in decode_step".
@@ -89,28 +88,28 @@ std::string text_of_kind(const cause& cause) {
   }
   switch (cause.kind) {
     case cause_kind::duration:
-      return fmt::format("{} is {}: {:.2f} → {:.2f} µs a launch, {}", subject_of(cause),
-                         more ? "slower" : "faster", cause.baseline_each_ns / 1000,
-                         cause.candidate_each_ns / 1000, counted_launches(cause.candidate_launches));
+      return fmt::format("{} is {}: {} a launch, {}", subject_of(cause), more ? "slower" : "faster",
+                         times_text(cause.baseline_each_ns, cause.candidate_each_ns),
+                         counted_launches(cause.candidate_launches));
     case cause_kind::launches:
-      return fmt::format("{} is launched {}: {} → {}, {:.2f} → {:.2f} µs each", subject_of(cause),
-                         more ? "more often" : "less often", core::format_mean_count(cause.baseline_launches),
-                         core::format_mean_count(cause.candidate_launches, "time", "times"),
-                         cause.baseline_each_ns / 1000, cause.candidate_each_ns / 1000);
+      return fmt::format("{} is launched {}: {}", subject_of(cause), more ? "more often" : "less often",
+                         launches_text(cause));
     case cause_kind::new_operation:
-      return fmt::format("{} is new: {}, {:.2f} µs each", subject_of(cause),
-                         counted_launches(cause.candidate_launches), cause.candidate_each_ns / 1000);
+      return fmt::format("{} is new: {}, {} each", subject_of(cause),
+                         counted_launches(cause.candidate_launches),
+                         core::format_duration(cause.candidate_each_ns));
     case cause_kind::gone_operation:
-      return fmt::format("{} is gone: it had {}, {:.2f} µs each", subject_of(cause),
-                         counted_launches(cause.baseline_launches), cause.baseline_each_ns / 1000);
+      return fmt::format("{} is gone: it had {}, {} each", subject_of(cause),
+                         counted_launches(cause.baseline_launches),
+                         core::format_duration(cause.baseline_each_ns));
     case cause_kind::replaced:
       return fmt::format("{} replaced {}{}: {} → {}", cause.short_name, cause.baseline_short_name,
                          place_text(cause),
                          total_text(cause, cause.baseline_launches, cause.baseline_each_ns),
                          total_text(cause, cause.candidate_launches, cause.candidate_each_ns));
     case cause_kind::idle:
-      return fmt::format("{} idle, {}: {:.1f} → {:.1f} µs", more ? "more" : "less", idle_text(cause),
-                         cause.baseline_idle_ns / 1000, cause.candidate_idle_ns / 1000);
+      return fmt::format("{} idle, {}: {}", more ? "more" : "less", idle_text(cause),
+                         times_text(cause.baseline_idle_ns, cause.candidate_idle_ns));
   }
   return cause.name;
 }
@@ -131,6 +130,42 @@ void name_causes(std::vector<cause>& causes) {
     one.baseline_short_name =
         one.baseline_name.empty() ? "" : names.of(core::to_valid_utf8(one.baseline_name));
   }
+}
+
+std::string times_text(double from_ns, double to_ns) {
+  struct unit {
+    double size_ns;
+    const char* name;
+  };
+  const double larger_ns = std::max(from_ns, to_ns);
+  const double smaller_ns = std::min(from_ns, to_ns);
+  for (const unit& shown : {unit{1e9, "s"}, unit{1e6, "ms"}, unit{1e3, "µs"}}) {
+    if (larger_ns < shown.size_ns) continue;
+    if (smaller_ns < shown.size_ns / 2) break;
+    const int decimals = larger_ns >= 100 * shown.size_ns ? 1 : 2;
+    return fmt::format("{:.{}f} → {:.{}f} {}", from_ns / shown.size_ns, decimals, to_ns / shown.size_ns,
+                       decimals, shown.name);
+  }
+  return fmt::format("{} → {}", core::format_duration(from_ns), core::format_duration(to_ns));
+}
+
+std::string launches_text(const cause& cause) {
+  constexpr double same_ratio = 0.005;
+  constexpr double other_ratio = 0.1;
+  const std::string times = fmt::format("{} → {}", core::format_mean_count(cause.baseline_launches),
+                                        core::format_mean_count(cause.candidate_launches, "time", "times"));
+  const double more = cause.candidate_launches - cause.baseline_launches;
+  const double grown_ns = cause.candidate_each_ns - cause.baseline_each_ns;
+  const bool are_others_longer =
+      more * grown_ns > 0 && std::abs(grown_ns) > other_ratio * cause.baseline_each_ns;
+  if (std::abs(grown_ns) < same_ratio * cause.baseline_each_ns)
+    return fmt::format("{}, {} each", times, core::format_duration(cause.candidate_each_ns));
+  if (!are_others_longer)
+    return fmt::format("{}, {} each", times, times_text(cause.baseline_each_ns, cause.candidate_each_ns));
+  const double whole_ns =
+      cause.candidate_launches * cause.candidate_each_ns - cause.baseline_launches * cause.baseline_each_ns;
+  return fmt::format("{}: {} {}, about {} each", times, core::format_mean_count(std::abs(more)),
+                     more > 0 ? "more" : "fewer", core::format_duration(whole_ns / more));
 }
 
 bool is_apart_from_traces(const cause& cause) {

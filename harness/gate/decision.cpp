@@ -32,12 +32,16 @@ double margin_log(double ratio, double ignored_difference_ns, double baseline_me
 }
 
 /// The smallest slowdown that this much noise would have let through: one at which the lower bound is above
-/// `least_log`, or the margin if that is larger. Nothing where there are too few runs for a bound.
+/// `least_log`, or the margin if that is larger. Noise of a few slow processes lies on one side of the shift,
+/// and need not lie on the same side next time: the wider one counts. Nothing where there are too few runs
+/// for a bound.
 std::optional<double> detectable(const log_ratios& ratios, double alpha, double margin,
                                  double least_log = 0) {
   const std::optional<double> lower = ratios.lower_bound(alpha);
-  if (!lower) return std::nullopt;
-  return to_ratio(std::max(margin, least_log + ratios.hodges_lehmann() - *lower));
+  const std::optional<double> upper = ratios.upper_bound(alpha);
+  if (!lower || !upper) return std::nullopt;
+  const double shift = ratios.hodges_lehmann();
+  return to_ratio(std::max(margin, least_log + std::max(shift - *lower, *upper - shift)));
 }
 
 /// "p = 0.0123", "p < 0.0001".
@@ -166,6 +170,7 @@ class stage_decision {
     const std::optional<double> upper = ratios.upper_bound(m_rules.unchanged_alpha);
     if (!upper || *upper >= m_margins.unchanged_log) return std::nullopt;
     step.final_verdict = verdict::unchanged;
+    step.unchanged_below_ratio = unchanged_ratio();
     step.reason = upper_bound_text(*upper);
     return step;
   }
@@ -185,7 +190,9 @@ class stage_decision {
     m_margins = {margin(m_rules.screen_ratio), margin(m_rules.confirm_ratio), margin(m_rules.improved_ratio),
                  margin(m_rules.unchanged_ratio)};
     log_ratios ratios(block.baseline_ns, block.candidate_ns);
-    m_detectable_ratio = detectable(ratios, m_rules.confirm_alpha, m_margins.confirm_log);
+    // An inconclusive comparison has not ruled out a slowdown of unchanged_log, and so could not see it.
+    m_detectable_ratio =
+        detectable(ratios, m_rules.confirm_alpha, std::max(m_margins.confirm_log, m_margins.unchanged_log));
     return ratios;
   }
 
@@ -295,6 +302,7 @@ stage_step decide_stored(const arm_pair& runs, const stored_rules& rules, bool n
     step.reason = fmt::format("{}, at least {}", shift, slowdown_text(*upper));
   } else if (unchanged_upper && *unchanged_upper < margin) {
     step.final_verdict = verdict::unchanged;
+    step.unchanged_below_ratio = to_ratio(margin);
     step.reason = fmt::format("{}; stored numbers are judged with a margin of {:.1f} %",
                               upper_bound_text(*unchanged_upper), 100 * to_ratio(margin));
   } else {

@@ -30,8 +30,11 @@ cause_kind kind_of(const side& before, const side& after) {
   if (before.launches == 0) return cause_kind::new_operation;
   if (after.launches == 0) return cause_kind::gone_operation;
   const double more = after.launches / before.launches - 1;
-  const bool points_there = (more > 0) == (after.total_ns() > before.total_ns());
-  return std::abs(more) > same_ratio && points_there ? cause_kind::launches : cause_kind::duration;
+  const bool is_more = after.total_ns() > before.total_ns();
+  const bool points_there = more != 0 && (more > 0) == is_more;
+  const bool is_each_more = after.each_ns() > before.each_ns();
+  return points_there && (std::abs(more) > same_ratio || is_each_more != is_more) ? cause_kind::launches
+                                                                                  : cause_kind::duration;
 }
 
 part part_of(const std::vector<operation_group>& before, const std::vector<operation_group>& after,

@@ -39,39 +39,63 @@ std::string operators_of(const std::vector<const cause*>& causes) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-void join_displaced(attribution& result) {
+/// What is known to have changed by itself and is no trifle of the difference.
+std::vector<cause*> changed_causes(attribution& result) {
   const double difference_ns = result.explained_difference_ns();
-  const auto points_there = [&](const cause& one) { return (one.delta_ns > 0) == (difference_ns > 0); };
   std::vector<cause*> changed;
-  std::vector<const cause*> displaced;
-  double changed_ns = 0;
-  double displaced_ns = 0;
   for (cause& one : result.causes) {
     const bool is_exact = one.kind != cause_kind::idle && !one.changes.empty() && one.category != "host";
-    if (is_exact && points_there(one) && std::abs(one.delta_ns) >= trifle_ratio * std::abs(difference_ns)) {
+    const bool points_there = (one.delta_ns > 0) == (difference_ns > 0);
+    if (is_exact && points_there && std::abs(one.delta_ns) >= trifle_ratio * std::abs(difference_ns))
       changed.push_back(&one);
-      changed_ns += one.delta_ns;
-    } else if (only_lasts_otherwise(one) && !points_there(one)) {
-      displaced.push_back(&one);
-      displaced_ns += one.delta_ns;
-    }
   }
-  if (changed.empty() || displaced.empty() || std::abs(displaced_ns) >= std::abs(changed_ns)) return;
-  for (cause* one : changed) {
-    const double share = one->delta_ns / changed_ns;
-    for (const cause* other : displaced) move_to(*one, share, *other);
+  return changed;
+}
+
+/// Hands what follows from the causes over to them, by their size, unless it is more than they are.
+void join_followers(const std::vector<cause*>& causes, const std::function<bool(const cause&)>& follows,
+                    attribution& result) {
+  std::vector<const cause*> followers;
+  double causes_ns = 0;
+  double followers_ns = 0;
+  double followers_traced_ns = 0;
+  for (const cause* one : causes) causes_ns += one->delta_ns;
+  for (const cause& one : result.causes) {
+    const bool is_cause = std::find(causes.begin(), causes.end(), &one) != causes.end();
+    if (is_cause || !only_lasts_otherwise(one) || !follows(one)) continue;
+    followers.push_back(&one);
+    followers_ns += one.delta_ns;
+    followers_traced_ns += one.traced_delta_ns;
   }
-  const bool is_worth_words = std::abs(displaced_ns) > 0.03 * std::abs(changed_ns);
-  if (is_worth_words && changed.size() == 1) {
-    std::sort(displaced.begin(), displaced.end(),
+  if (causes.empty() || followers.empty() || std::abs(followers_ns) >= std::abs(causes_ns)) return;
+  std::vector<double> shares;
+  for (const cause* one : causes) shares.push_back(one->delta_ns / causes_ns);
+  for (std::size_t i = 0; i < causes.size(); ++i)
+    for (const cause* other : followers) move_to(*causes[i], shares[i], *other);
+  const bool is_worth_words = std::abs(followers_ns) > 0.03 * std::abs(causes_ns);
+  if (is_worth_words && causes.size() == 1) {
+    std::vector<const cause*> named = followers;
+    std::sort(named.begin(), named.end(),
               [](const cause* a, const cause* b) { return std::abs(a->delta_ns) > std::abs(b->delta_ns); });
-    displaced.resize(std::min<std::size_t>(displaced.size(), 3));
-    changed.front()->evidence.push_back(fmt::format(
-        "less the {} by which {} cost {} beside it", core::format_duration(std::abs(displaced_ns)),
-        operators_of(displaced), displaced_ns < 0 ? "less" : "more"));
+    named.resize(std::min<std::size_t>(named.size(), 3));
+    const bool is_opposite = (followers_ns > 0) != (causes_ns > 0);
+    // As the traces have it, as the times a launch beside it.
+    causes.front()->evidence.push_back(fmt::format("{} the {} by which {} cost {} beside it",
+                                                   is_opposite ? "less" : "with",
+                                                   core::format_duration(std::abs(followers_traced_ns)),
+                                                   operators_of(named), followers_ns < 0 ? "less" : "more"));
   }
-  std::erase_if(result.causes,
-                [&](const cause& one) { return only_lasts_otherwise(one) && !points_there(one); });
+  std::vector<cause> kept;
+  for (cause& one : result.causes)
+    if (std::find(followers.begin(), followers.end(), &one) == followers.end())
+      kept.push_back(std::move(one));
+  result.causes = std::move(kept);
+}
+
+void join_displaced(attribution& result) {
+  const bool is_slower = result.explained_difference_ns() > 0;
+  join_followers(
+      changed_causes(result), [&](const cause& one) { return (one.delta_ns > 0) != is_slower; }, result);
 }
 
 void join_first_kernel(const std::string& path, const std::string& name, attribution& result) {
@@ -99,6 +123,25 @@ void join_first_kernel(const std::string& path, const std::string& name, attribu
 void join_causes(const std::string& first_path, const std::string& first_name, attribution& result) {
   join_first_kernel(first_path, first_name, result);
   join_displaced(result);
+}
+
+void join_waiting(cause& first, attribution& result) {
+  const std::vector<std::string> waiting = first.waiting;
+  const bool is_slower = first.delta_ns > 0;
+  join_followers(
+      {&first},
+      [&](const cause& one) {
+        return (one.delta_ns > 0) == is_slower &&
+               std::find(waiting.begin(), waiting.end(), one.path) != waiting.end();
+      },
+      result);
+}
+
+void join_unchanged_alone(const std::function<bool(const cause&)>& is_as_fast_alone, attribution& result) {
+  const bool is_slower = result.explained_difference_ns() > 0;
+  join_followers(
+      changed_causes(result),
+      [&](const cause& one) { return (one.delta_ns > 0) == is_slower && is_as_fast_alone(one); }, result);
 }
 
 }  // namespace profgate::gate

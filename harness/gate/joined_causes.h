@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "gate/attribution.h"
 
 namespace profgate::gate {
@@ -16,5 +18,13 @@ inline constexpr double trifle_ratio = 0.15;
 ///   the launch and end once the graph runs (an H200: 250 µs in place of 4 after each synchronisation). It
 ///   waits with its device.
 void join_causes(const std::string& first_path, const std::string& first_name, attribution& result);
+
+/// Kernels that nothing was done to, of operators that wait for `first`, which is one of the causes: what
+/// they cost more follows from it.
+void join_waiting(cause& first, attribution& result);
+
+/// Kernels that nothing was done to and that are as fast as before where they run alone: what they cost more
+/// follows from what did change.
+void join_unchanged_alone(const std::function<bool(const cause&)>& is_as_fast_alone, attribution& result);
 
 }  // namespace profgate::gate

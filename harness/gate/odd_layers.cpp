@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "core/units.h"
+#include "gate/attribution.h"
 
 namespace profgate::gate {
 namespace {
@@ -173,11 +173,10 @@ std::string odd_layers_text(const std::vector<operation_group>& before,
   const bool is_host = (after.empty() ? before : after).front().category == "host";
   // Stretches of a CPU's ranges are nothing that one counts.
   if (is_host || sum.was_launches == 0 || sum.was_launches != sum.is_launches) {
-    return fmt::format("{}: {} → {} in all", which, core::format_duration(sum.was_ns),
-                       core::format_duration(sum.is_ns));
+    return fmt::format("{}: {} in all", which, times_text(sum.was_ns, sum.is_ns));
   }
-  return fmt::format("{}: {:.2f} → {:.2f} µs a launch", which, sum.was_ns / sum.was_launches / 1000,
-                     sum.is_ns / sum.is_launches / 1000);
+  return fmt::format("{}: {} a launch", which,
+                     times_text(sum.was_ns / sum.was_launches, sum.is_ns / sum.is_launches));
 }
 
 }  // namespace profgate::gate

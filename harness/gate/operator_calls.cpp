@@ -25,10 +25,6 @@ std::string counted_calls(double calls) {
   return fmt::format("{:.0f} call{}", calls, calls == 1 ? "" : "s");
 }
 
-std::string us_a_call(double whole_ns, double calls) {
-  return fmt::format("{:.2f}", whole_ns / calls / 1000);
-}
-
 }  // namespace
 
 operator_calls calls_of(const analysis::stage_trace& occurrence, const std::string& stage) {
@@ -77,16 +73,14 @@ host_words words_of_host(const cause& one) {
   const double is_ns = one.candidate_launches * one.candidate_each_ns;
   const bool more = one.delta_ns > 0;
   const auto alone = [](double whole_ns, const std::optional<double>& calls) {
-    return calls ? fmt::format("{}, {} µs each", counted_calls(*calls), us_a_call(whole_ns, *calls))
+    return calls ? fmt::format("{}, {} each", counted_calls(*calls), core::format_duration(whole_ns / *calls))
                  : core::format_duration(whole_ns) + " in all";
   };
   if (one.kind == cause_kind::new_operation) return {"new", alone(is_ns, one.candidate_calls)};
   if (one.kind == cause_kind::gone_operation) return {"gone", alone(was_ns, one.baseline_calls)};
   const std::string what = more ? "slower" : "faster";
-  if (!one.baseline_calls || !one.candidate_calls)
-    return {what, fmt::format("{} → {} in all", core::format_duration(was_ns), core::format_duration(is_ns))};
-  const std::string each = fmt::format("{} → {} µs", us_a_call(was_ns, *one.baseline_calls),
-                                       us_a_call(is_ns, *one.candidate_calls));
+  if (!one.baseline_calls || !one.candidate_calls) return {what, times_text(was_ns, is_ns) + " in all"};
+  const std::string each = times_text(was_ns / *one.baseline_calls, is_ns / *one.candidate_calls);
   if (one.kind == cause_kind::launches)
     return {more ? "called more often" : "called less often",
             fmt::format("{:.0f} → {:.0f} times, {} each", *one.baseline_calls, *one.candidate_calls, each)};

@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "gate/judgement.h"
 #include "gate/run_set.h"
+#include "joined_causes.h"
 
 namespace profgate::gate {
 namespace {
@@ -105,6 +106,10 @@ bool differs(double before, double now) {
   return std::abs(now - before) > least_difference_ratio * std::max(before, 0.0);
 }
 
+bool is_as_fast_alone(const kernel_counts& before, const kernel_counts& now) {
+  return before.duration_ns && now.duration_ns && !differs(*before.duration_ns, *now.duration_ns);
+}
+
 /// Fewer bytes than these are no work: a launch that ran alone reads them for its own parameters and code.
 constexpr double fewest_bytes = 100e3;
 constexpr double doubled_ratio = 1.9;
@@ -114,7 +119,30 @@ bool has_doubled_bytes(const kernel_counts& before, const kernel_counts& now) {
          *now.dram_bytes >= doubled_ratio * *before.dram_bytes;
 }
 
-void add_to(cause& story, const kernel_counts* before, const kernel_counts* now) {
+/// Whether its machine code is known of both builds and is the same.
+bool has_same_code(const cause& story, const std::string& stage, const run_set& baseline,
+                   const run_set& candidate) {
+  const auto code_in = [&](const run_set& runs, const arm_kernel& wanted) {
+    const auto known = runs.structure.find(stage);
+    if (known == runs.structure.end()) return std::string();
+    for (const operation_facts& facts : known->second.operations)
+      if (is_it(wanted, facts.name, facts.path)) return facts.code;
+    return std::string();
+  };
+  const std::optional<arm_kernel> before = in_baseline(story);
+  const std::string code = before ? code_in(baseline, *before) : "";
+  return !code.empty() && code == code_in(candidate, in_candidate(story));
+}
+
+/// "bytes and code unchanged": what a reader would look for next.
+std::string unchanged_text(const kernel_counts& before, const kernel_counts& now, bool is_code_same) {
+  const bool are_bytes_same =
+      before.dram_bytes && now.dram_bytes && !differs(*before.dram_bytes, *now.dram_bytes);
+  if (are_bytes_same) return is_code_same ? "bytes and code unchanged" : "bytes unchanged";
+  return is_code_same ? "code unchanged" : "";
+}
+
+void add_to(cause& story, const kernel_counts* before, const kernel_counts* now, bool is_code_same) {
   if (now == nullptr) return;
   if (story.kind == cause_kind::new_operation) {
     if (now->duration_ns)
@@ -129,6 +157,8 @@ void add_to(cause& story, const kernel_counts* before, const kernel_counts* now)
         std::find(story.changes.begin(), story.changes.end(), "launch configuration") != story.changes.end();
     if (!is_told) story.evidence.push_back(std::move(line));
   }
+  if (std::string same = unchanged_text(*before, *now, is_code_same); !same.empty())
+    story.evidence.push_back(std::move(same));
   const bool is_known = std::find(story.changes.begin(), story.changes.end(), "work") != story.changes.end();
   if (has_doubled_bytes(*before, *now) && !is_known) story.changes.emplace_back("work");
 }
@@ -176,8 +206,7 @@ std::vector<std::string> difference_lines(const kernel_counts& baseline, const k
     };
   };
   compare(&kernel_counts::duration_ns, amount("alone", time_units));
-  if (lines.empty() && baseline.duration_ns && candidate.duration_ns)
-    lines.emplace_back("alone as fast as before");
+  if (is_as_fast_alone(baseline, candidate)) lines.emplace_back("alone as fast as before");
   compare(&kernel_counts::dram_bytes, amount("DRAM", byte_units));
   compare(&kernel_counts::l2_hit_ratio, ratio("L2 hits"));
   compare(&kernel_counts::instructions, amount("instructions", count_units));
@@ -194,12 +223,24 @@ void add_counters(const run_set& baseline, const run_set& candidate, judgement& 
   for (stage_judgement& stage : judged.stages) {
     if (leading_kernels(stage).empty()) continue;
     stage.uncounted_because = std::exchange(reason, "");
-    for (cause& story : stage.attributed->causes) {
-      if (!is_of_kernel(story)) continue;
+    const auto before_of = [&](const cause& story) {
       const auto before = in_baseline(story);
-      add_to(story, before ? counts_of(baseline, stage.stage, *before) : nullptr,
-             counts_of(candidate, stage.stage, in_candidate(story)));
-    }
+      return before ? counts_of(baseline, stage.stage, *before) : nullptr;
+    };
+    const auto now_of = [&](const cause& story) {
+      return counts_of(candidate, stage.stage, in_candidate(story));
+    };
+    join_unchanged_alone(
+        [&](const cause& story) {
+          const kernel_counts* const before = before_of(story);
+          const kernel_counts* const now = now_of(story);
+          return before != nullptr && now != nullptr && is_as_fast_alone(*before, *now);
+        },
+        *stage.attributed);
+    for (cause& story : stage.attributed->causes)
+      if (is_of_kernel(story))
+        add_to(story, before_of(story), now_of(story),
+               has_same_code(story, stage.stage, baseline, candidate));
   }
 }
 

@@ -17,19 +17,17 @@ std::string counted_launches(double count) {
 std::string detail_of_kind(const gate::cause& cause) {
   switch (cause.kind) {
     case gate::cause_kind::duration:
-      return fmt::format("{} a launch: {:.2f} → {:.2f} µs, {}", cause.delta_ns > 0 ? "slower" : "faster",
-                         cause.baseline_each_ns / 1e3, cause.candidate_each_ns / 1e3,
+      return fmt::format("{} a launch: {}, {}", cause.delta_ns > 0 ? "slower" : "faster",
+                         gate::times_text(cause.baseline_each_ns, cause.candidate_each_ns),
                          counted_launches(cause.candidate_launches));
     case gate::cause_kind::launches:
-      return fmt::format("{}: {} → {}, {:.2f} µs each", group_of(cause),
-                         core::format_mean_count(cause.baseline_launches),
-                         core::format_mean_count(cause.candidate_launches), cause.candidate_each_ns / 1e3);
+      return fmt::format("{}: {}", group_of(cause), gate::launches_text(cause));
     case gate::cause_kind::new_operation:
-      return fmt::format("new: {}, {:.2f} µs each", counted_launches(cause.candidate_launches),
-                         cause.candidate_each_ns / 1e3);
+      return fmt::format("new: {}, {} each", counted_launches(cause.candidate_launches),
+                         core::format_duration(cause.candidate_each_ns));
     case gate::cause_kind::gone_operation:
-      return fmt::format("gone: {}, {:.2f} µs each", counted_launches(cause.baseline_launches),
-                         cause.baseline_each_ns / 1e3);
+      return fmt::format("gone: {}, {} each", counted_launches(cause.baseline_launches),
+                         core::format_duration(cause.baseline_each_ns));
     case gate::cause_kind::replaced:
       return fmt::format("{} → {}", counted_launches(cause.baseline_launches),
                          counted_launches(cause.candidate_launches));
@@ -37,9 +35,8 @@ std::string detail_of_kind(const gate::cause& cause) {
       break;
   }
   // A tracer stretches waits: their difference there is not the one beside these words.
-  const std::string times = fmt::format("{} → {}{}", core::format_duration(cause.baseline_idle_ns),
-                                        core::format_duration(cause.candidate_idle_ns),
-                                        gate::is_apart_from_traces(cause) ? " in the traces" : "");
+  const std::string times = gate::times_text(cause.baseline_idle_ns, cause.candidate_idle_ns) +
+                            (gate::is_apart_from_traces(cause) ? " in the traces" : "");
   return cause.place.empty() ? times : cause.place + ": " + times;
 }
 

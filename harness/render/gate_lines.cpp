@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@ namespace {
 constexpr std::size_t causes_shown = 3;
 constexpr std::size_t exact_changes_shown = 3;
 constexpr std::size_t packages_shown = 5;
+constexpr std::size_t packages_in_sentence = 3;
 
 /// "5.1 %", and never "-0.0 %".
 std::string percent(double ratio) {
@@ -84,6 +86,11 @@ std::string size_of(const gate::stage_judgement& stage) {
     text += fmt::format("; too noisy to say: the smallest slowdown it could have seen is {}",
                         percent(*stage.detectable_ratio));
   }
+  if (stage.which == gate::verdict::unchanged && stage.unchanged_below_ratio) {
+    const double below = *stage.unchanged_below_ratio;
+    text += fmt::format("; surely below {}, which counts as unchanged",
+                        percent(stage.rate_unit ? gate::rate_loss_ratio(below) : below));
+  }
   if (stage.waived_by) text += fmt::format("; {}, but waived", gate::to_text(stage.which));
   return text;
 }
@@ -120,6 +127,52 @@ std::string exact_text(const gate::exact_change& change, const gate::exact_compa
   return (change.fails ? "not allowed: " : "") + gate::to_text(change, gate::short_names_of(all));
 }
 
+/// "pip torch 2.10.0 → 2.11.0, pip triton none → 3.5.0 and 3 more"; nothing where none differ.
+std::string packages_text(const std::vector<gate::package_change>& packages, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, packages.size()); ++i) {
+    const gate::package_change& change = packages[i];
+    const auto version = [](const std::string& known) { return known.empty() ? std::string("none") : known; };
+    text += fmt::format("{}{} {} → {}", text.empty() ? "" : ", ", change.name, version(change.baseline),
+                        version(change.candidate));
+  }
+  if (packages.size() > most) text += fmt::format(" and {} more", packages.size() - most);
+  return text;
+}
+
+/// What else than the code can have made it slower: "; not the code, …", "; packages differ: …".
+std::string circumstances_text(const gate::judgement& whole) {
+  if (whole.overall != gate::verdict::regressed || whole.circumstances.empty()) return "";
+  if (whole.is_not_the_code) {
+    const std::size_t more = whole.circumstances.size() - 1;
+    return fmt::format("; not the code, of which nothing changed: {}{}", whole.circumstances.front(),
+                       more == 0 ? "" : fmt::format(" and {} more", more));
+  }
+  std::vector<std::string> others;
+  for (const std::string& circumstance : whole.circumstances) {
+    const bool is_of_a_package = std::any_of(
+        whole.packages.begin(), whole.packages.end(),
+        [&](const gate::package_change& change) { return circumstance == packages_text({change}, 1); });
+    if (!is_of_a_package) others.push_back(circumstance);
+  }
+  std::string text;
+  if (!others.empty()) text += fmt::format("; not the code alone: {}", fmt::join(others, ", "));
+  if (!whole.packages.empty())
+    text += "; packages differ: " + packages_text(whole.packages, packages_in_sentence);
+  return text;
+}
+
+/// Of the difference, below zero where causes are more than it; nothing where nobody looked for causes.
+std::optional<double> unexplained_ratio_of(const gate::stage_judgement& stage) {
+  if (!stage.attributed || stage.attributed->explained_difference_ns() == 0) return std::nullopt;
+  return stage.attributed->unexplained_ns / stage.attributed->explained_difference_ns();
+}
+
+bool is_cause_unknown(const gate::stage_judgement& stage) {
+  const std::optional<double> ratio = unexplained_ratio_of(stage);
+  return ratio && std::abs(*ratio) > gate::most_unexplained_ratio;
+}
+
 /// What the runs say; a change that is not allowed comes before the size, which may well be nothing.
 std::string sentence_of_runs(const gate::judgement& whole) {
   const gate::stage_judgement* deciding = gate::deciding_stage(whole);
@@ -130,6 +183,14 @@ std::string sentence_of_runs(const gate::judgement& whole) {
                                     [](const gate::exact_change& change) { return change.fails; });
   return fmt::format("{}: {}; it is {}", stage_title(*deciding), exact_text(*failing, deciding->exact),
                      size_of(*deciding));
+}
+
+/// With what speaks against the code, or against the causes that follow it.
+std::string sentence_with_doubts(const gate::judgement& whole) {
+  const gate::stage_judgement* const deciding = gate::deciding_stage(whole);
+  const bool is_unknown =
+      deciding != nullptr && deciding->which == gate::verdict::regressed && is_cause_unknown(*deciding);
+  return sentence_of_runs(whole) + (is_unknown ? "; the cause is not known" : "") + circumstances_text(whole);
 }
 
 /// "elsewhere −35.0 ms, most of it −30.10 ms: …": what points the other way, without which the causes would
@@ -158,9 +219,8 @@ void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& li
     return;
   }
   const gate::attribution& attributed = *stage.attributed;
-  const double whole_ns = attributed.explained_difference_ns();
-  const double unexplained_ratio = whole_ns == 0 ? 0 : attributed.unexplained_ns / whole_ns;
-  if (std::abs(unexplained_ratio) > gate::most_unexplained_ratio)
+  const double unexplained_ratio = unexplained_ratio_of(stage).value_or(0);
+  if (is_cause_unknown(stage))
     lines.push_back(fmt::format("  the cause is not known: traces explain {:.0f} % of the difference",
                                 100 * (1 - unexplained_ratio)));
   std::size_t number = 0;
@@ -219,15 +279,7 @@ std::string numeric(const std::string& name, double value) {
 /// "  other packages: pip torch 2.10.0 → 2.11.0, pip triton none → 3.5.0"
 std::vector<std::string> package_lines(const gate::judgement& whole) {
   std::vector<std::string> lines;
-  std::string packages;
-  for (std::size_t i = 0; i < std::min(packages_shown, whole.packages.size()); ++i) {
-    const gate::package_change& change = whole.packages[i];
-    const auto version = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
-    packages += fmt::format("{}{} {} → {}", packages.empty() ? "" : ", ", change.name,
-                            version(change.baseline), version(change.candidate));
-  }
-  if (whole.packages.size() > packages_shown)
-    packages += fmt::format(" and {} more", whole.packages.size() - packages_shown);
+  const std::string packages = packages_text(whole.packages, packages_shown);
   if (!packages.empty()) lines.push_back("  other packages: " + packages);
   for (const std::string& unknown : whole.unknown_packages) lines.push_back("  not known: " + unknown);
   return lines;
@@ -277,15 +329,10 @@ std::string verdict_word(const gate::judgement& whole) {
 }
 
 std::string verdict_sentence(const gate::judgement& whole) {
-  if (!whole.failed_by && whole.is_not_the_code) {
-    const std::size_t more = whole.circumstances.size() - 1;
-    return fmt::format("{}; not the code, of which nothing changed: {}{}", sentence_of_runs(whole),
-                       whole.circumstances.front(), more == 0 ? "" : fmt::format(" and {} more", more));
-  }
-  if (!whole.failed_by) return sentence_of_runs(whole);
+  if (!whole.failed_by) return sentence_with_doubts(whole);
   const bool has_runs = gate::deciding_stage(whole) != nullptr;
   return has_runs ? fmt::format("{} (its runs: {}: {})", *whole.failed_by, gate::to_text(whole.overall),
-                                sentence_of_runs(whole))
+                                sentence_with_doubts(whole))
                   : *whole.failed_by;
 }
 

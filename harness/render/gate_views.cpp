@@ -127,6 +127,8 @@ json markdown_data(const gate::judgement& whole) {
     part["groups"] = groups_of(*stage.attributed);
     part["steps"] = steps_of(*stage.attributed, from_ns);
     part["from_ns"] = from_ns;
+    part["has_idle_of_tracer"] =
+        std::abs(stage.attributed->idle_of_tracer_ns) > 0.01 * std::abs(stage.attributed->difference_ns);
     part["to_ns"] = from_ns + stage.attributed->explained_difference_ns();
     part["whole_difference_ns"] = stage.attributed->explained_difference_ns();
   }

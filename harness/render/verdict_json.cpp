@@ -93,6 +93,7 @@ void visit_fields(Fields& fields, gate::attribution& attributed) {
   fields.value("bare_difference_ns", attributed.bare_difference_ns,
                "the stage was not timed without a tracer");
   fields.value("unexplained_ns", attributed.unexplained_ns);
+  fields.value_if(true, "idle_of_tracer_ns", attributed.idle_of_tracer_ns, "");  // not in older files
   fields.value("residual_ns", attributed.residual_ns);
   fields.value("operations_count", attributed.operations);
   gate::name_causes(attributed.causes);  // in their texts, when they are written
@@ -110,6 +111,7 @@ void visit_fields(Fields& fields, gate::stage_judgement& stage) {
   fields.value("tokens_count", stage.tokens, "it decodes none, or nobody told how many");
   fields.value("rate_unit", stage.rate_unit, "its samples are times");
   fields.value("detectable_ratio", stage.detectable_ratio, "only an inconclusive comparison has it");
+  fields.value("unchanged_below_ratio", stage.unchanged_below_ratio, "only what is unchanged is below it");
   fields.value("waived_by", stage.waived_by, "no waiver applies");
   fields.object("exact", stage.exact);
   fields.object("attribution", stage.attributed, stage.attribution_reason);

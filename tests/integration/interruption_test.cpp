@@ -48,10 +48,12 @@ class interruption : public pair_fixture {
 
     m_program = killed_with.program;
     m_environment["PATH"] = killed_with.path_of_killed;
+    m_environment["TMPDIR"] = m_project.string();  // what a killed command leaves there goes with the test
     const command_result killed =
         profgate({"run", "--manifest", manifest.string()}, signal_during(step, SIGKILL, has_log));
     m_program = PROFGATE_PROGRAM;
     m_environment.erase("PATH");
+    m_environment.erase("TMPDIR");
     EXPECT_EQ(killed.exit_code, -1) << killed.output;
     ASSERT_EQ(runs().size(), 2U);
     EXPECT_EQ(status_of(step).state, step_state::failed);

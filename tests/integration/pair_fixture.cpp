@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -31,8 +32,11 @@ std::string command_result::last_line() const {
 
 void pair_fixture::SetUp() {
   const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
-  m_project = fs::path(::testing::TempDir()) / (std::string("profgate-") + std::to_string(getpid()) + "-" +
-                                                test.test_suite_name() + "." + test.name());
+  std::string name =
+      "profgate-" + std::to_string(getpid()) + "-" + test.test_suite_name() + "." + test.name();
+  std::replace(name.begin(), name.end(), '/', '.');  // of a suite with parameters: one folder, not two
+  m_project = fs::path(::testing::TempDir()) / name;
+  ASSERT_EQ(m_project.filename(), name) << "TearDown would leave a folder around it";
   fs::create_directories(m_project);
   write_text(m_project / "conf/workload/probe.yaml",
              "name: probe\ndevice: cpu\nstages: [prefill, decode_all]\n");

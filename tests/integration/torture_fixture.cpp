@@ -64,6 +64,7 @@ std::string command_line_of(pid_t pid) {
 void torture::SetUp() {
   pair_fixture::SetUp();
   use_git_identity();
+  m_environment["TMPDIR"] = m_project.string();  // what a killed command leaves there goes with the test
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a killed command leaves behind becomes our child
 }
 

@@ -35,13 +35,12 @@ struct recorded_change {
     candidate = baselines::read_run_set(recorded_dir / name / "candidate.runs.json").runs;
   }
 
-  judged_change judged() const {
+  gate::judgement judgement() const {
     gate::judge_rules rules;
     rules.reduction = gate::reduction_for(candidate);
-    return judge(wanted,
-                 render::verdict_json(gate::judge_run_sets(baseline, candidate, rules, {}, "2026-11-17")),
-                 "verdict.json");
+    return gate::judge_run_sets(baseline, candidate, rules, {}, "2026-11-17");
   }
+  judged_change judged() const { return judge(wanted, render::verdict_json(judgement()), "verdict.json"); }
   void change_both(const std::function<void(gate::run_set&)>& edit) {
     edit(baseline);
     edit(candidate);
@@ -63,6 +62,32 @@ INSTANTIATE_TEST_SUITE_P(of, recorded_changes, ::testing::ValuesIn(recorded_name
 TEST_P(recorded_changes, have_their_true_cause) {
   const judged_change said = recorded_change(GetParam()).judged();
   EXPECT_THAT(said.mistakes, ::testing::IsEmpty()) << said.first_cause;
+}
+
+/// Sizes add up to what was measured without a tracer, what the traces say to what they show, and neither
+/// contradicts the times that stand beside it.
+TEST_P(recorded_changes, have_causes_whose_figures_agree) {
+  const gate::judgement whole = recorded_change(GetParam()).judgement();
+  for (const gate::stage_judgement& stage : whole.stages) {
+    if (!stage.attributed) continue;
+    const gate::attribution& told = *stage.attributed;
+    const bool is_of_kernels = told.causes.at(0).kind != gate::cause_kind::idle;
+    double scaled_ns = told.unexplained_ns;
+    double traced_ns = told.idle_of_tracer_ns;
+    for (const gate::cause& one : told.causes) {
+      scaled_ns += one.delta_ns;
+      traced_ns += one.traced_delta_ns;
+      if (one.kind == gate::cause_kind::idle) continue;
+      EXPECT_GE((one.candidate_each_ns - one.baseline_each_ns) * one.delta_ns, 0) << gate::to_text(one);
+      if (!is_of_kernels) continue;
+      EXPECT_NEAR(one.delta_ns / one.traced_delta_ns,
+                  told.causes[0].delta_ns / told.causes[0].traced_delta_ns, 1e-6)
+          << gate::to_text(one);
+    }
+    EXPECT_NEAR(scaled_ns, told.bare_difference_ns.value_or(0), 1);
+    EXPECT_NEAR(traced_ns, told.difference_ns, 1);
+    EXPECT_EQ(gate::leading_causes(told, 3).size(), 1U) << "what follows from it is no second cause";
+  }
 }
 
 /// Whatever is missing, the verdict stands, and no cause or the true one is named.

@@ -106,6 +106,16 @@ TEST(readable_kernel_name, has_no_namespaces_casts_parameters_and_bodies_of_lamb
             "gpu<impl<float>>");
 }
 
+TEST(readable_kernel_name, is_the_same_whoever_demangled_it) {
+  const std::string name = "f<add<BFloat16>, array<char *, 3>, T<int> *, -2>";
+  EXPECT_EQ(readable_kernel_name("void f<add<c10::BFloat16>, std::array<char *, (unsigned long)3>, T<int> *, "
+                                 "(int)-2>(int)"),
+            name);
+  EXPECT_EQ(readable_kernel_name("void f<add<c10::BFloat16>, std::array<char*, 3ul>, T<int>*, -2>(int)"),
+            name);
+  EXPECT_EQ(readable_kernel_name("void f<ul, 3x, char const**, &g>()"), "f<ul, 3x, char const **, &g>");
+}
+
 TEST(short_kernel_names, keep_what_tells_two_apart) {
   const std::string first = "void each<silu(int)::[lambda() (instance 1)]>(T)";
   const std::string second = "void each<silu(int)::[lambda() (instance 2)]>(T)";

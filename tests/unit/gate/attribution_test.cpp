@@ -110,7 +110,35 @@ TEST(attribute, tells_slower_from_more_often) {
   expect_exact(result, 9000);  // 8000 of kernels, 1000 of one more gap
   ASSERT_EQ(result.causes.size(), 1U) << "one story: more often and slower, with the gap before it";
   EXPECT_EQ(to_text(result.causes.front()),
-            "+9.0 µs: a in x is launched more often: 2 → 3 times, 6.00 → 7.00 µs each");
+            "+9.00 µs: a in x is launched more often: 2 → 3 times: 1 more, about 9.00 µs each");
+}
+
+TEST(cause_text, has_units_in_which_three_or_four_digits_do) {
+  EXPECT_EQ(times_text(7730, 8960), "7.73 → 8.96 µs");
+  EXPECT_EQ(times_text(33'260, 33'270), "33.26 → 33.27 µs") << "two that are nearly the same";
+  EXPECT_EQ(times_text(403'400, 9'588'700), "403 µs → 9.59 ms");
+  EXPECT_EQ(times_text(2.1e9, 0.9e9), "2.10 → 0.90 s");
+  EXPECT_EQ(times_text(120'000, 99'000), "120.0 → 99.0 µs");
+  EXPECT_EQ(times_text(300, 40), "300 ns → 40.0 ns");
+  EXPECT_EQ(times_text(0, 1e6), "0 ns → 1.00 ms");
+}
+
+TEST(cause_text, says_what_further_launches_take_where_the_mean_grew_with_them) {
+  cause copies;
+  copies.kind = cause_kind::launches;
+  copies.baseline_launches = 256;
+  copies.candidate_launches = 380;
+  copies.baseline_each_ns = 2600;
+  copies.candidate_each_ns = 14'770;
+  EXPECT_EQ(launches_text(copies), "256 → 380 times: 124 more, about 39.9 µs each");
+  copies.candidate_each_ns = 2700;
+  EXPECT_EQ(launches_text(copies), "256 → 380 times, 2.60 → 2.70 µs each") << "they are alike";
+  copies.candidate_each_ns = 2605;
+  EXPECT_EQ(launches_text(copies), "256 → 380 times, 2.60 µs each");
+  copies.candidate_each_ns = 1000;
+  EXPECT_EQ(launches_text(copies), "256 → 380 times, 2.60 → 1.00 µs each");
+  std::swap(copies.baseline_launches, copies.candidate_launches);
+  EXPECT_EQ(launches_text(copies), "380 → 256 times: 124 fewer, about 5.90 µs each");
 }
 
 TEST(attribute, calls_no_two_kernels_alike) {
@@ -140,7 +168,7 @@ TEST(attribute, names_an_injected_kernel_first) {
   EXPECT_EQ(leading[0].kind, cause_kind::new_operation);
   EXPECT_EQ(leading[0].name, "spin");
   EXPECT_EQ(leading[0].path, "norm");
-  EXPECT_EQ(to_text(leading[0]), "+4.9 µs: spin in norm is new: 1 launch, 5.00 µs each")
+  EXPECT_EQ(to_text(leading[0]), "+4.90 µs: spin in norm is new: 1 launch, 5.00 µs each")
       << "less what the norm after it costs less";
 }
 
@@ -155,7 +183,7 @@ TEST(cause_text, names_a_module_once_though_its_path_holds_those_around_it) {
     softmax.path = path;
     return to_text(softmax);
   };
-  const std::string end = " is new: 1 launch, 1900.00 µs each";
+  const std::string end = " is new: 1 launch, 1.90 ms each";
   EXPECT_EQ(text("model/model.layers.*/model.layers.*.attn"),
             "+1.90 ms: softmax in model.layers.*.attn" + end);
   EXPECT_EQ(text("step/model.a/model.ab"), "+1.90 ms: softmax in step/model.a/model.ab" + end);
@@ -188,7 +216,7 @@ TEST(attribute, matches_split_and_fused_kernels_by_place_and_kind) {
   expect_exact(split, 2000);
   ASSERT_EQ(split.causes.size(), 1U);
   EXPECT_EQ(to_text(split.causes[0]),
-            "+2.0 µs: rms_norm_y and 1 more replaced fused_rms_norm_rope_x in attn: 1 launch, 10.0 µs → 2 "
+            "+2.00 µs: rms_norm_y and 1 more replaced fused_rms_norm_rope_x in attn: 1 launch, 10.0 µs → 2 "
             "launches, 12.0 µs");
 
   const attribution fused = attribute({parts}, {whole});
@@ -283,9 +311,9 @@ TEST(attribute, tells_a_host_that_is_late_from_one_that_waits_and_says_where_it_
   expect_exact(result, 2300);
   ASSERT_EQ(result.causes.size(), 2U);
   EXPECT_EQ(to_text(result.causes[0]),
-            "+2.0 µs: more idle, synchronisation, cudaStreamSynchronize in decode_step: 0.5 → 2.5 µs");
+            "+2.00 µs: more idle, synchronisation, cudaStreamSynchronize in decode_step: 0.50 → 2.50 µs");
   EXPECT_EQ(to_text(result.causes[1]),
-            "+0.3 µs: more idle, host work in sample after cudaStreamSynchronize: 0.0 → 0.3 µs");
+            "+300 ns: more idle, host work in sample after cudaStreamSynchronize: 1.00 ns → 301 ns");
 }
 
 TEST(attribute, a_host_that_waits_more_often_is_one_cause_with_all_that_it_no_longer_hides) {
@@ -379,7 +407,34 @@ TEST(attribute, idle_time_is_as_long_as_without_a_tracer) {
   ASSERT_EQ(result.causes.size(), 1U);
   EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 600);
   EXPECT_EQ(to_text(result.causes[0]),
-            "+0.6 µs: more idle, synchronisation, cudaDeviceSynchronize: 0.5 → 3.5 µs (traced: +3.0 µs)");
+            "+600 ns: more idle, synchronisation, cudaDeviceSynchronize: 0.50 → 3.50 µs (traced: +3.00 µs)");
+}
+
+TEST(attribute, times_of_a_kernel_move_as_its_size_does) {
+  // The device has 100 ns more to do for "a", and idles 1 µs less before it: the tracer's, as bare runs show.
+  const auto before = stage_builder().kernel("a", "x", 50'000, 2000).kernel("b", "y", 8000).end();
+  const auto after = stage_builder().kernel("a", "x", 50'100, 1000).kernel("b", "y", 12'000).end();
+  const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 4100.0);
+  ASSERT_EQ(result.causes.size(), 2U);
+  EXPECT_EQ(to_text(result.causes[1]), "+100 ns: a in x is slower: 52.00 → 52.10 µs a launch, 1 launch");
+  EXPECT_DOUBLE_EQ(result.difference_ns, 3100);
+  EXPECT_DOUBLE_EQ(result.idle_of_tracer_ns, -1000);
+  double traced_ns = 0;
+  for (const cause& one : result.causes) traced_ns += one.traced_delta_ns;
+  EXPECT_DOUBLE_EQ(traced_ns + result.idle_of_tracer_ns, result.difference_ns);
+}
+
+TEST(attribute, more_launches_that_cost_less_without_the_tracers_idle_time_are_not_called_less_often) {
+  const auto before = stage_builder().kernel("a", "x", 5000, 100).kernel("b", "y", 8000).end();
+  const auto after = stage_builder()
+                         .kernel("a", "x", 2000, 3000)
+                         .kernel("a", "x", 2000, 3000)
+                         .kernel("b", "y", 12'000)
+                         .end();
+  const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 3000.0);
+  const cause* const shorter = find(result, cause_kind::duration, "a");
+  ASSERT_NE(shorter, nullptr);
+  EXPECT_EQ(to_text(*shorter), "−1.00 µs: a in x is faster: 5.10 → 2.05 µs a launch, 2 launches");
 }
 
 TEST(attribute, says_how_much_it_cannot_explain) {
@@ -399,7 +454,18 @@ TEST(attribute, what_changed_by_itself_comes_before_what_only_takes_longer) {
   const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 1800.0, &exact);
   EXPECT_EQ(
       to_text(result.causes[0]),
-      "+0.8 µs: split in attn is slower: 8.90 → 9.70 µs a launch, 1 launch; grid (16, 8, 1) → (8, 8, 1)");
+      "+800 ns: split in attn is slower: 8.90 → 9.70 µs a launch, 1 launch; grid (16, 8, 1) → (8, 8, 1); "
+      "half as many blocks");
+  const auto blocks = [&](const char* was, const char* is) {
+    exact.changes[0].baseline = was;
+    exact.changes[0].candidate = is;
+    return attribute({sum_up({before})}, {sum_up({after})}, 1800.0, &exact).causes[0].evidence.back();
+  };
+  EXPECT_EQ(blocks("grid (4, 1, 1)", "grid (8, 1, 1)"), "twice as many blocks");
+  EXPECT_EQ(blocks("grid (4, 1, 1); block (64, 1, 1)", "grid (6, 1, 1); block (32, 1, 1)"),
+            "1.500 times as many blocks");
+  EXPECT_EQ(blocks("grid (4, 2, 1)", "grid (8, 1, 1)"), "as many blocks");
+  EXPECT_EQ(blocks("registers 76", "registers 128"), "registers 76 → 128");
   EXPECT_EQ(attribute({sum_up({before})}, {sum_up({after})}, 1800.0).causes[0].name, "gemv")
       << "without exact evidence the larger one is named";
 }
@@ -441,6 +507,22 @@ TEST(attribute, names_who_waits_for_a_slower_kernel) {
   const attribution result = attribute({sum_up({stage(7900)})}, {sum_up({stage(9300)})}, 1400.0);
   ASSERT_EQ(result.causes.size(), 1U);
   EXPECT_THAT(to_text(result.causes[0]), HasSubstr("; attn.out waits for it"));
+}
+
+TEST(attribute, what_waits_for_a_cause_is_no_cause_of_its_own) {
+  const auto stage = [](std::int64_t attention_ns, std::int64_t gemv_ns) {
+    analysis::stage_trace trace = stage_builder()
+                                      .kernel("split", "attn.core", attention_ns)
+                                      .kernel("gemv", "attn.out", gemv_ns, 0)
+                                      .end();
+    trace.operations[1].start_ns = 2000;
+    return trace;
+  };
+  const attribution result = attribute({sum_up({stage(7900, 1600)})}, {sum_up({stage(9300, 1700)})}, 1500.0);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 1500) << "its time is kept";
+  EXPECT_THAT(to_text(result.causes[0]),
+              HasSubstr("; with the 100 ns by which attn.out cost more beside it; attn.out waits for it"));
 }
 
 TEST(attribute, what_costs_less_beside_a_changed_kernel_has_handed_it_its_time) {

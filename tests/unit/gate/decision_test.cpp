@@ -56,6 +56,7 @@ TEST(decide, stops_after_the_screen_where_nothing_changed) {
   EXPECT_EQ(step.in_phase, phase::screen);
   EXPECT_EQ(step.more_candidate_runs, 0U);
   EXPECT_LT(*step.judged->upper_95_ratio, 0.03);
+  EXPECT_NEAR(step.unchanged_below_ratio.value(), 0.03, 1e-9);
 }
 
 TEST(decide, says_of_what_is_a_little_faster_how_much_at_least) {
@@ -169,6 +170,26 @@ TEST(decide, without_more_runs_judges_what_is_there_or_says_that_it_cannot) {
   EXPECT_EQ(unequal.final_verdict, verdict::inconclusive);
   EXPECT_EQ(unequal.judged->baseline_runs, 10U);
   EXPECT_EQ(unequal.judged->candidate_runs, 8U);
+}
+
+TEST(decide, what_it_could_have_seen_is_no_less_than_what_it_cannot_rule_out) {
+  arm_pair runs = arms(10, 0.0, 0.005);
+  for (std::size_t i = 2; i < runs.candidate_ns.size(); i += 3) runs.candidate_ns[i] *= 1.4;
+  const stage_step some_slow = decide(runs, {}, true);
+  EXPECT_EQ(some_slow.final_verdict, verdict::inconclusive);
+  EXPECT_THAT(some_slow.reason, HasSubstr("a slowdown of 3.0 % is neither shown nor ruled out"));
+  EXPECT_GT(*some_slow.judged->upper_95_ratio, 0.3);
+  EXPECT_GT(some_slow.detectable_ratio.value(), 0.3) << "processes are slow on one side alone";
+  std::swap(runs.baseline_ns, runs.candidate_ns);
+  EXPECT_GT(decide(runs, {}, true).detectable_ratio.value_or(1), 0.3);
+  std::size_t inconclusive = 0;
+  for (double spread = 0.01; spread < 0.06; spread += 0.001) {
+    const stage_step step = decide(arms(10, 0.014, spread), {}, true);
+    if (step.final_verdict != verdict::inconclusive) continue;
+    ++inconclusive;
+    EXPECT_GE(step.detectable_ratio.value(), 0.03 - 1e-9) << spread;
+  }
+  EXPECT_GT(inconclusive, 10U);
 }
 
 TEST(decide, detectable_size_grows_with_the_noise) {

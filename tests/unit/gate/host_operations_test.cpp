@@ -99,8 +99,7 @@ TEST(host_operations, are_told_by_calls_and_where_those_are_not_known_in_all) {
   result.causes = {slower};
   stage_structure structure;
   count_calls(structure, structure, result);
-  EXPECT_EQ(to_text(result.causes[0]),
-            "+1.52 ms: mlp.down in decode_step is slower: 1.50 ms → 3.02 ms in all");
+  EXPECT_EQ(to_text(result.causes[0]), "+1.52 ms: mlp.down in decode_step is slower: 1.50 → 3.02 ms in all");
   EXPECT_THAT(result.causes[0].changes, ::testing::IsEmpty()) << "stretches are no evidence";
   structure.calls = {{{"mlp.down", "decode_step"}, 375}};
   stage_structure more = structure;

@@ -142,7 +142,7 @@ TEST(odd_layers, of_a_replayed_graph_are_those_of_its_capture) {
 TEST(odd_layers, of_a_cpu_are_told_in_all) {
   EXPECT_THAT(
       evidence(&layered_program::on_cpu, layer_times(4, usual_ns), {usual_ns, usual_ns, usual_ns, 43'900}),
-      ElementsAre("model.layers.3 of 4: 62.4 µs → 87.8 µs in all"));
+      ElementsAre("model.layers.3 of 4: 62.40 → 87.80 µs in all"));
   EXPECT_THAT(evidence(&layered_program::on_cpu, layer_times(4, usual_ns), layer_times(4, 43'900)),
               IsEmpty());
 }

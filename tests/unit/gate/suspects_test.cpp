@@ -118,6 +118,45 @@ TEST_F(suspects_test, counters_stand_beside_the_cause_and_twice_the_bytes_are_wo
   EXPECT_THAT(first_cause().evidence, IsEmpty());
 }
 
+TEST_F(suspects_test, what_is_the_same_is_said_too_where_both_were_counted) {
+  trace(m_before, {{"a", "qkv", 9'000'000}});
+  trace(m_now, {{"a", "qkv", 12'000'000}});
+  m_before.counters = {{"decode_all", "a", "qkv", 3, 9200, 1.00e6}};
+  m_now.counters = {{"decode_all", "a", "qkv", 3, 11300, 1.02e6}};
+  const auto set_code = [](run_set& runs, const char* code) {
+    runs.structure["decode_all"].operations = {{"a", "qkv", {}, 0, code}};
+  };
+  EXPECT_THAT(first_cause().evidence, ElementsAre("alone 9.2 → 11.3 µs", "bytes unchanged"));
+  set_code(m_before, "c0de");
+  EXPECT_THAT(first_cause().evidence, Contains("bytes unchanged")) << "nobody knows the other's code";
+  set_code(m_now, "c0de");
+  EXPECT_THAT(first_cause().evidence, Contains("bytes and code unchanged"));
+  m_now.counters[0].dram_bytes = 1.5e6;
+  EXPECT_THAT(first_cause().evidence, Contains("code unchanged"));
+  set_code(m_now, "other");
+  EXPECT_THAT(first_cause().evidence, Not(Contains(::testing::HasSubstr("unchanged"))));
+}
+
+TEST_F(suspects_test, what_is_as_fast_as_before_alone_follows_from_what_changed) {
+  trace(m_before, {{"a", "qkv", 8'000'000}, {"b", "out", 1'000'000}});
+  trace(m_now, {{"a", "qkv", 8'400'000}, {"b", "out", 1'000'000}, {"new", "out", 2'600'000}});
+  const auto causes = [&] {
+    std::vector<std::string> names;
+    for (const stage_judgement& stage : judged().stages)
+      if (stage.attributed)
+        for (const cause& story : stage.attributed->causes) names.push_back(story.name);
+    return names;
+  };
+  EXPECT_THAT(causes(), ElementsAre("new", "a")) << "nobody knows what it would be alone";
+  m_before.counters = {{"decode_all", "a", "qkv", 3, 9200}};
+  m_now.counters = {{"decode_all", "a", "qkv", 3, 9300}};
+  EXPECT_THAT(causes(), ElementsAre("new"));
+  EXPECT_NEAR(first_cause().delta_ns, 3e6, 1e4) << "nothing is lost";
+  EXPECT_THAT(first_cause().evidence, Contains("with the 400 µs by which qkv cost more beside it"));
+  m_now.counters[0].duration_ns = 9900;
+  EXPECT_THAT(causes(), ElementsAre("new", "a")) << "it is slower by itself";
+}
+
 TEST_F(suspects_test, why_there_are_no_counters_is_said_once) {
   trace(m_before, {{"a", "qkv", 9'000'000}});
   trace(m_now, {{"a", "qkv", 12'000'000}});

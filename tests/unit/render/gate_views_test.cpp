@@ -61,10 +61,10 @@ TEST(gate_lines, say_verdict_size_causes_and_what_to_run) {
       ElementsAre(
           "llama-3.1-8b.decode-b1: regressed: decode_all (16 tokens) is 5.1 % slower (90 % CI 4.8 to 5.4 %; "
           "10 + 10 runs): 4.064 → 4.270 ms a token, 65.02 → 68.32 ms in all",
-          "  1. +3.20 ms: planted_delay_kernel in planted is new: 16 launches, 200.00 µs each",
-          StartsWith("  2. +310.0 µs: gemv<__nv_bfloat16, 8, false> in mlp.gate_up is slower"),
-          StartsWith("  3. +150.0 µs: more idle, waiting for a launch"),
-          StartsWith("  elsewhere −349 µs, most of it −210.0 µs: nvjet"), "  no counters: ncu was not found",
+          "  1. +3.20 ms: planted_delay_kernel in planted is new: 16 launches, 200 µs each",
+          StartsWith("  2. +310 µs: gemv<__nv_bfloat16, 8, false> in mlp.gate_up is slower"),
+          StartsWith("  3. +150 µs: more idle, waiting for a launch"),
+          StartsWith("  elsewhere −349 µs, most of it −210 µs: nvjet"), "  no counters: ncu was not found",
           "  new kernel: planted_delay_kernel", "  launches a token: 143 → 144",
           StartsWith("  prefill: unchanged: 0.1 % slower"),
           "  compared: build/dev against main (1a2b3c4), run in turns on NVIDIA H200",
@@ -80,6 +80,39 @@ TEST(gate_lines, say_at_once_that_it_is_not_the_code) {
       gate_lines(whole).front(),
       HasSubstr("; not the code, of which nothing changed: the median clock was 1980 MHz in the baseline "
                 "and is 1700 MHz now and 1 more"));
+}
+
+TEST(gate_lines, say_at_once_what_else_than_the_code_differs) {
+  gate::judgement whole = made_up_judgement("regressed");
+  whole.packages = {{"pip a", "1", "2"}, {"pip b", "", "3"}, {"pip c", "4", ""}, {"pip d", "5", "6"}};
+  whole.circumstances = {"pip a 1 → 2", "pip b none → 3", "pip c 4 → none", "pip d 5 → 6"};
+  EXPECT_THAT(gate_lines(whole).front(),
+              testing::EndsWith("; packages differ: pip a 1 → 2, pip b none → 3, pip c 4 → none and 1 more"));
+  whole.packages.clear();
+  whole.circumstances = {"driver was 570 in the baseline and is 580 now"};
+  EXPECT_THAT(gate_lines(whole).front(),
+              testing::EndsWith("; not the code alone: driver was 570 in the baseline and is 580 now"));
+  whole.failed_by = "the waiver of ada expired";
+  EXPECT_THAT(gate_lines(whole).front(), HasSubstr("and is 580 now)"));
+  whole.failed_by.reset();
+  whole.overall = gate::verdict::unchanged;
+  EXPECT_THAT(gate_lines(whole).front(), Not(HasSubstr("driver"))) << "nothing got slower";
+}
+
+TEST(gate_lines, say_at_once_that_the_cause_is_not_known) {
+  gate::judgement whole = made_up_judgement("regressed");
+  EXPECT_THAT(gate_lines(whole).front(), Not(HasSubstr("not known")));
+  for (gate::stage_judgement& stage : whole.stages)
+    if (stage.attributed)
+      stage.attributed->unexplained_ns = 0.31 * stage.attributed->explained_difference_ns();
+  EXPECT_THAT(gate_lines(whole).front(), testing::EndsWith("; the cause is not known"));
+}
+
+TEST(gate_lines, say_what_counts_as_unchanged) {
+  gate::judgement whole = made_up_judgement("unchanged");
+  whole.stages[0].unchanged_below_ratio = 0.03;
+  EXPECT_THAT(gate_lines(whole).front(),
+              testing::EndsWith("; surely below 3.0 %, which counts as unchanged"));
 }
 
 TEST(gate_lines, an_arrow_never_contradicts_its_percentage) {
@@ -132,7 +165,7 @@ TEST(gate_views, draw_what_the_axis_counts_and_the_interval_over_its_dot) {
   const std::string picture = rendered(whole).at("gate.svg");
   EXPECT_THAT(picture, HasSubstr(">candidate − baseline, of the baseline"));
   EXPECT_THAT(picture, HasSubstr(">candidate − baseline</text>"));
-  EXPECT_THAT(picture, HasSubstr("more launches: 4.4 on average → 8, 1.00 µs each"));
+  EXPECT_THAT(picture, HasSubstr("more launches: 4.4 on average → 8 times, 1.00 µs each"));
   const std::size_t dot = picture.find("<circle class=\"dot");
   ASSERT_NE(dot, std::string::npos);
   EXPECT_LT(dot, picture.find("<path class=\"arm")) << "what comes later is drawn over it";
@@ -157,10 +190,9 @@ TEST(gate_lines, say_what_takes_away_from_causes_that_are_more_than_the_differen
   attributed.causes = {cause_of(180e6, "slow"), cause_of(-30e6, "quick"), cause_of(-5e6, "other")};
   for (gate::stage_judgement& stage : whole.stages)
     if (stage.attributed) stage.attributed = attributed;
-  EXPECT_THAT(
-      joined(gate_lines(whole)),
-      ::testing::ContainsRegex("\n  1\\. \\+180\\.00 ms: slow [^\n]*\n  elsewhere −35\\.0 ms, most of it "
-                               "−30\\.00 ms: quick is faster: "));
+  EXPECT_THAT(joined(gate_lines(whole)),
+              ::testing::ContainsRegex("\n  1\\. \\+180 ms: slow [^\n]*\n  elsewhere −35\\.0 ms, most of it "
+                                       "−30\\.0 ms: quick is faster: "));
   attributed.causes = {cause_of(145.1e6, "slow"), cause_of(-0.1e6, "quick")};
   for (gate::stage_judgement& stage : whole.stages)
     if (stage.attributed) stage.attributed = attributed;
@@ -263,9 +295,9 @@ TEST(gate_views, say_whose_idle_times_stand_beside_a_difference) {
   idle.baseline_idle_ns = 36.5e6;
   idle.candidate_idle_ns = 16e6;
   idle.delta_ns = idle.traced_delta_ns = -20.5e6;
-  EXPECT_EQ(detail_of(idle), "36.5 ms → 16.0 ms");
+  EXPECT_EQ(detail_of(idle), "36.50 → 16.00 ms");
   idle.delta_ns = -37'500;  // a tracer stretches waits
-  EXPECT_EQ(detail_of(idle), "36.5 ms → 16.0 ms in the traces");
+  EXPECT_EQ(detail_of(idle), "36.50 → 16.00 ms in the traces");
 }
 
 /// Real traces: eager launches against a graph, of three layers.

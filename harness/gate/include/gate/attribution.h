@@ -45,7 +45,7 @@ struct cause {
   double candidate_each_ns = 0;
   double baseline_idle_ns = 0;  ///< idle only
   double candidate_idle_ns = 0;
-  double traced_delta_ns = 0;   ///< as the traces have it
+  double traced_delta_ns = 0;   ///< as the traces have it, less idle time that is the tracer's
   std::string baseline_path{};  ///< where it was another
   std::string place{};          ///< idle only: where the host was, "cudaStreamSynchronize in decode"
   /// What is another thing than before, exactly: "new kernel", "more launches", "other kernel", "moved",
@@ -68,8 +68,9 @@ struct attribution {
   double idle_difference_ns = 0;
   std::optional<double> bare_difference_ns{};  ///< as the caller measured it without a tracer
   std::vector<cause> causes{};                 ///< without zeros; exact evidence weighs, then size
-  double residual_ns = 0;      ///< of the traces: difference − Σ causes as traced. Far below a microsecond
-  double unexplained_ns = 0;   ///< of the bare difference: what no cause explains
+  double unexplained_ns = 0;                   ///< of the bare difference: what no cause explains
+  double idle_of_tracer_ns = 0;  ///< of the traced difference: idle time that the bare one has no room for
+  double residual_ns = 0;  ///< of the traces: difference − that − Σ causes as traced; next to nothing
   std::size_t operations = 0;  ///< of both arms
 
   /// What the causes are to explain.
@@ -102,6 +103,14 @@ std::vector<cause> leading_causes(const attribution& result, std::size_t count);
 /// Gives the causes of one attribution their short names. attribute() has done so; who reads causes from a
 /// file does it again.
 void name_causes(std::vector<cause>& causes);
+
+/// "7.73 → 8.96 µs", "403 µs → 9.59 ms": in one unit, with a digit more, where that suits both.
+std::string times_text(double from_ns, double to_ns);
+
+/// Of what is launched more, or less, often: "2 → 3 times, 6.00 → 6.10 µs each". Where the mean moved with
+/// the number, what came (or went) lasts otherwise than the rest: "256 → 380 times: 124 more, about 39.9 µs
+/// each".
+std::string launches_text(const cause& cause);
 
 /// Whether its share of the bare difference is another than what the traces show.
 bool is_apart_from_traces(const cause& cause);

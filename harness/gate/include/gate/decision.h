@@ -49,10 +49,11 @@ struct stage_step {
   phase in_phase = phase::screen;          ///< that the runs asked for, or the verdict, belong to
   std::size_t more_baseline_runs = 0;
   std::size_t more_candidate_runs = 0;
-  std::size_t most_runs_left = 0;            ///< of an arm, at worst, until the verdict
-  std::string reason{};                      ///< one sentence
-  std::optional<comparison> judged{};        ///< the last block that was judged
-  std::optional<double> detectable_ratio{};  ///< inconclusive: the smallest slowdown it could have seen
+  std::size_t most_runs_left = 0;                 ///< of an arm, at worst, until the verdict
+  std::string reason{};                           ///< one sentence
+  std::optional<comparison> judged{};             ///< the last block that was judged
+  std::optional<double> detectable_ratio{};       ///< inconclusive: the smallest slowdown it could have seen
+  std::optional<double> unchanged_below_ratio{};  ///< unchanged: the slowdown that it is surely below
 };
 
 /// Screen, extension, confirm. The screen takes the first runs; an extension adds the next to them; the

@@ -21,7 +21,7 @@ void count_calls(const stage_structure& baseline, const stage_structure& candida
 bool is_of_host(const cause& one);
 
 /// Of a cause on the host: "slower" and "18.42 → 197.03 µs a call, 378 calls"; where calls are not known
-/// "6.96 ms → 74.5 ms in all".
+/// "6.96 → 74.50 ms in all".
 struct host_words {
   std::string what{};
   std::string figures{};
