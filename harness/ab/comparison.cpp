@@ -129,9 +129,11 @@ comparison_result compare_builds(const request& wanted) {
   result.warnings = warnings_of(folder.state(), {&baseline, &candidate});
   for (const finished_run& run : folder.state().runs) result.seconds += run.seconds;
   const auto counting_started = std::chrono::steady_clock::now();
+  const arm_program& before = runs.program(gate::arm::baseline);
+  const arm_program& now = runs.program(gate::arm::candidate);
   count_suspects(wanted.where, settings, folder.path(),
-                 {wanted.baseline, baseline, runs.tool_runner(gate::arm::baseline), result.baseline},
-                 {wanted.candidate, candidate, runs.tool_runner(gate::arm::candidate), result.candidate});
+                 {before, baseline, before.tool_runner(), result.baseline},
+                 {now, candidate, now.tool_runner(), result.candidate});
   result.seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - counting_started).count();
   result.folder = folder.archive();

@@ -113,7 +113,7 @@ class arm_counting {
   bool timed_out() const { return m_timed_out; }
 
   void count(std::int64_t deadline_ms) {
-    const arm_build& build = m_arm.build;
+    const arm_build& build = m_arm.program.build();
     profilers::ncu_filter filter =
         filter_of(m_suspects, m_arm.runs, m_arm.traced.launches(stages_of_suspects(m_suspects)),
                   build.config.text("workload.nvtx_domain"), build.command_has_placeholders);
@@ -125,8 +125,7 @@ class arm_counting {
     const config::resolved settings = settings_here();
     const fs::path config_file = m_folder / "config.yaml";
     artifacts::write_file_atomically(config_file, settings.to_yaml());
-    request.workload =
-        workload::fill_placeholders(build.command, config_file, "profile", m_folder / "result.json");
+    request.workload = m_arm.program.words(config_file, "profile", m_folder / "result.json");
     request.set_environment =
         workload::adapter_environment(build.config.text("workload.adapter"), m_where.pytorch_adapter,
                                       workload::adapter_mode::traced, m_folder);
@@ -151,7 +150,7 @@ class arm_counting {
   /// Kernels of a graph have no operators under ncu.
   config::resolved settings_here() const {
     const std::string origin = "the gate's counters";
-    return gate_config(m_arm.build.config)
+    return gate_config(m_arm.program.build().config)
         .with("workload.cuda_graphs", false, origin)
         .with("ncu.set", std::monostate{}, origin)
         .with("ncu.sections", std::vector<std::string>{}, origin)
@@ -262,7 +261,7 @@ std::vector<gate::kernel_counts> medians_of(const std::vector<gate::suspect>& su
 
 void count_suspects(const surroundings& where, const comparison_settings& settings, const fs::path& folder,
                     counted_arm baseline, counted_arm candidate) {
-  const config::resolved& config = candidate.build.config;
+  const config::resolved& config = candidate.program.build().config;
   const std::int64_t budget_ms = 1000 * config.integer("gate.counter_budget_s");
   if (budget_ms == 0 || config.text("workload.device") != "cuda") return;
   gate::judge_rules rules;

@@ -7,6 +7,7 @@
 #include "ab/next_step.h"
 #include "ab/request.h"
 #include "analysis/kernel_selection.h"
+#include "arm_program.h"
 #include "core/records.h"
 #include "gate/run_set.h"
 #include "gate/suspects.h"
@@ -18,10 +19,10 @@ namespace profgate::ab {
 
 /// One build with its traces, and what is counted of it.
 struct counted_arm {
-  const arm_build& build;
+  const arm_program& program;
   const traced_arm& traced;
-  profilers::command_runner run;
-  gate::run_set& runs;  ///< gets counters, or why there are none
+  profilers::command_runner run;  ///< as program.tool_runner() does
+  gate::run_set& runs;            ///< gets counters, or why there are none
 };
 
 /// Counts in gate.counter_budget_s at most, one run of each build; nothing where there are no suspects, no

@@ -90,11 +90,14 @@ void drive(const comparison_settings& settings, const step_chooser& next_of, run
     effects.say(line_of(settings, folder.state(), next));
   }
   if (next.todo == next_step::what::failed) {
-    const std::size_t slot = folder.state().runs.back().record.slot;
+    const finished_run& last = folder.state().runs.back();
     throw core::step_failure(
         fmt::format("the {} failed twice in a row: {}", arm_name(next.arm), next.reason),
-        fmt::format("all it said is in {}",
-                    (folder.path() / "logs" / (run_folder::stem(slot, next.arm) + ".log")).string()));
+        !last.remedy.empty()
+            ? last.remedy
+            : fmt::format("all it said is in {}",
+                          (folder.path() / "logs" / (run_folder::stem(last.record.slot, next.arm) + ".log"))
+                              .string()));
   }
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 bool decides_what_is_measured(const std::string& key) {
   const bool is_for_profilers = key == "workload.profile_range" || key == "workload.calls_profiler_api";
+  // A client is a command, and counts as one; how a server is waited for and stopped decides nothing.
+  if (key == "workload.client" || key.starts_with("workload.server.")) return false;
   if (key == "workload.planted_delay_ns" || key == "stage1.energy_limit_s" || is_for_profilers) return false;
   return key.starts_with("workload.") || key.starts_with("model.") || key.starts_with("stage1.");
 }
@@ -23,8 +25,7 @@ bool decides_what_is_measured(const std::string& key) {
 /// Settings that came after the first baselines were kept count where somebody sets them: else every baseline
 /// would be one of other settings.
 bool is_younger_than_baselines(const std::string& key) {
-  return key == "workload.adapter" || key == "workload.figures" || key == "workload.client" ||
-         key.starts_with("workload.server.");
+  return key == "workload.adapter" || key == "workload.figures";
 }
 
 /// Without the folders of one machine: "/home/ada/bin/bench" is "bench", "--weights=/data/x.bin"
@@ -35,6 +36,14 @@ std::string without_folders(const std::string& word) {
   std::filesystem::path path = word.substr(begin);
   if (!path.has_filename()) path = path.parent_path();
   return word.substr(0, begin) + path.filename().string();
+}
+
+void add_command(const char* what, const std::vector<std::string>& words, artifacts::sha256& hash) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string counted =
+        i == 0 ? std::filesystem::path(words[i]).filename().string() : without_folders(words[i]);
+    hash.update(fmt::format("{}={}:{}\n", what, counted.size(), counted));
+  }
 }
 
 artifacts::sha256 hash_of_settings(const arm_build& build) {
@@ -90,13 +99,8 @@ std::string settings_sha256(const arm_build& build) {
 
 std::string config_sha256(const arm_build& build) {
   artifacts::sha256 hash = hash_of_settings(build);
-  if (build.is_of_engine) return hash.hex_digest();
-  for (std::size_t i = 0; i < build.command.size(); ++i) {
-    const std::string& word = build.command[i];
-    const std::string counted =
-        i == 0 ? std::filesystem::path(word).filename().string() : without_folders(word);
-    hash.update(fmt::format("command={}:{}\n", counted.size(), counted));
-  }
+  if (!build.is_of_engine) add_command("command", build.command, hash);
+  add_command("client", build.config.list("workload.client"), hash);
   return hash.hex_digest();
 }
 

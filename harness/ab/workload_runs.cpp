@@ -30,23 +30,9 @@ namespace profgate::ab {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* timeout_key = "gate.process_timeout_s";
-
 fs::path write_config(const arm_build& build, const fs::path& file) {
   artifacts::write_file_atomically(file, gate_config(build.config).to_yaml());
   return file;
-}
-
-process::run_options options_of(const surroundings& where, const arm_build& build, const fs::path& log_file) {
-  process::run_options options;
-  options.log_file = log_file;
-  options.deadline = std::chrono::seconds(build.config.integer(timeout_key));
-  options.grace = std::chrono::seconds(build.config.integer("run.interrupt_grace_s"));
-  options.stop_request = [&where]() -> std::optional<std::string> {
-    if (where.refresh) where.refresh();
-    return std::nullopt;
-  };
-  return options;
 }
 
 bool has_processes(const std::optional<artifacts::gpu_device>& gpu) {
@@ -64,23 +50,6 @@ std::optional<artifacts::gpu_device> look_at_gpu_after_end() {
   return gpu;
 }
 
-[[noreturn]] void throw_interrupted(const std::string& signal) {
-  throw core::interrupted(
-      fmt::format("interrupted by {}; the same command goes on after the last whole block of runs", signal));
-}
-
-profilers::command_runner runner_of(const surroundings& where, const arm_build& build) {
-  return [&where, &build](const profilers::tool_command& tool) {
-    process::run_options options = options_of(where, build, tool.log_file);
-    options.capture_stdout = tool.capture_stdout;
-    if (tool.deadline_ms > 0) options.deadline = std::chrono::milliseconds(tool.deadline_ms);
-    const process::outcome outcome = process::run(
-        {tool.argv, tool.set_environment, tool.unset_environment, build.working_directory}, options);
-    if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
-    return workload::as_tool_run(outcome);
-  };
-}
-
 }  // namespace
 
 workload_runs::workload_runs(const surroundings& where, const arm_build& baseline, const arm_build& candidate,
@@ -89,8 +58,8 @@ workload_runs::workload_runs(const surroundings& where, const arm_build& baselin
       m_settings(settings),
       m_folder(std::move(folder)),
       m_is_on_gpu(candidate.config.text("workload.device") == "cuda"),
-      m_baseline{baseline, write_config(baseline, m_folder / "baseline.yaml")},
-      m_candidate{candidate, write_config(candidate, m_folder / "candidate.yaml")},
+      m_baseline{{where, baseline, m_folder}, write_config(baseline, m_folder / "baseline.yaml")},
+      m_candidate{{where, candidate, m_folder}, write_config(candidate, m_folder / "candidate.yaml")},
       m_synchronised(runs::synchronised_stages(candidate.config)) {}
 
 void workload_runs::say(const std::string& line) {
@@ -101,8 +70,8 @@ void workload_runs::now_running(const std::string& what) {
   if (m_where.now_running) m_where.now_running(what);
 }
 
-profilers::command_runner workload_runs::tool_runner(gate::arm which) const {
-  return runner_of(m_where, which == gate::arm::baseline ? m_baseline.build : m_candidate.build);
+const arm_program& workload_runs::program(gate::arm which) const {
+  return which == gate::arm::baseline ? m_baseline.program : m_candidate.program;
 }
 
 finished_run workload_runs::run(gate::arm which, run_kind kind, const std::string& stem) {
@@ -124,26 +93,24 @@ finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string&
                                      const std::string& stem) {
   const fs::path result_file = m_folder / "logs" / (stem + ".result.json");
   const fs::path log_file = m_folder / "logs" / (stem + ".log");
-  const bool times_itself = arm.build.command_has_placeholders;
+  const bool times_itself = arm.build().command_has_placeholders;
   process::command command;
-  command.argv = times_itself
-                     ? workload::fill_placeholders(arm.build.command, arm.config_file, "bench", result_file)
-                     : arm.build.command;
-  command.working_directory = arm.build.working_directory;
+  command.argv = arm.program.words(arm.config_file, "bench", result_file);
+  command.working_directory = arm.build().working_directory;
   fs::remove(result_file);
   finished_run run;
   m_telemetry.clear();
   try {
     if (times_itself) {
-      const process::outcome outcome = process::run(command, options_of(m_where, arm.build, log_file));
-      if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
-      workload::require_good_end(outcome, log_file, workload::exit_codes::by_contract, timeout_key);
+      const process::outcome outcome = arm.program.run({command, log_file}).program;
+      workload::require_good_end(outcome, log_file, workload::exit_codes::by_contract, process_timeout_key);
       take_result(result_file, run);
     } else {
       run_from_outside(arm, command, log_file, run);
     }
   } catch (const core::step_failure& failed) {
     run.crash = failed.what();
+    run.remedy = failed.remedy();
   } catch (const stage_not_closed& other) {
     throw stage_not_closed(fmt::format("the {}: {}", name, other.what()), other.remedy(), other.closed());
   } catch (const core::error& hopeless) {
@@ -185,30 +152,32 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   request.workload = command.argv;
   request.output_folder = m_folder / "ranges";
   request.log_file = log_file;
-  const std::string adapter = arm.build.config.text("workload.adapter");
+  const std::string adapter = arm.build().config.text("workload.adapter");
   request.set_environment = workload::adapter_environment(
       adapter, m_where.pytorch_adapter, workload::adapter_mode::bare, request.output_folder);
   request.collector_library = m_where.collector_library;
-  request.synchronised = runs::named_ranges(arm.build.config, m_synchronised);
+  request.synchronised = runs::named_ranges(arm.build().config, m_synchronised);
   profilers::device_waits waits;
-  process::outcome outcome;
-  runs::program_figures figures(arm.build.config, command.working_directory);
+  arm_program::end ended;
+  runs::program_figures figures(arm.build().config, command.working_directory);
   const auto run_program = [&](const profilers::tool_command& tool) {
-    process::run_options options = options_of(m_where, arm.build, log_file);
-    options.capture_stdout = figures.wants_output();
-    options.captured_max_bytes = parsers::max_figure_source_bytes;
     figures.note_start();
-    outcome = process::run(
-        {tool.argv, tool.set_environment, tool.unset_environment, command.working_directory}, options);
-    if (outcome.how == process::ending::interrupted) throw_interrupted(outcome.stop_reason);
-    return workload::as_tool_run(outcome);
+    ended =
+        arm.program.run({{tool.argv, tool.set_environment, tool.unset_environment, command.working_directory},
+                         log_file,
+                         figures.wants_output() || figures.wants_client_output(),
+                         parsers::max_figure_source_bytes});
+    return workload::as_tool_run(ended.program);
   };
   artifacts::make_folder(request.output_folder);
   std::map<std::string, std::vector<std::int64_t>> samples_ns =
-      runs::sample_ranges(profilers::observe_ranges(request, run_program, waits), arm.build.config).stages_ns;
-  workload::require_good_end(outcome, log_file, workload::exit_codes::its_own, timeout_key);
+      runs::sample_ranges(profilers::observe_ranges(request, run_program, waits), arm.build().config)
+          .stages_ns;
+  workload::require_good_end(ended.program, log_file, workload::exit_codes::its_own, process_timeout_key);
   require_same_kind(waits);
-  samples_ns[core::whole_process_stage] = {outcome.wall_ns};
+  // A server's own life says nothing: it is started, and stopped when its client is done.
+  samples_ns[core::whole_process_stage] = {arm.program.is_server() ? ended.client.wall_ns
+                                                                   : ended.program.wall_ns};
   for (const auto& [stage, durations_ns] : parsers::device_samples_ns(
            parsers::read_adapter_reports(parsers::adapter_report_files(request.output_folder)))) {
     const bool is_synchronised = waits.are_done && std::find(m_synchronised.begin(), m_synchronised.end(),
@@ -216,7 +185,10 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
     if (samples_ns.contains(stage) && !is_synchronised) samples_ns[stage] = durations_ns;
   }
   runs::process_samples told;
-  figures.add({{outcome.captured, outcome.captured_truncated, log_file}, {}}, told);
+  figures.add(
+      {{ended.program.captured, ended.program.captured_truncated, log_file},
+       {ended.client.captured, ended.client.captured_truncated, arm_program::client_log_of(log_file)}},
+      told);
   take_figures(told, samples_ns);
   for (const std::string& stage : m_settings.stages) {
     const auto found = samples_ns.find(stage);
@@ -271,25 +243,25 @@ finished_run workload_runs::run_traced(const prepared_arm& arm, const std::strin
   fs::remove_all(folder);
   artifacts::make_folder(folder);
   profilers::capture_request request;
-  request.workload =
-      workload::fill_placeholders(arm.build.command, arm.config_file, "profile", folder / "result.json");
+  request.workload = arm.program.words(arm.config_file, "profile", folder / "result.json");
+  request.is_server = arm.program.is_server();
   request.output_folder = folder;
   request.set_environment =
-      workload::adapter_environment(arm.build.config.text("workload.adapter"), m_where.pytorch_adapter,
+      workload::adapter_environment(arm.build().config.text("workload.adapter"), m_where.pytorch_adapter,
                                     workload::adapter_mode::traced, folder);
   request.log_file = m_folder / "logs" / (stem + ".log");
   // Which ranges of a program's are stages, in which domain, only the analysis knows.
-  request.is_gated = arm.build.command_has_placeholders;
+  request.is_gated = arm.build().command_has_placeholders;
   if (request.is_gated) {
     for (const std::string& stage : m_settings.stages)
-      request.ranges.push_back({stage, arm.build.config.text("workload.nvtx_domain")});
+      request.ranges.push_back({stage, arm.build().config.text("workload.nvtx_domain")});
   }
   request.collector_library = m_where.collector_library;
-  request.collector_max_bytes = static_cast<std::uint64_t>(arm.build.config.integer("collector.max_bytes"));
+  request.collector_max_bytes = static_cast<std::uint64_t>(arm.build().config.integer("collector.max_bytes"));
   finished_run run;
   m_telemetry.clear();
   try {
-    profilers::capture_embedded(request, runner_of(m_where, arm.build));
+    profilers::capture_embedded(request, arm.program.tool_runner());
   } catch (const core::interrupted&) {
     throw;
   } catch (const core::error& failed) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ab/request.h"
+#include "arm_program.h"
 #include "core/error.h"
 #include "core/records.h"
 #include "drive.h"
@@ -19,8 +20,9 @@ namespace profgate::ab {
 
 /// One build as it is run in a comparison.
 struct prepared_arm {
-  const arm_build& build;
+  arm_program program;
   std::filesystem::path config_file;  ///< its gate_config(), written once
+  const arm_build& build() const { return program.build(); }
 };
 
 /// A program that lacks a stage that is to be judged.
@@ -46,8 +48,8 @@ class workload_runs : public run_effects {
   void say(const std::string& line) override;
   void now_running(const std::string& what) override;
 
-  /// Runs a profiler's commands as those of traces are run, in the build's folder.
-  profilers::command_runner tool_runner(gate::arm which) const;
+  /// Of either build, as its traces are made.
+  const arm_program& program(gate::arm which) const;
 
   /// What the last workload called its device; empty: it did not say.
   const std::string& device_name() const { return m_device_name; }

@@ -34,14 +34,42 @@ std::string quoted_for_override(const std::string& text) {
   return quoted + "'";
 }
 
-bool has_dashes(const std::vector<std::string>& words) {
-  return std::find(words.begin(), words.end(), "--") != words.end();
+using command_words = std::vector<std::string>;
+
+/// What stands between the `--`; of n of them n + 1 commands, each of which may be empty.
+std::vector<command_words> part_at_dashes(const command_words& all) {
+  std::vector<command_words> parts(1);
+  for (const std::string& word : all) {
+    if (word == "--") {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(word);
+    }
+  }
+  return parts;
 }
 
-/// What stands before and after the first `--`; without one the second is empty.
-two_commands part_at_dashes(const std::vector<std::string>& words) {
-  const auto dashes = std::find(words.begin(), words.end(), "--");
-  return {{words.begin(), dashes}, {dashes == words.end() ? dashes : dashes + 1, words.end()}};
+bool has_empty(const std::vector<command_words>& commands) {
+  return std::any_of(commands.begin(), commands.end(),
+                     [](const command_words& command) { return command.empty(); });
+}
+
+std::string as_client_override(const command_words& client) {
+  std::string list;
+  for (const std::string& word : client) list += (list.empty() ? "" : ", ") + quoted_for_override(word);
+  return "workload.client=[" + list + "]";
+}
+
+constexpr const char* own_dashes_remedy =
+    "put a command that has a -- of its own into a script, or into sh -c '…'";
+
+/// False: the program is no server, or is a registered pair, which has its own client.
+bool is_typed_server(pair_options& options) {
+  if (options.ready_port)
+    options.overrides.push_back(fmt::format("workload.server.ready_port={}", *options.ready_port));
+  if (!options.ready_text.empty())
+    options.overrides.push_back("workload.server.ready_text=" + quoted_for_override(options.ready_text));
+  return (options.ready_port || !options.ready_text.empty()) && !options.command.empty();
 }
 
 }  // namespace
@@ -51,46 +79,57 @@ std::string name_of_program(const std::vector<std::string>& command) {
   return as_word(program.is_module ? program.name : fs::path(program.name).stem().string());
 }
 
-two_commands split_commands(const std::vector<std::string>& words) {
-  const two_commands commands = part_at_dashes(words);
-  if (has_dashes(commands.candidate)) {
+two_commands split_commands(const std::vector<std::string>& typed) {
+  const std::vector<command_words> commands = part_at_dashes(typed);
+  if (commands.size() > 2) {
     throw core::bad_input("more than one '--' stands after the first: which of them parts the two commands?",
                           "give a command that holds one of its own to a shell, in one word: "
-                          "profgate ab -- sh -c 'exec bench -- x' -- sh -c 'exec bench -- y'");
+                          "profgate ab -- sh -c 'exec bench -- x' -- sh -c 'exec bench -- y'; servers with "
+                          "their client are compared with --ready-port or --ready-text");
   }
-  if (commands.baseline.empty() || commands.candidate.empty()) {
+  if (commands.size() < 2 || has_empty(commands)) {
     throw core::bad_input("two commands are to be compared, and only one was given",
                           "profgate ab [settings] -- <baseline's words> -- <candidate's words>");
   }
-  return commands;
+  return {commands[0], commands[1]};
 }
 
 void split_server_command(pair_options& options) {
-  std::vector<std::string>& words = options.command;
-  std::vector<std::string>& overrides = options.overrides;
-  if (!options.ready_port && options.ready_text.empty()) {
-    if (!has_dashes(words)) return;
+  const std::vector<command_words> commands = part_at_dashes(options.command);
+  if (!is_typed_server(options)) {
+    const bool is_server = options.ready_port || !options.ready_text.empty();
+    if (is_server || commands.size() == 1) return;
     throw core::bad_input(
         "a second '--' stands among the program's words",
         "for a server and its client say when it is ready: --ready-port or --ready-text before the first --; "
         "two commands are compared by profgate ab; a program that wants -- as a word of its own gets it from "
         "a shell, in one word: -- sh -c 'exec bench -- x'");
   }
-  if (options.ready_port)
-    overrides.push_back(fmt::format("workload.server.ready_port={}", *options.ready_port));
-  if (!options.ready_text.empty())
-    overrides.push_back("workload.server.ready_text=" + quoted_for_override(options.ready_text));
-  if (words.empty()) return;  // a registered pair has its own client
-  const auto [server, client_words] = part_at_dashes(words);
-  if (server.empty() || client_words.empty() || has_dashes(client_words)) {
+  if (commands.size() != 2 || has_empty(commands)) {
     throw core::bad_input("a server is typed with its client, '-- <server> -- <client>', and no further --",
-                          "put a command that has a -- of its own into a script, or into sh -c '…'");
+                          own_dashes_remedy);
   }
-  std::string client;
-  for (const std::string& word : client_words)
-    client += (client.empty() ? "" : ", ") + quoted_for_override(word);
-  overrides.push_back("workload.client=[" + client + "]");
-  words = server;
+  options.command = commands[0];
+  options.overrides.push_back(as_client_override(commands[1]));
+}
+
+void split_server_commands(ab_options& options) {
+  if (!is_typed_server(options.pair)) return;
+  const std::vector<command_words> commands = part_at_dashes(options.pair.command);
+  if (commands.size() < 3 || commands.size() > 4 || has_empty(commands)) {
+    throw core::bad_input(
+        fmt::format("two servers are typed with one client or two, '-- <server A> -- <client> -- <server B> "
+                    "[-- <client B>]', and {}",
+                    has_empty(commands) ? "one of these commands is empty"
+                                        : fmt::format("{} command{} given", commands.size(),
+                                                      commands.size() == 1 ? " was" : "s were")),
+        own_dashes_remedy);
+  }
+  options.baseline_overrides.push_back(as_client_override(commands[1]));
+  options.candidate_overrides.push_back(as_client_override(commands.size() == 4 ? commands[3] : commands[1]));
+  options.pair.command = commands[0];
+  options.pair.command.emplace_back("--");
+  options.pair.command.insert(options.pair.command.end(), commands[2].begin(), commands[2].end());
 }
 
 pair_manifest ad_hoc_pair(const std::vector<std::string>& command) {

@@ -19,6 +19,9 @@ pair_manifest ad_hoc_pair(const std::vector<std::string>& command);
 /// Takes a typed server and its client apart, <server words> -- <client words>: the client and when it is to
 /// run become overrides. Leaves options without ready_port and ready_text as they are.
 void split_server_command(pair_options& options);
+/// The same of two that are to be compared, <server A> -- <client> -- <server B> [-- <client B>]: what stays
+/// are the words of the servers, as split_commands() takes them.
+void split_server_commands(ab_options& options);
 
 /// "bench" of {"python3", "-u", "dir/bench.py"}.
 std::string name_of_program(const std::vector<std::string>& command);

@@ -13,8 +13,8 @@
 #include "machine.h"
 #include "process/command.h"
 #include "process/git.h"
-#include "steps/run_command.h"
 #include "steps/step.h"
+#include "workload/server_settings.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -33,13 +33,16 @@ bool is_build_dir(const fs::path& folder) {
   return fs::is_directory(folder / "profgate" / "pairs");
 }
 
+/// The options that say when a server is ready.
+std::vector<std::string> ready_words(const config::resolved& settings) {
+  if (!settings.is_null("workload.server.ready_port"))
+    return {"--ready-port", std::to_string(settings.integer("workload.server.ready_port"))};
+  return {"--ready-text", settings.text("workload.server.ready_text")};
+}
+
 }  // namespace
 
 ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name) {
-  if (is_server(config)) {
-    throw core::not_possible("the program is a server, and builds of servers are not compared",
-                             "look at two runs of it side by side: profgate compare");
-  }
   const artifacts::git_facts git = artifacts::gather_git_facts(manifest.project_dir, process::git_output);
   ab::arm_build arm{config, name, manifest.command, manifest.command_has_placeholders};
   arm.is_of_engine = manifest.engine.has_value();
@@ -109,27 +112,41 @@ ab::request request_of_commands(const pair_manifest& baseline, const pair_manife
   ab::surroundings where = surroundings_of(candidate, options.candidate_settings, display);
   if (options.out) where.folder = fs::absolute(*options.out);
   if (options.candidate_settings.text("workload.device") == "cuda") take_gpu(artifacts::gather_gpu_facts());
-  const auto shown = [](const pair_manifest& arm) {
-    return process::quote_for_display(artifacts::redact_argv(arm.command));
+  const auto shown = [](const std::vector<std::string>& words) {
+    return process::quote_for_display(artifacts::redact_argv(words));
   };
-  const auto named = [&](const pair_manifest& arm) {
+  const auto with_client = [&](const pair_manifest& arm, const config::resolved& settings) {
+    return shown(arm.command) + " -- " + shown(settings.list("workload.client"));
+  };
+  // A client that both have is not what they are told apart by.
+  const bool have_own_clients =
+      options.baseline_settings.list("workload.client") != options.candidate_settings.list("workload.client");
+  const auto named = [&](const pair_manifest& arm, const config::resolved& settings) {
     constexpr std::size_t longest_bytes = 120;
-    return core::shorten_middle(shown(arm), longest_bytes);
+    return core::shorten_middle(have_own_clients ? with_client(arm, settings) : shown(arm.command),
+                                longest_bytes);
   };
   const std::string adapter = options.candidate_settings.text("workload.adapter");
   std::string typed_words = adapter == workload::no_adapter ? "" : "--adapter " + adapter + " ";
+  const bool is_server = workload::is_server(options.candidate_settings);
+  if (is_server) typed_words += shown(ready_words(options.candidate_settings)) + " ";
   for (const std::string& setting : options.typed) {
-    if (!setting.starts_with("workload.adapter=") && !setting.starts_with("gate."))
+    const bool is_option =
+        setting.starts_with("workload.adapter=") || setting.starts_with("workload.server.ready_port=") ||
+        setting.starts_with("workload.server.ready_text=") || setting.starts_with("workload.client=");
+    if (!is_option && !setting.starts_with("gate."))
       typed_words += process::quote_for_display({setting}) + " ";
   }
   const auto typed_arm = [&](const pair_manifest& arm, const config::resolved& settings) {
-    ab::arm_build build = arm_of(arm, settings, named(arm));
+    ab::arm_build build = arm_of(arm, settings, named(arm, settings));
     build.is_typed = true;
     return build;
   };
-  return {std::move(where), typed_arm(baseline, options.baseline_settings),
-          typed_arm(candidate, options.candidate_settings),
-          fmt::format("profgate run {}-- {}", typed_words, shown(candidate))};
+  return {
+      std::move(where), typed_arm(baseline, options.baseline_settings),
+      typed_arm(candidate, options.candidate_settings),
+      fmt::format("profgate run {}-- {}", typed_words,
+                  is_server ? with_client(candidate, options.candidate_settings) : shown(candidate.command))};
 }
 
 ab::request comparison_request(const pair_manifest& pair, const comparison_options& options,

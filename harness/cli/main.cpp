@@ -41,6 +41,16 @@ void add_list(CLI::App& app, action& chosen) {
   command->callback([&chosen, options] { chosen = [options] { return cli::list(*options); }; });
 }
 
+void add_server_options(CLI::App* command, const std::shared_ptr<cli::pair_options>& options,
+                        const std::string& commands) {
+  command
+      ->add_option("--ready-port", options->ready_port,
+                   commands + ": the client runs once this port takes connections")
+      ->check(CLI::Range(1, 65535));
+  command->add_option("--ready-text", options->ready_text,
+                      "The same, once a line of the server's output has this expression");
+}
+
 CLI::App* add_pair_command(CLI::App& app, action& chosen, const std::string& name,
                            const std::string& description, exit_code (*run)(const cli::pair_options&),
                            const std::shared_ptr<cli::pair_options>& options) {
@@ -51,12 +61,7 @@ CLI::App* add_pair_command(CLI::App& app, action& chosen, const std::string& nam
       return run(*options);
     };
   });
-  command
-      ->add_option("--ready-port", options->ready_port,
-                   "-- <server> -- <client>: the client runs once this port takes connections")
-      ->check(CLI::Range(1, 65535));
-  command->add_option("--ready-text", options->ready_text,
-                      "The same, once a line of the server's output has this expression");
+  add_server_options(command, options, "-- <server> -- <client>");
   return command;
 }
 
@@ -91,9 +96,11 @@ void add_ab(CLI::App& app, action& chosen) {
     if (!pair->command.empty() && (baseline->count() > 0 || !options->candidate.empty()))
       throw CLI::ExcludesError("--baseline and --candidate", "two commands");
     chosen = [options] {
+      cli::split_server_commands(*options);
       return options->is_exact ? cli::bisect_exactly(*options) : cli::compare_builds(*options);
     };
   });
+  add_server_options(command, pair, "-- <server A> -- <client> -- <server B> [-- <client B>]");
   CLI::Option* of_baseline = command->add_option("--baseline-override", options->baseline_overrides,
                                                  "A setting of the baseline only");
   CLI::Option* of_candidate = command->add_option("--candidate-override", options->candidate_overrides,

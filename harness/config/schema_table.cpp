@@ -138,8 +138,8 @@ std::vector<schema_row> workload_rows() {
       integer("workload.server.stop_within_s", "30", 1, 3600,
               "time that it has to stop: it gets SIGINT, after half of it SIGTERM, at its end SIGKILL"),
       list("workload.client", "[]",
-           "words of the command that uses the server, not profiled; it has run.step_timeout_s; none: the "
-           "program is no server"),
+           "words of the command that uses the server, not profiled; it has run.step_timeout_s, in the "
+           "gate's processes gate.process_timeout_s; none: the program is no server"),
       flag("workload.decode_step_ranges", "true", "open a range around each decode step"),
       integer(
           "workload.planted_delay_ns", "0", 0, 1e9,

@@ -76,6 +76,16 @@ bool ended_well(const process::outcome& outcome) {
   return outcome.how == process::ending::exited && outcome.exit_code == 0;
 }
 
+/// That it died by; 0: by none. A profiler passes a death by a signal on as 128 + its number.
+int signal_of(const process::outcome& server) {
+  return server.signal != 0 ? server.signal : server.exit_code > 128 ? server.exit_code - 128 : 0;
+}
+
+/// One of those by which a server is stopped.
+bool is_stop_signal(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGKILL;
+}
+
 }  // namespace
 
 std::vector<std::string> with_pid_file(const std::vector<std::string>& words, const fs::path& pid_file) {
@@ -103,6 +113,18 @@ server_run::~server_run() {
   end_client();
   std::error_code ignored;
   fs::remove(m_pid_file, ignored);
+}
+
+void server_run::watch_through(process::run_options& options) {
+  options.deadline = m_rules.ready_within + m_rules.client_within + m_rules.stop_within + options.grace;
+  options.on_line = [this, others = std::move(options.on_line)](std::string_view line) {
+    if (others) others(line);
+    saw_line(line);
+  };
+  options.stop_request = [this, others = std::move(options.stop_request)] {
+    const std::optional<std::string> reason = others ? others() : std::nullopt;
+    return reason ? reason : look();
+  };
 }
 
 void server_run::saw_line(std::string_view line) {
@@ -224,10 +246,7 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
   require_good_client(server, server_log);
   if (server.how == process::ending::stopped && !m_server)
     throw core::step_failure("the client ended, and no server was there to be stopped", look);
-  // A profiler passes a death by a signal on as 128 + its number.
-  const int died_by = server.signal != 0       ? server.signal
-                      : server.exit_code > 128 ? server.exit_code - 128
-                                               : 0;
+  const int died_by = signal_of(server);
   const bool is_all_fetched = !m_rules.before_stop.argv.empty() && ended_well(m_before_stop);
   if (!m_rules.before_stop.argv.empty() && !is_all_fetched &&
       m_before_stop.how != process::ending::interrupted)
@@ -240,8 +259,7 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
         "let it end by itself on SIGINT or SIGTERM, or raise workload.server.stop_within_s",
         process::signal_name(died_by));
   }
-  const bool is_our_signal =
-      server.signal == SIGINT || server.signal == SIGTERM || server.signal == SIGKILL || server.signal == 0;
+  const bool is_our_signal = server.signal == 0 || is_stop_signal(server.signal);
   if (m_last_signal != 0 && is_our_signal &&
       (server.how == process::ending::exited || server.how == process::ending::signalled)) {
     server.how = process::ending::exited;
@@ -253,8 +271,12 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
 
 void server_run::require_good_client(const process::outcome& server, const fs::path& server_log) const {
   if (ended_well(m_client)) return;
+  // A client that is left alone fails as well, and perhaps before anybody has seen that it was.
+  const int died_by = signal_of(server);
+  const bool ended_alone =
+      (died_by != 0 && !is_stop_signal(died_by)) || (m_last_signal == 0 && !ended_well(server));
   const std::string look = fmt::format("all it said is in {}", m_rules.client_log.string());
-  switch (m_client.how) {
+  switch (m_client.how == process::ending::exited && ended_alone ? process::ending::stopped : m_client.how) {
     case process::ending::not_started:
       throw core::step_failure("the client cannot be started: " + m_client.start_error,
                                "correct workload.client");
@@ -265,7 +287,7 @@ void server_run::require_good_client(const process::outcome& server, const fs::p
     case process::ending::timed_out:
       throw core::step_failure(
           fmt::format("the client {}", process::describe(m_client)),
-          fmt::format("raise run.step_timeout_s, or find out where it hangs ({})", look));
+          fmt::format("raise {}, or find out where it hangs ({})", m_rules.client_timeout_key, look));
     default:
       throw core::step_failure(fmt::format("the client {}", describe_with_last_line(m_client)), look);
   }

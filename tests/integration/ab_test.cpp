@@ -22,13 +22,6 @@ const std::vector<std::string> wide_margins = {"gate.screen_ratio=0.5", "gate.co
 
 class ab : public pair_fixture {
  protected:
-  /// A build folder with one registered pair; returns the manifest in it.
-  fs::path build_of(const fs::path& manifest, const std::string& folder, const std::string& pair) {
-    const fs::path target = m_project / folder / "profgate/pairs" / (pair + ".json");
-    fs::create_directories(target.parent_path());
-    fs::rename(manifest, target);
-    return target;
-  }
   /// A build whose program is as slow as it is told, by the same command as every other: <folder>/bench.
   fs::path probe_build(const std::string& folder, const std::string& spin_iterations,
                        const std::vector<std::string>& words = {}) {
@@ -53,17 +46,6 @@ class ab : public pair_fixture {
     std::vector<std::string> all = {"ab", "--manifest", candidate.string(), "--baseline", baseline};
     all.insert(all.end(), words.begin(), words.end());
     return profgate(all, stop_request);
-  }
-
-  /// All files called so below tmp/stage2/ab.
-  std::vector<fs::path> files_ending(const std::string& ending) const {
-    std::vector<fs::path> found;
-    std::error_code gone;
-    for (fs::recursive_directory_iterator it(stage2_dir() / "ab", gone), end; !gone && it != end;
-         it.increment(gone)) {
-      if (it->path().string().ends_with(ending)) found.push_back(it->path());
-    }
-    return found;
   }
 };
 

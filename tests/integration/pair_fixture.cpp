@@ -113,6 +113,24 @@ fs::path pair_fixture::register_command(const std::vector<std::string>& argv) {
   return file;
 }
 
+fs::path pair_fixture::build_of(const fs::path& manifest, const std::string& folder,
+                                const std::string& pair) {
+  const fs::path target = m_project / folder / "profgate/pairs" / (pair + ".json");
+  fs::create_directories(target.parent_path());
+  fs::rename(manifest, target);
+  return target;
+}
+
+std::vector<fs::path> pair_fixture::files_ending(const std::string& ending) const {
+  std::vector<fs::path> found;
+  std::error_code gone;
+  for (fs::recursive_directory_iterator it(stage2_dir() / "ab", gone), end; !gone && it != end;
+       it.increment(gone)) {
+    if (it->path().string().ends_with(ending)) found.push_back(it->path());
+  }
+  return found;
+}
+
 command_result pair_fixture::profgate(const std::vector<std::string>& words,
                                       const std::function<std::optional<std::string>()>& stop_request) const {
   std::vector<std::string> argv = {m_program.string()};

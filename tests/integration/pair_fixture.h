@@ -37,6 +37,10 @@ class pair_fixture : public ::testing::Test {
   /// Registers any command, run as written.
   std::filesystem::path register_command(const std::vector<std::string>& argv);
 
+  /// A build folder with one registered pair; returns the manifest in it.
+  std::filesystem::path build_of(const std::filesystem::path& manifest, const std::string& folder,
+                                 const std::string& pair);
+
   /// Lets git know somebody who accepts baselines and commits: Ada, and nobody else's settings.
   void use_git_identity();
 
@@ -55,6 +59,8 @@ class pair_fixture : public ::testing::Test {
   /// All run directories, oldest first.
   std::vector<std::filesystem::path> runs() const;
   std::filesystem::path latest_run() const;
+  /// All files of comparisons (tmp/stage2/ab) that are called so.
+  std::vector<std::filesystem::path> files_ending(const std::string& ending) const;
   artifacts::step_status status_of(const std::string& step) const;
   std::string text_of(const std::string& file_in_latest_run) const;
 

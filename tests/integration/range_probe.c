@@ -11,8 +11,9 @@
  *   range_probe server <port> [<manners>]         a range "request" for each connection, until it is stopped;
  *       manners: polite (ends on SIGINT with code 0), deaf (only SIGKILL ends it), forking (polite, with a
  * worker that ignores SIGINT and SIGTERM), mute (never listens), dying (fails at once), fragile (dies by a
- * request) range_probe client <port> <count>             connects that often, each time until the server
- * hangs up At its end it prints how often and how long its ranges were open by its own clock: "ranges 3 in
+ * request), slow (polite, and takes four times as long for a request: the rest in a range "lookup")
+ *   range_probe client <port> <count>             connects that often, each time until the server hangs up
+ * At its end it prints how often and how long its ranges were open by its own clock: "ranges 3 in
  * 600123 ns".
  */
 #include <arpa/inet.h>
@@ -58,6 +59,19 @@ static struct tally push_and_pop(long count, const char* name) {
     nvtxRangePop();
     done.open_ns += now_ns() - begin_ns;
   }
+  return done;
+}
+
+/* A request of a server that has become slower, and by what. */
+static struct tally look_up_and_answer(void) {
+  const long long begin_ns = now_ns();
+  nvtxRangePushA("request");
+  work_until(now_ns() + 100000);
+  nvtxRangePushA("lookup");
+  work_until(now_ns() + 300000);
+  nvtxRangePop();
+  nvtxRangePop();
+  const struct tally done = {1, now_ns() - begin_ns};
   return done;
 }
 
@@ -157,7 +171,9 @@ static int serve(const char* port, const char* manners) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = ask_to_end; /* without SA_RESTART: accept returns */
-  if (strcmp(manners, "polite") == 0 || strcmp(manners, "forking") == 0) sigaction(SIGINT, &action, NULL);
+  const int is_slow = strcmp(manners, "slow") == 0;
+  if (is_slow || strcmp(manners, "polite") == 0 || strcmp(manners, "forking") == 0)
+    sigaction(SIGINT, &action, NULL);
   if (strcmp(manners, "deaf") == 0) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
@@ -186,7 +202,7 @@ static int serve(const char* port, const char* manners) {
     /* One who only looks whether the port is open says nothing. */
     if (read(connection, request, sizeof request) > 0) {
       if (strcmp(manners, "fragile") == 0) abort();
-      const struct tally one = push_and_pop(1, "request");
+      const struct tally one = is_slow ? look_up_and_answer() : push_and_pop(1, "request");
       served.count += one.count;
       served.open_ns += one.open_ns;
     }

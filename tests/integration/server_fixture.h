@@ -42,6 +42,9 @@ class server_fixture : public pair_fixture {
     m_environment["PROFGATE_OVERRIDES"] = "timeline=embedded workload.server.stop_within_s=2";
   }
 
+  std::vector<std::string> server_of(const std::string& manners) const {
+    return {PROFGATE_RANGE_PROBE, "server", m_port, manners};
+  }
   std::vector<std::string> client(int requests) const {
     return {PROFGATE_RANGE_PROBE, "client", m_port, std::to_string(requests)};
   }
@@ -51,11 +54,16 @@ class server_fixture : public pair_fixture {
                        const std::function<std::optional<std::string>()>& stop_request = {}) const {
     std::vector<std::string> words = {"run", "--ready-port", m_port, "workload.stages=[request]"};
     words.insert(words.end(), settings.begin(), settings.end());
-    words.insert(words.end(), {"--", PROFGATE_RANGE_PROBE, "server", m_port, manners, "--"});
-    words.insert(words.end(), asking.begin(), asking.end());
+    add_command(server_of(manners), words);
+    add_command(asking, words);
     command_result result = profgate(words, stop_request);
     EXPECT_THAT(result.left_behind, ::testing::IsEmpty()) << result.output;
     return result;
+  }
+
+  static void add_command(const std::vector<std::string>& command, std::vector<std::string>& words) {
+    words.emplace_back("--");
+    words.insert(words.end(), command.begin(), command.end());
   }
 
   nlohmann::json profile() const { return nlohmann::json::parse(text_of("profile.json")); }

@@ -81,6 +81,12 @@ TEST_F(server, that_dies_by_a_request_is_named_and_not_its_client) {
   EXPECT_THAT(result.output, AllOf(HasSubstr("the server ended while its client ran"), HasSubstr("SIGABRT")));
 }
 
+TEST_F(server, that_dies_by_a_request_is_named_where_its_client_fails_for_that) {
+  const command_result result = serve("fragile", client(2));
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("the server ended while its client ran"), HasSubstr("SIGABRT")));
+}
+
 TEST_F(server, whose_client_fails_or_hangs_or_is_not_there_is_stopped) {
   const command_result failed = serve("polite", {"/bin/sh", "-c", "echo no such route; exit 4"});
   EXPECT_EQ(failed.exit_code, 3) << failed.output;

@@ -17,6 +17,7 @@
 #include "process/runner.h"
 #include "workload/contract.h"
 #include "workload/server.h"
+#include "workload/server_settings.h"
 #include "workload/torch_watch.h"
 
 namespace profgate::cli {
@@ -69,36 +70,7 @@ fs::path pid_file_of(const step_context& context) {
   return fs::absolute(context.run_dir) / "server.pid";
 }
 
-/// What runs beside a server, and when.
-workload::server_rules server_rules_of(const step_context& context, const step_command& wanted) {
-  const config::resolved& config = context.config;
-  const std::string text_key = "workload.server.ready_text";
-  workload::server_rules rules;
-  if (!config.is_null("workload.server.ready_port"))
-    rules.ready_port = static_cast<std::uint16_t>(config.integer("workload.server.ready_port"));
-  if (!config.is_null(text_key)) rules.ready_text = config.text(text_key);
-  rules.origin = fmt::format("{} ({})", text_key, config.origin(text_key));
-  rules.ready_within = std::chrono::seconds(config.integer("workload.server.ready_within_s"));
-  const bool is_fetched_meanwhile = wanted.is_profiled && wanted.argv_that_ends_recording.empty();
-  rules.rest = std::chrono::milliseconds(is_fetched_meanwhile ? 1000 : 0);
-  rules.before_stop = {wanted.argv_that_ends_recording, wanted.command.set_environment,
-                       wanted.command.unset_environment, rules.client.working_directory};
-  rules.server_log = wanted.log_file;
-  rules.stop_within = std::chrono::seconds(config.integer("workload.server.stop_within_s"));
-  rules.client.argv = config.list("workload.client");
-  rules.client.working_directory = context.manifest.working_directory;
-  rules.client_within = std::chrono::seconds(config.integer("run.step_timeout_s"));
-  rules.client_log = wanted.log_file.parent_path() / "client_log.txt";
-  rules.captures_client = wanted.captures_client;
-  rules.captured_max_bytes = wanted.captured_max_bytes;
-  return rules;
-}
-
 }  // namespace
-
-bool is_server(const config::resolved& config) {
-  return !config.list("workload.client").empty();
-}
 
 process::outcome run_command(step_context& context, const step_command& wanted) {
   context.display.now_running(wanted.what);
@@ -112,28 +84,28 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
   options.grace = std::chrono::seconds(context.config.integer("run.interrupt_grace_s"));
   options.capture_stdout = wanted.capture_stdout;
   options.captured_max_bytes = wanted.captured_max_bytes;
-  std::optional<workload::server_run> server;
-  if (wanted.runs_workload && is_server(context.config)) {
-    const workload::server_rules rules = server_rules_of(context, wanted);
-    // How long it takes to start is bounded elsewhere, and the client has the time of the step.
-    options.deadline = rules.ready_within + rules.client_within + rules.stop_within + options.grace;
-    server.emplace(rules, pid_file_of(context),
-                   [&](const std::string& line) { context.display.now_running(line); });
-  }
-  options.on_line = [&](std::string_view line) {
-    context.display.saw_line(line);
-    if (server) server->saw_line(line);
-  };
+  options.on_line = [&](std::string_view line) { context.display.saw_line(line); };
+  const bool is_of_server = wanted.runs_workload && workload::is_server(context.config);
   // Never while times are taken, and once is enough. A server's stages are those of its recipe.
-  const bool looks_for_torch = context.status.step == "timeline" && wanted.runs_workload && !server &&
+  const bool looks_for_torch = context.status.step == "timeline" && wanted.runs_workload && !is_of_server &&
                                context.config.text("workload.adapter") == workload::no_adapter;
   workload::torch_watch torch;
   options.stop_request = [&] {
     context.display.refresh();
     if (looks_for_torch) torch.look();
-    const std::optional<std::string> outgrown = too_large();
-    return outgrown || !server ? outgrown : server->look();
+    return too_large();
   };
+  std::optional<workload::server_run> server;
+  if (is_of_server) {
+    const workload::server_start start{
+        wanted.command,         wanted.log_file,          wanted.log_file.parent_path() / "client_log.txt",
+        "run.step_timeout_s",   wanted.is_profiled,       wanted.argv_that_ends_recording,
+        wanted.captures_client, wanted.captured_max_bytes};
+    server.emplace(workload::server_rules_of(context.config, start), pid_file_of(context),
+                   [&](const std::string& line) { context.display.now_running(line); });
+    // How long it takes to start is bounded elsewhere, and the client has the time of the step.
+    server->watch_through(options);
+  }
 
   process::outcome outcome = process::run(wanted.command, options);
   const std::lock_guard noting(context.noting);
@@ -172,7 +144,7 @@ std::vector<std::string> workload_argv(const step_context& context, const std::s
       context.manifest.command_has_placeholders
           ? workload::fill_placeholders(context.manifest.command, config_file, mode, result)
           : context.manifest.command;
-  return is_server(context.config) ? workload::with_pid_file(words, pid_file_of(context)) : words;
+  return workload::is_server(context.config) ? workload::with_pid_file(words, pid_file_of(context)) : words;
 }
 
 std::map<std::string, std::string> adapter_environment_of(const step_context& context,

@@ -23,6 +23,7 @@
 #include "steps/run_command.h"
 #include "steps/step.h"
 #include "workload/contract.h"
+#include "workload/server_settings.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -176,7 +177,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     add_notes(waits.notes, context.status.notes);
     samples.range_cost_ns = std::max(samples.range_cost_ns, waits.range_cost_ns);
     // A server's own life says nothing: it is started, and stopped when its client is done.
-    samples.wall_ns.push_back(is_server(context.config) ? client.wall_ns : outcome.wall_ns);
+    samples.wall_ns.push_back(workload::is_server(context.config) ? client.wall_ns : outcome.wall_ns);
     figures.add({{outcome.captured, outcome.captured_truncated, log_file},
                  {client.captured, client.captured_truncated, folder / "client_log.txt"}},
                 samples);
@@ -201,7 +202,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   take_device_samples(
       parsers::device_samples_ns(parsers::read_adapter_reports(parsers::adapter_report_files(folder))),
       samples);
-  if (is_server(context.config))
+  if (workload::is_server(context.config))
     samples.stage_sources.try_emplace(core::whole_process_stage, "the whole client");
   runs::write_process_samples(folder / "process_samples.json", samples);
 }

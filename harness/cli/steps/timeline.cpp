@@ -12,6 +12,7 @@
 #include "runs/run_settings.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
+#include "workload/server_settings.h"
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
@@ -53,7 +54,7 @@ profilers::capture_request request_of(step_context& context) {
     request.around_all = {config.text("workload.profile_range"),
                           domain == "any" ? profilers::any_domain : domain};
   }
-  request.is_server = is_server(config);
+  request.is_server = workload::is_server(config);
   request.collector_library = context.parts.collector_library;
   request.say = [&context](const std::string& line) { context.display.note(line); };
   return request;

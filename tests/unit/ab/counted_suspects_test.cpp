@@ -84,9 +84,10 @@ class counted_suspects : public ::testing::Test {
     const auto runner = [this](const fs::path& table) {
       return [this, table](const profilers::tool_command& command) { return invented_ncu(command, table); };
     };
+    const arm_program program(m_where, m_build, m_folder);
     count_suspects(m_where, m_settings, m_folder,
-                   {m_build, *m_baseline_traces, runner(decode_recording / "counters.csv"), m_baseline},
-                   {m_build, *m_candidate_traces, runner(m_candidate_table), m_candidate});
+                   {program, *m_baseline_traces, runner(decode_recording / "counters.csv"), m_baseline},
+                   {program, *m_candidate_traces, runner(m_candidate_table), m_candidate});
   }
 
   arm_build m_build = counted_build("cuda");

@@ -45,8 +45,6 @@ TEST(gate_config, the_hash_is_of_what_is_computed) {
   EXPECT_EQ(hash({"workload.decode_tokens=8", "gate.seed=99"}), plain);
   EXPECT_EQ(hash({"workload.decode_tokens=8", "artifacts.stage2_dir=elsewhere"}), plain);
   EXPECT_EQ(hash({"workload.decode_tokens=8", "workload.planted_delay_ns=5000"}), plain);
-  EXPECT_NE(hash({"workload.decode_tokens=8", "workload.server.ready_port=8000", "workload.client=[x]"}),
-            plain);
   EXPECT_EQ(hash({"workload.decode_tokens=8", "workload.profile_range=generate"}), plain);
 }
 
@@ -65,6 +63,22 @@ TEST(gate_config, the_hash_of_a_program_is_of_its_command_too_on_whatever_machin
   EXPECT_NE(hash({"x", "c/b"}), hash({"x", "a/b"})) << "a relative path is the same on every machine";
   EXPECT_EQ(hash({"profgate-llm", "--new-option"}, true), hash({"profgate-llm"}, true))
       << "baselines of the engine stay valid, whatever it is told beside its settings";
+}
+
+TEST(gate_config, the_hash_of_a_server_is_of_its_client_too_and_not_of_how_it_is_waited_for) {
+  const auto server = [](const std::string& client, const std::string& readiness) {
+    return arm_build{of_program({"workload.stages=[process]", "workload.client=" + client, readiness}),
+                     "x",
+                     {"serve"},
+                     false};
+  };
+  const std::string on_port = "workload.server.ready_port=8000";
+  const std::string plain = config_sha256(server("[/home/ada/ask, 5]", on_port));
+  EXPECT_NE(config_sha256({of_program({"workload.stages=[process]"}), "x", {"serve"}, false}), plain);
+  EXPECT_NE(config_sha256(server("[/home/ada/ask, 6]", on_port)), plain);
+  EXPECT_EQ(config_sha256(server("[/srv/ask, 5]", "workload.server.ready_text=listening")), plain);
+  EXPECT_EQ(settings_sha256(server("[tell]", on_port)), settings_sha256(server("[ask]", on_port)))
+      << "the clients of two servers that were typed are parts of their commands";
 }
 
 TEST(gate_config, a_program_that_does_not_time_itself_has_one_stage_of_one_sample) {

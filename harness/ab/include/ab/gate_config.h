@@ -18,11 +18,11 @@ namespace profgate::ab {
 config::resolved gate_config(const config::resolved& own);
 
 /// SHA-256 over what decides what is computed and measured: of the build's gate_config() the settings of the
-/// workload, the model and the bare run, and of a program that is not profgate's engine its command. Of a
-/// path its last part counts, in the command of an absolute one. A planted delay does not: it stands for a
-/// slower build.
+/// workload, the model and the bare run, and of a program that is not profgate's engine its command, and its
+/// client's. Of a path its last part counts, in the command of an absolute one. A planted delay does not: it
+/// stands for a slower build.
 std::string config_sha256(const arm_build& build);
-/// The same without the command.
+/// The same without the commands.
 std::string settings_sha256(const arm_build& build);
 
 /// The figures of workload.figures whose unit says which way is better, in their order.

@@ -27,6 +27,7 @@ struct finished_run {
   std::size_t session = 0;             ///< how often the comparison had been cut off before it ran
   double seconds = 0;                  ///< its whole life
   std::optional<std::string> crash{};  ///< it failed, and how
+  std::string remedy{};                ///< of that; not on disk
   core::experts_by_stage experts{};    ///< how it routed, where its result tells
   gate::process_record record{};       ///< its slot is its number among all runs, on disk as well
 };

@@ -34,6 +34,7 @@ struct server_rules {
   std::filesystem::path server_log{};
   process::command client{};
   std::chrono::milliseconds client_within{0};
+  std::string client_timeout_key = "run.step_timeout_s";  ///< the setting that says so, for messages
   std::filesystem::path client_log{};
   bool captures_client = false;
   std::size_t captured_max_bytes = 0;
@@ -53,6 +54,9 @@ class server_run {
   server_run(const server_run&) = delete;
   server_run& operator=(const server_run&) = delete;
 
+  /// Before process::run(): what `options` has of these callbacks is called as well. The server gets all the
+  /// time that it and its client may take.
+  void watch_through(process::run_options& options);
   void saw_line(std::string_view line);  ///< run_options::on_line
   /// run_options::stop_request: moves on from waiting to the client to the stop. A reason: it does not end.
   std::optional<std::string> look();
