@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <tuple>
 
 #include "core/escape.h"
@@ -101,50 +102,39 @@ std::optional<kernel_row> uncovered_of(const json& stage) {
   return row;
 }
 
-/// One rectangle of the icicle over rows [first, last).
+/// One rectangle of the icicle over the rows whose places are in [first_place, end_place).
 struct block {
   std::string label{};
   std::string stage_name{};
-  std::string op{};
-  std::string kernel{};  ///< as the table spells it
   double own_ns = 0;
   double share_ratio = 0;  ///< of the stage
   std::size_t tint = 0;
+  std::size_t first_place = 0;
+  std::size_t end_place = 0;
 };
 
 class icicle_builder {
  public:
   explicit icicle_builder(double total_ns) : m_total_ns(total_ns) {}
 
-  /// Draws blocks side by side from `left` on; those that are too narrow become one. Returns the left edge of
-  /// each.
+  /// Draws blocks side by side from `left` on; neighbours that are too narrow become one. Returns the left
+  /// edge of each.
   std::vector<double> draw(const std::vector<block>& blocks, double left, std::size_t layer) {
     std::vector<double> lefts;
-    double others_ns = 0;
-    std::size_t others = 0;
-    const double start = left;
+    std::vector<block> narrow;
     double drawn_ns = 0;
     for (const block& one : blocks) {
-      lefts.push_back(start + width_of(drawn_ns));
+      lefts.push_back(left + width_of(drawn_ns));
       drawn_ns += one.own_ns;
       if (width_of(one.own_ns) < narrowest) {
-        others_ns += one.own_ns;
-        ++others;
+        narrow.push_back(one);
         continue;
       }
+      put_together(narrow, lefts.back(), layer);
+      narrow.clear();
       put(one, lefts.back(), layer);
     }
-    if (others > 0 && width_of(others_ns) >= narrowest) {
-      block rest = blocks.back();
-      rest.label = fmt::format("{} smaller", others);
-      rest.kernel.clear();
-      rest.tint = rest_tint;
-      if (layer == 1) rest.op.clear();
-      rest.own_ns = others_ns;
-      rest.share_ratio =
-          blocks.back().own_ns > 0 ? blocks.back().share_ratio * others_ns / blocks.back().own_ns : 0;
-      put(rest, start + width_of(drawn_ns - others_ns), layer);
-    }
+    put_together(narrow, left + width_of(drawn_ns), layer);
     return lefts;
   }
 
@@ -152,6 +142,22 @@ class icicle_builder {
 
  private:
   double width_of(double own_ns) const { return icicle_width * own_ns / m_total_ns; }
+
+  /// Neighbours that end at `right`, as one.
+  void put_together(const std::vector<block>& narrow, double right, std::size_t layer) {
+    if (narrow.empty()) return;
+    block sum = narrow.front();
+    sum.own_ns = sum.share_ratio = 0;
+    for (const block& one : narrow) {
+      sum.own_ns += one.own_ns;
+      sum.share_ratio += one.share_ratio;
+    }
+    if (width_of(sum.own_ns) < narrowest) return;
+    sum.label = fmt::format("{} smaller", narrow.size());
+    sum.end_place = narrow.back().end_place;
+    sum.tint = rest_tint;
+    put(sum, right - width_of(sum.own_ns), layer);
+  }
 
   void put(const block& one, double left, std::size_t layer) {
     m_rectangles.push_back(
@@ -163,9 +169,8 @@ class icicle_builder {
          {"tint", one.tint},
          {"label", one.label},
          {"shown", fitting_label(one.label, width_of(one.own_ns), label_character_px)},
-         {"stage", one.stage_name},
-         {"op", one.op},
-         {"is_kernel", !one.kernel.empty()},
+         {"first_place", one.first_place},
+         {"end_place", one.end_place},
          {"title", fmt::format("{}: {}, {} of {}", one.label, core::format_duration(one.own_ns),
                                formatted(one.share_ratio, "percent"), one.stage_name)}});
   }
@@ -175,15 +180,16 @@ class icicle_builder {
 };
 
 /// Rows of one stage by operator, the largest operator first, its largest kernel first.
-std::vector<std::vector<const kernel_row*>> by_operator(const std::vector<const kernel_row*>& rows) {
-  std::map<std::string, std::vector<const kernel_row*>> groups;
-  for (const kernel_row* row : rows) groups[row->op].push_back(row);
-  const auto sum_of = [](const std::vector<const kernel_row*>& group) {
+template <typename row_pointer>
+std::vector<std::vector<row_pointer>> by_operator(const std::vector<row_pointer>& rows) {
+  std::map<std::string, std::vector<row_pointer>> groups;
+  for (const row_pointer row : rows) groups[row->op].push_back(row);
+  const auto sum_of = [](const std::vector<row_pointer>& group) {
     double sum = 0;
-    for (const kernel_row* row : group) sum += row->own_ns;
+    for (const row_pointer row : group) sum += row->own_ns;
     return sum;
   };
-  std::vector<std::vector<const kernel_row*>> sorted;
+  std::vector<std::vector<row_pointer>> sorted;
   for (auto& [op, group] : groups) sorted.push_back(std::move(group));
   std::stable_sort(sorted.begin(), sorted.end(),
                    [&](const auto& a, const auto& b) { return sum_of(a) > sum_of(b); });
@@ -207,9 +213,12 @@ block sum_of_rows(const std::vector<const kernel_row*>& rows, std::string label)
   block sum;
   sum.label = std::move(label);
   sum.stage_name = rows.front()->stage_name;
+  sum.first_place = std::numeric_limits<std::size_t>::max();
   for (const kernel_row* row : rows) {
     sum.own_ns += row->own_ns;
     sum.share_ratio += row->share_ratio;
+    sum.first_place = std::min(sum.first_place, row->place.value_or(sum.first_place));
+    sum.end_place = std::max(sum.end_place, row->place ? *row->place + 1 : 0);
   }
   return sum;
 }
@@ -219,6 +228,7 @@ block sum_of_rows(const std::vector<const kernel_row*>& rows, std::string label)
 std::vector<kernel_row> kernel_rows_of(const json& profile, const core::short_kernel_names& names) {
   std::vector<kernel_row> all;
   std::size_t index = 0;
+  std::size_t places = 0;
   for (const json& stage : profile["stages"]) {
     std::vector<kernel_row> rows = kernels_of(stage);
     const bool are_operators = rows.empty();
@@ -238,8 +248,13 @@ std::vector<kernel_row> kernel_rows_of(const json& profile, const core::short_ke
       if (!are_operators) row.share_ratio = row.own_ns / stage_ns;
       row.op = core::to_valid_utf8(row.op);
       row.label = row.kernel_name.empty() ? row.op : core::to_valid_utf8(names.of(row.kernel_name));
-      all.push_back(std::move(row));
     }
+    std::vector<kernel_row*> drawn;
+    for (kernel_row& row : rows)
+      if (row.share_ratio >= 0) drawn.push_back(&row);
+    for (const std::vector<kernel_row*>& group : by_operator(drawn))
+      for (kernel_row* row : group) row->place = places++;
+    std::move(rows.begin(), rows.end(), std::back_inserter(all));
     ++index;
   }
   return all;
@@ -259,6 +274,7 @@ json kernel_table_of(const std::vector<kernel_row>& rows) {
     list.push_back(
         {{"stage", row->stage_name},
          {"tint", row->stage % 4},
+         {"place", row->place ? std::to_string(*row->place) : "-1"},
          {"op", row->op},
          {"label", row->label},
          {"title", core::shorten_middle(core::to_valid_utf8(row->kernel_name), longest_title_bytes)},
@@ -266,7 +282,7 @@ json kernel_table_of(const std::vector<kernel_row>& rows) {
          {"share_ratio", fmt::format("{:.4f}", std::max(0.0, row->share_ratio))},
          {"own", core::format_duration(row->own_ns)},
          {"own_ns", fmt::format("{:.0f}", row->own_ns)},
-         {"calls", is_called ? formatted(row->calls_count, "count") : ""},
+         {"calls", is_called ? fmt::format("{:.0f}", row->calls_count) : ""},
          {"calls_count", row->calls_count},
          {"launch", is_called ? core::format_duration(launch_ns) : ""},
          {"roof", row->reached_ratio < 0 ? "" : formatted(row->reached_ratio, "ceiling")},
@@ -312,7 +328,6 @@ json icicle_of(const std::vector<kernel_row>& rows) {
     for (const auto& group : operators) {
       const std::string& op = group.front()->op;
       op_blocks.push_back(sum_of_rows(group, op.empty() ? "(no operator)" : op));
-      op_blocks.back().op = op;
       if (has_operators) op_blocks.back().tint = tints.at(op);
     }
     const double stage_left = stage_lefts[place++];
@@ -323,8 +338,6 @@ json icicle_of(const std::vector<kernel_row>& rows) {
       std::vector<block> kernel_blocks;
       for (const kernel_row* row : operators[i]) {
         block one = sum_of_rows({row}, row->label);
-        one.op = row->op;
-        one.kernel = row->label;
         one.tint = tints.at(has_operators ? row->op : row->label);
         kernel_blocks.push_back(std::move(one));
       }

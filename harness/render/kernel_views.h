@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct kernel_row {
   std::string kernel_name{};  ///< whole; empty: the row is an operator
   std::string label{};        ///< what people call it
   std::string category{};
+  std::optional<std::size_t> place{};  ///< from left to right in the icicle; none: beside its stage
   double own_ns = 0;
   double share_ratio =
       0;  ///< of its stage's kernel time, an operator's of its traced time; below 0: none of it

@@ -140,6 +140,15 @@ json device_times_of(const json& stage) {
           {"own_a_step_ns", *own_ns / std::max(1.0, steps_count)}};
 }
 
+/// Of the summary's table of operators, which is to have about four rows and some of every stage.
+std::size_t operators_a_stage(const json& stages) {
+  constexpr std::size_t most_rows_in_summary = 4;
+  const auto with_operators = std::count_if(stages.begin(), stages.end(),
+                                            [](const json& stage) { return !stage["operators"].empty(); });
+  return std::max<std::size_t>(
+      1, most_rows_in_summary / std::max<std::size_t>(1, static_cast<std::size_t>(with_operators)));
+}
+
 /// What tables show of a stage beside its fields: its time by the token, and its takeaways together.
 void put_stage_words(json& document) {
   bool is_above_ceiling = false;
@@ -175,6 +184,7 @@ void put_stage_words(json& document) {
   document["has_idle"] = !having(stages, "idle").empty();
   document["has_vendor_peaks"] =
       has_any(column(stages, "utilisation"), json::array({"mfu_over_vendor_ratio", "mbu_over_vendor_ratio"}));
+  document["operators_a_stage"] = operators_a_stage(stages);
   document["whose_peaks"] = whose_peaks_of(document["ceilings"]);
   document["has_device_times"] = std::any_of(stages.begin(), stages.end(), [](const json& stage) {
     return has_any(stage["operators"], json::array({"cuda_ns"}));

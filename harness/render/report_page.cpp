@@ -82,7 +82,7 @@ json traced_list(const json& stage, const char* key) {
 
 /// What the widths of the icicle are, and how the stages' shares differ from those of the unprofiled run,
 /// which the text tells: a tool may slow one stage more than another, or trace another number of repetitions.
-std::string icicle_note(const json& profile, const std::vector<kernel_row>& rows) {
+void put_icicle_note(json& icicle, const json& profile, const std::vector<kernel_row>& rows) {
   constexpr double other_share_ratio = 0.01;
   std::map<std::string, double> own_ns;
   double total_ns = 0;
@@ -103,7 +103,8 @@ std::string icicle_note(const json& profile, const std::vector<kernel_row>& rows
     shares += fmt::format("{}{} {} ({} of the unprofiled run)", shares.empty() ? "" : ", ", name,
                           formatted(traced_share, "percent"), formatted(*share, "percent"));
   }
-  return fmt::format("Widths are own time in the trace{}.", differ ? ": " + shares : "");
+  icicle["are_shares_others"] = differ;
+  icicle["note"] = fmt::format("Widths are own time in the trace{}.", differ ? ": " + shares : "");
 }
 
 }  // namespace
@@ -149,7 +150,7 @@ json report_pictures(const json& profile, const core::short_kernel_names& names,
   const bool has_lanes = std::any_of(strips.begin(), strips.end(),
                                      [](const json& strip) { return strip["has_lanes"].get<bool>(); });
   json icicle = icicle_of(kernels);
-  if (icicle.is_object()) icicle["note"] = icicle_note(profile, kernels);
+  if (icicle.is_object()) put_icicle_note(icicle, profile, kernels);
   return {{"has_idle_rows", has_idle_rows},
           {"has_lanes", has_lanes},
           {"idle_legend", idle_legend()},

@@ -14,11 +14,11 @@
 #include "judgement_cases.h"
 #include "render/render.h"
 #include "render/verdict_json.h"
+#include "report_profiles.h"
 
 namespace profgate::render {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 /// Names, versions, dates, paths, settings: what stands in the document as a text is no number.
@@ -142,19 +142,8 @@ std::vector<std::string> underivable_in_summary(const std::string& profile_text,
                      values_of_profile(profile));
 }
 
-std::map<std::string, std::string> profiles() {
-  std::map<std::string, std::string> texts;
-  for (const golden_case& entry : golden_cases()) texts[entry.name] = analysis::profile_json(entry.facts);
-  const fs::path data = PROFGATE_TEST_DATA;
-  for (const char* name : {"llama-3.1-8b.decode-b1", "llama-3.1-8b.prefill-2k"})
-    texts[name] = read(data / "nsight/h200-2025.3.1" / name / "profile.json");
-  for (const fs::directory_entry& run : fs::directory_iterator(data / "profiles/cpu"))
-    texts[run.path().filename().string()] = read(run.path() / "profile.json");
-  return texts;
-}
-
 TEST(report_numbers, of_the_summary_are_all_derived_from_profile_json) {
-  for (const auto& [name, profile] : profiles()) {
+  for (const auto& [name, profile] : report_profiles()) {
     SCOPED_TRACE(name);
     EXPECT_THAT(underivable_in_summary(profile, reports_of(profile)["stakeholder_summary.md"]),
                 ::testing::IsEmpty());

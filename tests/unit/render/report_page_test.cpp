@@ -123,6 +123,34 @@ TEST(icicle, draws_kernels_below_their_operator_and_the_narrow_ones_together) {
   EXPECT_THAT(rest["title"].get<std::string>(), HasSubstr("30 smaller: 30.0 µs, 3.2 % of decode_all"));
 }
 
+/// A click on a block shows its rows, and no others: those without an operator, and those drawn together.
+TEST(icicle, has_blocks_over_the_places_of_their_rows) {
+  json profile = two_stages();
+  json& groups = profile["stages"][1]["kernel_groups"];
+  groups.push_back(kernel_group("copy", "", 50e3, 1));
+  for (const char* name : {"n1", "n2"}) groups.push_back(kernel_group(name, name, 2e3, 1));
+  for (const char* name : {"short1", "short2"})
+    profile["stages"].push_back({{"name", name}, {"kernel_groups", {kernel_group(name, "", 2e3, 1)}}});
+  profile["stages"].push_back({{"name", "last"}, {"kernel_groups", {kernel_group("last", "", 90e3, 1)}}});
+  const std::vector<kernel_row> rows = kernel_rows_of(profile, {});
+  std::map<std::string, std::set<std::string>> kernels;
+  const json icicle = icicle_of(rows);
+  for (const json& block : icicle["rectangles"])
+    for (const kernel_row& row : rows)
+      if (row.place >= block["first_place"].get<std::size_t>() &&
+          row.place < block["end_place"].get<std::size_t>())
+        kernels[block["layer"].dump() + " " + block["label"].get<std::string>()].insert(row.kernel_name);
+  const std::string gemm = "void a::gemm<int>(int)";
+  using names = std::set<std::string>;
+  EXPECT_EQ(kernels["0 prefill"], names{gemm});
+  EXPECT_EQ(kernels["0 decode_all"], (names{"split_attention", "small", "copy", "n1", "n2", "tiny"}));
+  EXPECT_EQ(kernels["0 2 smaller"], (names{"short1", "short2"})) << "where they are, not at the end";
+  EXPECT_EQ(kernels["1 attn.core"], (names{"split_attention", "small"}));
+  EXPECT_EQ(kernels["1 3 smaller"], (names{"n1", "n2", "tiny"}));
+  EXPECT_EQ(kernels["1 (no operator)"], (names{"copy", "last"})) << "of two stages";
+  EXPECT_EQ(kernels["2 small"], names{"small"});
+}
+
 TEST(icicle, gives_an_operator_one_colour_in_all_stages) {
   // attn.core is the first of one stage and the second of the other.
   const json profile{
@@ -133,8 +161,9 @@ TEST(icicle, gives_an_operator_one_colour_in_all_stages) {
   const json icicle = icicle_of(kernel_rows_of(profile, {}));
   std::map<std::string, std::set<int>> tints;
   for (const json& block : icicle["rectangles"])
-    if (block["layer"] > 0) tints[block["op"]].insert(block["tint"].get<int>());
+    if (block["layer"] > 0) tints[block["label"]].insert(block["tint"].get<int>());
   EXPECT_EQ(tints["attn.core"].size(), 1U);
+  EXPECT_EQ(tints["attn.core"], tints["b"]) << "and its kernel, too";
   EXPECT_NE(tints["attn.core"], tints["mlp"]);
 }
 
