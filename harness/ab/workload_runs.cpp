@@ -201,7 +201,7 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
       std::vector<std::string> closed;
       for (const auto& [name, durations_ns] : samples_ns) closed.push_back(name);
       throw stage_not_closed(fmt::format("the program closed no NVTX range of {}",
-                                         runs::stage_in_words(arm.build.config, stage)),
+                                         runs::stage_in_words(arm.build().config, stage)),
                              "name ranges that it has: workload.stages, or gate.stages for some of them",
                              closed);
     }
