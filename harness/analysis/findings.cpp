@@ -87,6 +87,15 @@ void judge_steps(const run_facts& facts, findings& result) {
   }
 }
 
+void judge_adapter(const run_facts& facts, findings& result) {
+  if (facts.bare.adapter_silence.empty()) return;
+  recommendation item =
+      about_measuring("", "Start the program so that the adapter is seen: what it does is not known without.",
+                      facts.bare.adapter_silence);
+  item.comes_first = true;
+  result.recommendations.push_back(std::move(item));
+}
+
 void judge_trace(const run_facts& facts, const run_figures& figures, findings& result) {
   for (const std::string& problem : figures.timeline.problems) {
     result.takeaways.push_back({"", "The trace is not whole.", problem});
@@ -155,6 +164,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
     judge_read_ahead(figures, stage, result);
   }
   judge_steps(facts, result);
+  judge_adapter(facts, result);
   judge_trace(facts, figures, result);
   mark_shared_savings(result.recommendations);
   result.stage_savings = savings_together(figures, result.recommendations);

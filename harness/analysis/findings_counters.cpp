@@ -121,8 +121,7 @@ std::string neighbours_of(const run_figures& figures, const stage_figures& stage
   return "";
 }
 
-constexpr const char* hide_its_start =
-    "let its loads begin before the kernel before it has ended (programmatic dependent launch)";
+constexpr const char* hide_its_start = "start its loads earlier (programmatic dependent launch)";
 
 std::string advice_on(const run_figures& figures, const stage_figures& stage, const counted_kernel& kernel) {
   const std::string by_waves = advice_on_waves(kernel);
@@ -135,10 +134,7 @@ std::string advice_on(const run_figures& figures, const stage_figures& stage, co
   if (const counted_kernel* const sibling = sibling_at_roof(*stage.counters, kernel);
       sibling != nullptr && *kernel.bound != "compute")
     return fmt::format(
-        "its start and end, not how it reads: with {:.1f} times the bytes{} it is at {} of its roof; {}, or "
-        "fuse "
-        "it",
-        *sibling->dram_bytes / *kernel.dram_bytes,
+        "its start and end, not how it reads: with more bytes{} it is at {} of its roof; {}, or fuse it",
         sibling->group.op.empty() ? "" : fmt::format(" (in {})", sibling->group.op),
         ceiling_percent(*sibling->reached_ratio), hide_its_start);
   // Whatever bounds the multiprocessors that work: first let all of them do so.

@@ -160,6 +160,10 @@ std::vector<std::string> ranges_to_name(const measured<traced_stage>& stage) {
 void add_way_to_stages(const run_facts& facts, const stage_figures& process,
                        std::vector<std::string>& summary) {
   const bare_facts& bare = facts.bare;
+  if (!bare.adapter_silence.empty()) {
+    summary.push_back(fmt::format("To see its steps, let the adapter be seen: {}.", bare.adapter_silence));
+    return;
+  }
   const std::vector<std::string> names = ranges_to_name(process.traced);
   const std::string by_ranges =
       names.empty() ? fmt::format("put NVTX ranges around them ({}) and set workload.stages=[decode]",

@@ -224,8 +224,8 @@ resolved without_source_of_others(const resolved& composed) {
     return std::find(override_origins.begin(), override_origins.end(), origin) != override_origins.end();
   };
   if (composed.is_null("hardware.source") || is_overridden("hardware.source")) return composed;
-  for (const char* key :
-       {"hardware.peak_tflops.float32", "hardware.peak_tflops.bfloat16", "hardware.memory_bandwidth_gbs"})
+  for (const char* key : {"hardware.peak_tflops.float32", "hardware.peak_tflops.bfloat16",
+                          "hardware.peak_tflops.float16", "hardware.memory_bandwidth_gbs"})
     if (is_overridden(key)) return composed.with("hardware.source", std::monostate{}, composed.origin(key));
   return composed;
 }

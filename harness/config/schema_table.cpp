@@ -272,6 +272,7 @@ std::vector<schema_row> hardware_rows() {
       list("hardware.device_names", "[]", "names under which the driver reports this device"),
       number("hardware.peak_tflops.float32", 0, 1e9, "dense peak in TFLOP/s; null: unknown"),
       number("hardware.peak_tflops.bfloat16", 0, 1e9, "dense peak in TFLOP/s; null: unknown"),
+      number("hardware.peak_tflops.float16", 0, 1e9, "dense peak in TFLOP/s; null: unknown"),
       number("hardware.memory_bandwidth_gbs", 0, 1e9, "peak in GB/s (powers of 1000); null: unknown"),
       text("hardware.source", "null",
            "where the vendor states the peaks; null: there are none, or somebody set them", nullable),

@@ -32,6 +32,13 @@ const gate::stage_judgement* judged_stage(const std::optional<gate::judgement>& 
   return found == judged->stages.end() ? nullptr : &*found;
 }
 
+/// By which stages are ranked: their share of the unprofiled run, or where that was not timed the traced time
+/// of all their occurrences.
+double weight_of(const json& stage) {
+  if (const auto share = number(stage, "share_ratio")) return *share;
+  return stage["traced"].is_object() ? number(stage["traced"], "duration_ns").value_or(0) : 0;
+}
+
 struct headline {
   const char* label;
   std::string value;
@@ -191,10 +198,8 @@ std::vector<std::string> closing_lines(std::string_view profile_json_text,
   }
   lines.push_back(figures.empty() ? "no times: nothing was measured" : figures);
   const json* largest = nullptr;
-  for (const json& stage : profile["stages"]) {
-    const auto share = [](const json& one) { return number(one, "share_ratio").value_or(0); };
-    if (largest == nullptr || share(stage) > share(*largest)) largest = &stage;
-  }
+  for (const json& stage : profile["stages"])
+    if (largest == nullptr || weight_of(stage) > weight_of(*largest)) largest = &stage;
   std::optional<double> reached;
   const std::string bound = largest != nullptr ? bound_of(profile, *largest, reached) : "";
   if (!bound.empty()) {

@@ -60,6 +60,8 @@ void put_later_fields(json& document) {
   for (json& stage : document["stages"]) {
     put_null(stage, "top_kernels_share_ratio");
     put_null(stage, "step");
+    if (stage["step"].is_object())
+      for (const char* key : {"range_cost_ns", "range_cost_ratio"}) put_null(stage["step"], key);
     if (stage["idle"].is_object()) {
       put_null(stage["idle"], "pause_ns");
       if (!stage["idle"].contains("is_traced")) stage["idle"]["is_traced"] = false;

@@ -46,6 +46,15 @@ bool says_torch_is_imported(const std::optional<artifacts::step_status>& timelin
          });
 }
 
+/// That the adapter never reported in, in the words of the step that waited for it; empty: it did.
+std::string silence_of_adapter(const std::optional<artifacts::step_status>& stage1) {
+  if (!stage1) return "";
+  const auto note = std::find_if(stage1->notes.begin(), stage1->notes.end(), [](const std::string& each) {
+    return each.starts_with(parsers::silent_adapter_note);
+  });
+  return note == stage1->notes.end() ? "" : *note;
+}
+
 /// Why the model's work was not counted, in the words of the step that tried; empty: it did not.
 std::string count_failure_of(const std::optional<artifacts::step_status>& stage1) {
   if (!stage1) return "";
@@ -163,6 +172,7 @@ const analysis::bare_facts& run_reader::bare() {
   const bool has_adapter = config().text("workload.adapter") != "none";
   bare.has_adapter = has_adapter;
   bare.imports_torch = says_torch_is_imported(status("timeline"));
+  bare.adapter_silence = silence_of_adapter(status("stage1"));
   for (const std::string& stage : device_timed_stages(config())) {
     if (bare.stage_samples_ns.contains(stage))
       bare.stage_sources.try_emplace(stage, analysis::adapter_ranges_source);

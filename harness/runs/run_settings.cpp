@@ -96,7 +96,7 @@ analysis::layers layers_of(const config::resolved& config) {
 std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config) {
   analysis::hardware_peaks peaks;
   if (!config.is_null("hardware.name")) peaks.name = config.text("hardware.name");
-  for (const std::string dtype : {"float32", "bfloat16"}) {
+  for (const std::string dtype : {"float32", "bfloat16", "float16"}) {
     const std::string key = "hardware.peak_tflops." + dtype;
     if (!config.is_null(key)) peaks.peak_tflops[dtype] = config.number(key);
   }

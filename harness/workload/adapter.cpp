@@ -26,11 +26,11 @@ std::map<std::string, std::string> adapter_environment(const std::string& adapte
 }
 
 std::string silent_adapter_words() {
-  return "the PyTorch adapter never reported in, so no module and no stage is known: either the program "
-         "imports no "
-         "torch, or its Python does not look at PYTHONPATH (python -I, -E or -S), or a script or tool on the "
-         "way "
-         "sets it anew (append to it instead), or nothing of it is Python";
+  return std::string(parsers::silent_adapter_note) +
+         ", so no module and no stage is known: either the program imports no torch, or its Python does not "
+         "look at PYTHONPATH (python -I, -E or -S), or a script or tool on the way sets it anew (append to "
+         "it "
+         "instead), or nothing of it is Python";
 }
 
 std::string unasked_adapter_words() {

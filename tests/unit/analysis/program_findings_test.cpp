@@ -308,6 +308,23 @@ TEST(program, of_whose_launches_nothing_is_known_submits_nothing_for_long) {
   EXPECT_DOUBLE_EQ(stage.idle->pause_ns, 12.0 * ms);
 }
 
+TEST(program, whose_adapter_is_silent_is_told_so_before_anything_else) {
+  timeline_builder builder;
+  builder.range(core::whole_process_stage, 0, 20 * ms);
+  run_facts facts = program(builder.build());
+  facts.bare.stages = {core::whole_process_stage};
+  facts.bare.process_wall_ns = {20 * ms};
+  facts.bare.has_adapter = true;
+  facts.bare.adapter_silence = "the PyTorch adapter never reported in";
+  const findings found = findings_of(facts);
+  EXPECT_THAT(found.recommendations.front().text,
+              StartsWith("Start the program so that the adapter is seen"));
+  EXPECT_EQ(found.recommendations.front().evidence, facts.bare.adapter_silence);
+  EXPECT_THAT(found.summary,
+              Contains(HasSubstr("let the adapter be seen: the PyTorch adapter never reported")));
+  EXPECT_THAT(found.summary, ::testing::Not(Contains(HasSubstr("put NVTX ranges"))));
+}
+
 TEST(program, that_idles_nearly_all_the_time_does_not_idle_all_of_it) {
   timeline_builder builder;
   builder.range("denoise", 0, 10 * ms);

@@ -57,9 +57,10 @@ struct bare_facts {
   std::optional<core::workload_result> counted{};
   /// Where nobody tells its FLOPs and bytes: what would.
   std::string how_to_tell_work = "a result JSON of its own can tell them (workloads/README.md)";
-  bool is_python = false;                     ///< the program is a Python's script
-  bool imports_torch = false;                 ///< it was seen to, and no adapter was asked for
-  bool has_adapter = false;                   ///< one was asked for
+  bool is_python = false;         ///< the program is a Python's script
+  bool imports_torch = false;     ///< it was seen to, and no adapter was asked for
+  bool has_adapter = false;       ///< one was asked for
+  std::string adapter_silence{};  ///< that it never reported in, and why that may be; empty: it did
   std::vector<std::int64_t> process_wall_ns;  ///< for a program that writes no result: stage "process"
   /// The same, by stage: how long each of its occurrences took.
   std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};

@@ -39,6 +39,9 @@ struct adapter_report {
 /// nobody knows beforehand.
 bool is_adapter_stage(std::string_view range);
 
+/// How a note of step stage1 begins that says so.
+inline constexpr const char* silent_adapter_note = "the PyTorch adapter never reported in";
+
 /// What a step's note begins with where the program was seen to import torch and no adapter was asked for.
 inline constexpr const char* torch_without_adapter_note = "the program uses PyTorch";
 
