@@ -65,7 +65,7 @@ void torture::SetUp() {
   pair_fixture::SetUp();
   use_git_identity();
   m_environment["TMPDIR"] = m_project.string();  // what a killed command leaves there goes with the test
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a killed command leaves behind becomes our child
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);            // what a killed command leaves behind becomes our child
 }
 
 void torture::TearDown() {
