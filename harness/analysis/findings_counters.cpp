@@ -106,16 +106,17 @@ const counted_kernel* sibling_at_roof(const stage_counters& counters, const coun
   return nullptr;
 }
 
-/// Those with which it is short in a row: "f + g"; empty: none are known.
+/// Those with which most of its launches are short in a row: "f + g"; empty: none are known.
 std::string neighbours_of(const run_figures& figures, const stage_figures& stage,
-                          const std::string& kernel_name) {
+                          const core::kernel_group& group) {
   if (!stage.traced) return "";
   for (const kernel_neighbours& row : stage.traced->neighbours) {
-    if (std::find(row.kernel_names.begin(), row.kernel_names.end(), kernel_name) == row.kernel_names.end())
+    const std::vector<std::string>& all = row.kernel_names;
+    if (std::find(all.begin(), all.end(), group.kernel_name) == all.end() || 2 * row.times < group.calls)
       continue;
     std::string names;
-    for (const std::string& name : row.kernel_names)
-      if (name != kernel_name) names += (names.empty() ? "" : " + ") + figures.kernel_names.of(name);
+    for (const std::string& name : all)
+      if (name != group.kernel_name) names += (names.empty() ? "" : " + ") + figures.kernel_names.of(name);
     return names;
   }
   return "";
@@ -126,7 +127,7 @@ constexpr const char* hide_its_start = "start its loads earlier (programmatic de
 std::string advice_on(const run_figures& figures, const stage_figures& stage, const counted_kernel& kernel) {
   const std::string by_waves = advice_on_waves(kernel);
   if (*kernel.bound == "launch") {
-    const std::string neighbours = neighbours_of(figures, stage, kernel.group.kernel_name);
+    const std::string neighbours = neighbours_of(figures, stage, kernel.group);
     return fmt::format("its start and end take as long as its work: fuse it with {}, or {}{}",
                        neighbours.empty() ? "its neighbours" : neighbours, hide_its_start,
                        by_waves.empty() ? "" : fmt::format("; besides, {}", by_waves));

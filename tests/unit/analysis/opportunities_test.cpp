@@ -241,6 +241,20 @@ TEST(opportunities, follow_what_bounds_a_kernel) {
   EXPECT_THAT(advice_on(busy), HasSubstr("its instructions fill the multiprocessors, not its FLOPs"));
 }
 
+TEST(opportunities, of_a_short_kernel_name_those_that_are_short_beside_it) {
+  const auto advice = [](std::int64_t times) {
+    core::kernel_counters slow = launch("slow", 4e3, 1e5, 1, "attn.core");
+    slow.metrics["launch__waves_per_multiprocessor"] = 9.9;
+    stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), slow);
+    traced_stage traced;
+    traced.neighbours = {{{"embed", "slow"}, times, 1000, 500}};
+    stage.traced = traced;
+    return advice_with(stage);
+  };
+  EXPECT_THAT(advice(5), HasSubstr("fuse it with embed, or"));
+  EXPECT_THAT(advice(1), HasSubstr("fuse it with its neighbours, or")) << "once in five launches";
+}
+
 TEST(opportunities, of_a_kernel_that_reads_fast_elsewhere_are_its_start_and_end) {
   // The same kernel: 28 MB in 7 µs are all of the bandwidth, and 8 of 20 MB in 6 µs are not.
   core::kernel_counters few = launch("gemv", 1e4, 1.6e7, 1, "attn.out");
