@@ -38,7 +38,7 @@ class named_kernels {
   std::set<std::string> m_neighbours;
 };
 
-json listed_kernels(const json& kernels, const named_kernels& named) {
+json kernels_in_list(const json& kernels, const named_kernels& named) {
   json listed = json::array();
   for (std::size_t i = 0; i < kernels.size(); ++i)
     if (i < largest_listed || named.has(kernels[i])) listed.push_back(kernels[i]);
@@ -61,7 +61,7 @@ void put_counter_tables(json& profile) {
   for (json& stage : profile["stages"]) {
     if (!stage["counters"].is_object()) continue;
     const named_kernels named(profile["findings"]["recommendations"], text_or_empty(stage, "name"));
-    stage["counters"]["listed"] = listed_kernels(stage["counters"]["kernels"], named);
+    stage["counters"]["listed"] = kernels_in_list(stage["counters"]["kernels"], named);
   }
 }
 
