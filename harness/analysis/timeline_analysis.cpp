@@ -191,6 +191,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
 
   std::vector<stage_sums> sums(stages.size());
   std::vector<std::int64_t> occurrences(stages.size(), 0);
+  std::vector<std::optional<std::size_t>> inner_stages(stages.size());
   kernel_sums outside;
   std::optional<std::string> absent_reason;
   bool has_kernels = false;
@@ -207,8 +208,10 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
     capture_sums visitor(source, windows[c], stretches, takes_stage, graphs, sums, outside);
     sweep(source.timeline, threads, windows[c], stages, nvtx_domain, visitor);
     visitor.finish(attribution.categories);
+    const std::vector<std::optional<std::size_t>> inner = find_inner_stages(windows[c], stages.size());
     for (std::size_t s = 0; s < stages.size(); ++s) {
       if (!takes_stage[s]) continue;
+      inner_stages[s] = inner[s];
       sums[s].unsound = why_kernels_are_unsound(source, windows[c], s);
       occurrences[s] = stretches.occurrences[s];
     }
@@ -223,8 +226,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
       const std::size_t c = *chosen[s];
       traced_stage stage = finish_stage(stages[s], captures[c], windows[c], s, occurrences[s], sums[s],
                                         attribution.categories);
-      if (const auto inner = find_inner_stages(windows[c], stages.size())[s])
-        stage.inner_stage = stages[*inner];
+      if (inner_stages[s]) stage.inner_stage = stages[*inner_stages[s]];
       result.stages.emplace_back(std::move(stage));
     } else {
       result.stages.push_back(measured<traced_stage>::absent(

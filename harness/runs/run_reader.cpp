@@ -39,28 +39,18 @@ std::map<std::string, std::int64_t> seen_tokens_in(const std::vector<parsers::ad
   return tokens;
 }
 
-/// Whether somebody looked at the program's libraries and found torch, and no adapter was asked for.
-bool says_torch_is_imported(const std::optional<artifacts::step_status>& timeline) {
-  return timeline && std::any_of(timeline->notes.begin(), timeline->notes.end(), [](const std::string& note) {
-           return note.starts_with(parsers::torch_without_adapter_note);
-         });
-}
-
-/// That the adapter never reported in, in the words of the step that waited for it; empty: it did.
-std::string silence_of_adapter(const std::optional<artifacts::step_status>& stage1) {
-  if (!stage1) return "";
-  const auto note = std::find_if(stage1->notes.begin(), stage1->notes.end(), [](const std::string& each) {
-    return each.starts_with(parsers::silent_adapter_note);
-  });
-  return note == stage1->notes.end() ? "" : *note;
+/// What a step noted in words that begin so; null: nothing.
+const std::string* note_beginning(const std::optional<artifacts::step_status>& step, std::string_view words) {
+  if (!step) return nullptr;
+  const auto note = std::find_if(step->notes.begin(), step->notes.end(),
+                                 [&](const std::string& each) { return each.starts_with(words); });
+  return note == step->notes.end() ? nullptr : &*note;
 }
 
 /// Why the model's work was not counted, in the words of the step that tried; empty: it did not.
 std::string count_failure_of(const std::optional<artifacts::step_status>& stage1) {
-  if (!stage1) return "";
-  for (const std::string& note : stage1->notes)
-    if (note.starts_with(not_counted_note)) return note.substr(std::string_view(not_counted_note).size());
-  return "";
+  const std::string* const note = note_beginning(stage1, not_counted_note);
+  return note == nullptr ? "" : note->substr(std::string_view(not_counted_note).size());
 }
 
 /// How the stages of a program were timed that tells no times by a result.
@@ -171,8 +161,9 @@ const analysis::bare_facts& run_reader::bare() {
   bare.further_token_ns = std::move(samples.further_token_ns);
   const bool has_adapter = config().text("workload.adapter") != "none";
   bare.has_adapter = has_adapter;
-  bare.imports_torch = says_torch_is_imported(status("timeline"));
-  bare.adapter_silence = silence_of_adapter(status("stage1"));
+  bare.imports_torch = note_beginning(status("timeline"), parsers::torch_without_adapter_note) != nullptr;
+  if (const std::string* const note = note_beginning(status("stage1"), parsers::silent_adapter_note))
+    bare.adapter_silence = *note;
   for (const std::string& stage : device_timed_stages(config())) {
     if (bare.stage_samples_ns.contains(stage))
       bare.stage_sources.try_emplace(stage, analysis::adapter_ranges_source);
