@@ -244,6 +244,7 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
         fmt::format("the server ended before it was ready: it {}", describe_with_last_line(server)), look);
   }
   require_good_client(server, server_log);
+  require_own_end(server, look);
   if (server.how == process::ending::stopped && !m_server)
     throw core::step_failure("the client ended, and no server was there to be stopped", look);
   const int died_by = signal_of(server);
@@ -269,6 +270,17 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
   return m_client;
 }
 
+/// A client that does not look at its answers ends well beside a server that died.
+void server_run::require_own_end(const process::outcome& server, const std::string& look) const {
+  if (server.signal == 0 || is_stop_signal(server.signal)) return;
+  throw core::step_failure(
+      fmt::format(
+          "the server ended {}: it {}",
+          m_last_signal == 0 ? "while its client ran" : "by itself, at the latest as it was to be stopped",
+          describe_with_last_line(server)),
+      look);
+}
+
 void server_run::require_good_client(const process::outcome& server, const fs::path& server_log) const {
   if (ended_well(m_client)) return;
   // A client that is left alone fails as well, and perhaps before anybody has seen that it was.
@@ -276,7 +288,9 @@ void server_run::require_good_client(const process::outcome& server, const fs::p
   const bool ended_alone =
       (died_by != 0 && !is_stop_signal(died_by)) || (m_last_signal == 0 && !ended_well(server));
   const std::string look = fmt::format("all it said is in {}", m_rules.client_log.string());
-  switch (m_client.how == process::ending::exited && ended_alone ? process::ending::stopped : m_client.how) {
+  const bool ended_for_that =
+      m_client.how == process::ending::exited || m_client.how == process::ending::signalled;  // SIGPIPE
+  switch (ended_for_that && ended_alone ? process::ending::stopped : m_client.how) {
     case process::ending::not_started:
       throw core::step_failure("the client cannot be started: " + m_client.start_error,
                                "correct workload.client");

@@ -87,6 +87,13 @@ TEST_F(server, that_dies_by_a_request_is_named_where_its_client_fails_for_that) 
   EXPECT_THAT(result.output, AllOf(HasSubstr("the server ended while its client ran"), HasSubstr("SIGABRT")));
 }
 
+TEST_F(server, that_dies_by_a_request_is_named_where_its_client_does_not_look) {
+  const command_result result =
+      serve("fragile", {"/bin/sh", "-c", PROFGATE_RANGE_PROBE " client " + m_port + " 2; exit 0"});
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("the server ended "), HasSubstr("SIGABRT")));
+}
+
 TEST_F(server, whose_client_fails_or_hangs_or_is_not_there_is_stopped) {
   const command_result failed = serve("polite", {"/bin/sh", "-c", "echo no such route; exit 4"});
   EXPECT_EQ(failed.exit_code, 3) << failed.output;
