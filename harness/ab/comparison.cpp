@@ -16,23 +16,12 @@
 #include "drive.h"
 #include "identity.h"
 #include "run_folder.h"
+#include "runs/run_settings.h"
 #include "traced_runs.h"
 #include "workload_runs.h"
 
 namespace profgate::ab {
 namespace {
-
-void require_known_stages(const comparison_settings& settings, const config::resolved& config) {
-  std::vector<std::string> known = config.list("workload.stages");
-  for (const auto& [name, unit] : settings.units_of_figures) known.push_back(name);
-  for (const std::string& stage : settings.stages) {
-    if (stage == core::whole_process_stage || std::find(known.begin(), known.end(), stage) != known.end())
-      continue;
-    throw core::bad_input(
-        fmt::format("gate.stages names '{}', which is no stage of the workload", stage),
-        "choose from workload.stages and workload.figures, or leave gate.stages empty for all of them");
-  }
-}
 
 plan_record plan_of(const surroundings& where, const arm_build& baseline, const arm_build& candidate,
                     const std::optional<artifacts::gpu_device>& gpu, const std::string& purpose) {
@@ -86,12 +75,14 @@ std::vector<std::string> warnings_of(const comparison_state& state,
   return warnings;
 }
 
-/// Which of an adapter's stages a program has is known only when it has run: those of a decoder were asked
-/// for. Rethrows where somebody has named the stage.
+/// Which of an adapter's or of a recipe's stages a program has is known only when it has run: an adapter asks
+/// for those of a decoder, and a server may never mix prefill and decode. Rethrows where somebody has named
+/// the stage.
 config::resolved with_stages_it_has(const stage_not_closed& missing, const config::resolved& config,
                                     const surroundings& where) {
   const bool are_named = !config.list("gate.stages").empty();
-  if (are_named || config.text("workload.adapter") == workload::no_adapter) throw;
+  const bool has_adapter = config.text("workload.adapter") != workload::no_adapter;
+  if (are_named || !(has_adapter || runs::stage_expressions_of(config).contains(missing.stage()))) throw;
   std::vector<std::string> stages = config.list("workload.stages");
   std::erase_if(stages, [&](const std::string& stage) {
     return std::find(missing.closed().begin(), missing.closed().end(), stage) == missing.closed().end();
@@ -99,14 +90,14 @@ config::resolved with_stages_it_has(const stage_not_closed& missing, const confi
   for (const std::string& figure : judged_figures(config)) {
     if (std::find(stages.begin(), stages.end(), figure) == stages.end()) stages.push_back(figure);
   }
+  if (stages.empty() && !has_adapter) throw;
   if (stages.empty()) stages = {core::whole_process_stage};
   if (where.say) where.say(fmt::format("its stages are {}", fmt::join(stages, ", ")));
-  return config.with("gate.stages", stages, "the adapter");
+  return config.with("gate.stages", stages, has_adapter ? "the adapter" : "the program");
 }
 
 comparison_result compare_builds(const request& wanted) {
   const comparison_settings settings = settings_of(wanted.candidate);
-  require_known_stages(settings, wanted.candidate.config);
   const std::optional<artifacts::gpu_device> gpu = measured_gpu(wanted.candidate);
   run_folder folder(wanted.where.folder,
                     plan_of(wanted.where, wanted.baseline, wanted.candidate, gpu, "comparison"),
@@ -143,7 +134,6 @@ comparison_result compare_builds(const request& wanted) {
 gate::run_set measure_build(const surroundings& where, const arm_build& build, std::size_t count,
                             traced_too traced) {
   const comparison_settings settings = settings_of(build);
-  require_known_stages(settings, build.config);
   const std::optional<artifacts::gpu_device> gpu = measured_gpu(build);
   run_folder folder(where.folder, plan_of(where, build, build, gpu, fmt::format("{} runs of one", count)),
                     where.say);
@@ -166,6 +156,7 @@ comparison_result run_comparison(const request& wanted) {
   try {
     return compare_builds(wanted);
   } catch (const stage_not_closed& missing) {
+    if (missing.is_of_candidate()) throw;  // the baseline had it
     request again = wanted;
     again.candidate.config = with_stages_it_has(missing, wanted.candidate.config, wanted.where);
     return compare_builds(again);
@@ -188,7 +179,6 @@ exact_evidence trace_once(const surroundings& where, const arm_build& build) {
   arm_build traced_build = build;
   traced_build.config = build.config.with("gate.traced_processes", std::int64_t{1}, "a single trace");
   const comparison_settings settings = settings_of(traced_build);
-  require_known_stages(settings, build.config);
   if (settings.traced_processes == 0) {
     throw core::bad_input("a program without stages that runs on a CPU leaves nothing in a trace",
                           "name NVTX ranges of it: gate.stages=[…]");

@@ -70,6 +70,12 @@ void workload_runs::now_running(const std::string& what) {
   if (m_where.now_running) m_where.now_running(what);
 }
 
+stage_not_closed stage_not_closed::of(gate::arm which) const {
+  stage_not_closed named(fmt::format("the {}: {}", arm_name(which), what()), remedy(), m_stage, m_closed);
+  named.m_is_of_candidate = which == gate::arm::candidate;
+  return named;
+}
+
 const arm_program& workload_runs::program(gate::arm which) const {
   return which == gate::arm::baseline ? m_baseline.program : m_candidate.program;
 }
@@ -79,7 +85,7 @@ finished_run workload_runs::run(gate::arm which, run_kind kind, const std::strin
   const auto started = std::chrono::steady_clock::now();
   const std::string started_utc = core::utc_timestamp();
   const auto before = m_is_on_gpu ? look_at_gpu() : std::nullopt;
-  finished_run run = kind == run_kind::traced ? run_traced(arm, stem) : run_bare(arm, arm_name(which), stem);
+  finished_run run = kind == run_kind::traced ? run_traced(arm, stem) : run_bare(arm, which, stem);
   const auto after = m_is_on_gpu ? look_at_gpu_after_end() : std::nullopt;
   const gate::run_conditions watched = conditions_of(before, after, m_telemetry);
   run.record.conditions = watched;
@@ -89,8 +95,7 @@ finished_run workload_runs::run(gate::arm which, run_kind kind, const std::strin
   return run;
 }
 
-finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string& name,
-                                     const std::string& stem) {
+finished_run workload_runs::run_bare(const prepared_arm& arm, gate::arm which, const std::string& stem) {
   const fs::path result_file = m_folder / "logs" / (stem + ".result.json");
   const fs::path log_file = m_folder / "logs" / (stem + ".log");
   const bool times_itself = arm.build().command_has_placeholders;
@@ -112,9 +117,10 @@ finished_run workload_runs::run_bare(const prepared_arm& arm, const std::string&
     run.crash = failed.what();
     run.remedy = failed.remedy();
   } catch (const stage_not_closed& other) {
-    throw stage_not_closed(fmt::format("the {}: {}", name, other.what()), other.remedy(), other.closed());
+    throw other.of(which);
   } catch (const core::error& hopeless) {
-    throw core::error(hopeless.code(), fmt::format("the {}: {}", name, hopeless.what()), hopeless.remedy());
+    throw core::error(hopeless.code(), fmt::format("the {}: {}", arm_name(which), hopeless.what()),
+                      hopeless.remedy());
   }
   return run;
 }
@@ -203,7 +209,7 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
       throw stage_not_closed(fmt::format("the program closed no NVTX range of {}",
                                          runs::stage_in_words(arm.build().config, stage)),
                              "name ranges that it has: workload.stages, or gate.stages for some of them",
-                             closed);
+                             stage, closed);
     }
     // How often a program repeats a step is its own affair: a process is one sample, its median step.
     const std::vector<double> steps_ns(found->second.begin(), found->second.end());

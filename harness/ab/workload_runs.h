@@ -28,13 +28,20 @@ struct prepared_arm {
 /// A program that lacks a stage that is to be judged.
 class stage_not_closed : public core::bad_input {
  public:
-  stage_not_closed(const std::string& what, const std::string& remedy, std::vector<std::string> closed)
-      : core::bad_input(what, remedy), m_closed(std::move(closed)) {}
+  stage_not_closed(const std::string& what, const std::string& remedy, std::string stage,
+                   std::vector<std::string> closed)
+      : core::bad_input(what, remedy), m_stage(std::move(stage)), m_closed(std::move(closed)) {}
+  const std::string& stage() const { return m_stage; }
   /// The stages that it has.
   const std::vector<std::string>& closed() const { return m_closed; }
+  /// The same, said of the program of an arm.
+  stage_not_closed of(gate::arm which) const;
+  bool is_of_candidate() const { return m_is_of_candidate; }
 
  private:
+  std::string m_stage;
   std::vector<std::string> m_closed;
+  bool m_is_of_candidate = false;
 };
 
 /// Starts the real workloads.
@@ -57,7 +64,7 @@ class workload_runs : public run_effects {
   const std::map<std::string, std::string>& library_versions() const { return m_library_versions; }
 
  private:
-  finished_run run_bare(const prepared_arm& arm, const std::string& name, const std::string& stem);
+  finished_run run_bare(const prepared_arm& arm, gate::arm which, const std::string& stem);
   finished_run run_traced(const prepared_arm& arm, const std::string& stem);
   /// A program that knows nothing of profgate: its process is timed, and the ranges that are stages.
   void run_from_outside(const prepared_arm& arm, const process::command& command,

@@ -7,6 +7,7 @@
 #include "judging.h"
 #include "measuring_turn.h"
 #include "read_waivers.h"
+#include "steps/run_command.h"
 #include "steps/step.h"
 #include "terminal.h"
 
@@ -44,14 +45,18 @@ gate::judgement compare(const ab_options& options) {
     return compose_for(manifest, all);
   };
   const config::resolved settings = settings_with(options.candidate_overrides);
+  const config::resolved settings_of_baseline = settings_with(options.baseline_overrides);
+  if (both.baseline) {  // both were typed
+    require_programs(*both.baseline, settings_of_baseline);
+    require_programs(manifest, settings);
+  }
   const std::vector<gate::waiver> waivers =
       read_waivers(baselines_dir_of(manifest, settings));  // a faulty file is told before the runs
   const ab::comparison_result result = [&] {
     progress display(fmt::format("{} ab", manifest.pair));
     const measuring_turn turn(display);
-    const comparison_options wanted{options.baseline,  settings_with(options.baseline_overrides),
-                                    settings,          options.out,
-                                    options.candidate, options.pair.overrides};
+    const comparison_options wanted{options.baseline, settings_of_baseline, settings,
+                                    options.out,      options.candidate,    options.pair.overrides};
     return ab::run_comparison(both.baseline ? request_of_commands(*both.baseline, manifest, wanted, display)
                                             : comparison_request(manifest, wanted, display));
   }();

@@ -11,6 +11,7 @@
 #include "make_reports.h"
 #include "render/render.h"
 #include "save_workload.h"
+#include "steps/run_command.h"
 #include "steps/step.h"
 #include "terminal.h"
 
@@ -59,6 +60,7 @@ core::exit_code step(const step_options& options) {
 
 core::exit_code run(const pair_options& options) {
   pair_manifest manifest = manifest_of(options);
+  require_programs(manifest, compose_for(manifest, options.overrides));
   std::optional<saved_workload> saved;
   if (!options.save.empty()) saved = plan_saving(options, manifest);
   manifest.is_being_saved = saved.has_value();

@@ -12,6 +12,8 @@
 #include "core/error.h"
 #include "core/expression.h"
 #include "core/json_path.h"
+#include "core/records.h"
+#include "core/slips.h"
 #include "core/units.h"
 
 namespace profgate::config {
@@ -202,6 +204,20 @@ void check_server(const resolved& composed) {
   }
 }
 
+void check_gate_stages(const resolved& composed, const std::vector<std::string>& stages) {
+  std::vector<std::string> known = stages;
+  for (const std::string& figure : composed.list("workload.figures")) known.push_back(figure);
+  if (!contains(known, core::whole_process_stage)) known.emplace_back(core::whole_process_stage);
+  for (const std::string& stage : composed.list("gate.stages")) {
+    if (contains(known, stage)) continue;
+    refuse(
+        composed, "gate.stages",
+        fmt::format("gate.stages names '{}', which is no stage of the workload", stage),
+        fmt::format("choose from {} (workload.stages, workload.figures), or leave it empty for all of them",
+                    core::first_few(known)));
+  }
+}
+
 }  // namespace
 
 bool can_name_stage(std::string_view name) {
@@ -231,6 +247,7 @@ void check_combinations(const resolved& composed) {
   check_ranges(composed);
   check_figures(composed);
   check_server(composed);
+  check_gate_stages(composed, stages);
   if (!composed.boolean("nsys.gating_nvtx")) return;
   const std::string gate = composed.text("nsys.gate_range");
   if (!contains(stages, gate) && composed.is_null("workload.profile_range")) {

@@ -108,6 +108,16 @@ std::string explain_exec_failure(const prepared_command& prepared, int error) {
   return fmt::format("{} cannot be executed: {}", full.string(), std::strerror(error));
 }
 
+std::optional<std::string> why_not_startable(const command& what) {
+  const prepared_command prepared = prepare(what);
+  if (!prepared.start_error.empty()) return prepared.start_error;
+  const std::filesystem::path full = std::filesystem::path(prepared.working_directory) / prepared.program;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(full, ignored)) return explain_exec_failure(prepared, EACCES);
+  if (::access(full.c_str(), X_OK) != 0) return explain_exec_failure(prepared, errno);
+  return std::nullopt;
+}
+
 namespace {
 
 std::atomic<int> held_descriptor{-1};

@@ -270,6 +270,20 @@ TEST_F(ab, of_a_program_that_lacks_the_stage_says_so) {
   EXPECT_THAT(result.output, HasSubstr("closed no NVTX range of stage 'denoise'"));
 }
 
+TEST_F(ab, judges_those_stages_of_a_recipe_that_the_baseline_has) {
+  const std::string recipe =
+      "workload.stages=[{name: step, range: 'step_\\d+'}, {name: mixed, range: 'mixed_\\d+'}]";
+  const std::vector<std::string> steps = {PROFGATE_RANGE_PROBE, "ranges", "20", "step_1"};
+  const command_result same = profgate(ab_words({recipe}, steps, steps));
+  EXPECT_THAT(same.exit_code, AnyOf(0, 77)) << same.output;
+  EXPECT_THAT(same.output, ::testing::AllOf(HasSubstr("its stages are step"), HasSubstr("step is ")));
+  // What the candidate lost is no stage that a program may lack.
+  const std::vector<std::string> both = {PROFGATE_RANGE_PROBE, "names", "step_1", "mixed_1"};
+  const command_result lost = profgate(ab_words({recipe}, both, steps));
+  EXPECT_EQ(lost.exit_code, 2) << lost.output;
+  EXPECT_THAT(lost.output, HasSubstr("the candidate: the program closed no NVTX range of stage 'mixed'"));
+}
+
 TEST_F(ab, a_candidate_that_crashes_is_tried_again_and_then_named) {
   probe_build("old", "1000");
   const command_result result = compare(probe_build("new", "1000", {"--fault", "exit-3"}), "old");

@@ -64,6 +64,19 @@ TEST_F(program, that_fails_ends_with_why_and_where) {
                                        "report: [^\n]*\n$"));
 }
 
+TEST_F(program, that_is_not_there_is_bad_input_and_nothing_is_written) {
+  const std::vector<std::string> absent = {"/no/such/program"};
+  const std::vector<std::vector<std::string>> all_words = {{"run", "--", absent[0]},
+                                                           {"ab", "--", absent[0], "--", "/bin/true"},
+                                                           {"ab", "--", "/bin/true", "--", absent[0]}};
+  for (const std::vector<std::string>& words : all_words) {
+    const command_result result = profgate(words);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_THAT(result.output, HasSubstr("the program cannot be started: /no/such/program does not exist"));
+  }
+  EXPECT_FALSE(fs::exists(m_project / "tmp"));
+}
+
 TEST_F(program, that_fails_half_way_keeps_what_it_had_finished) {
   std::vector<std::string> command = {"/bin/sh", "-c", "\"$@\"; echo out of memory >&2; exit 4", "sh"};
   for (const std::string& word : with_ranges()) command.push_back(word);

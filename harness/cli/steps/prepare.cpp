@@ -112,6 +112,7 @@ artifacts::provenance provenance_of(const step_context& context, const artifacts
 }  // namespace
 
 void run_prepare(step_context& context) {
+  require_programs(context.manifest, context.config);
   const std::string config_text = context.config.to_yaml();
   const artifacts::run_inputs inputs = inputs_of(context);
   const artifacts::provenance provenance = provenance_of(context, inputs, config_text);

@@ -16,6 +16,7 @@ namespace {
 
 /// A failed step keeps the report step from running; what was measured until then is still worth reading.
 void report_what_is_there(step_context& context) {
+  if (!fs::exists(context.run_dir / "config.yaml")) return;  // refused before anything was measured
   try {
     runs::run_reader run(context.run_dir);
     if (run.status("report") && run.status("report")->state == core::step_state::ok) return;

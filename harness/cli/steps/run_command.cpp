@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <mutex>
 
+#include "ad_hoc_pair.h"
 #include "artifacts/disk.h"
+#include "core/error.h"
 #include "core/units.h"
 #include "parsers/adapter_report.h"
 #include "process/runner.h"
@@ -70,7 +72,23 @@ fs::path pid_file_of(const step_context& context) {
   return fs::absolute(context.run_dir) / "server.pid";
 }
 
+void require_program(const process::command& command, const std::string& whose, const std::string& remedy) {
+  if (const auto why = process::why_not_startable(command))
+    throw core::bad_input(fmt::format("{} cannot be started: {}", whose, *why), remedy);
+}
+
 }  // namespace
+
+void require_programs(const pair_manifest& manifest, const config::resolved& config) {
+  require_program({manifest.command, {}, {}, manifest.working_directory}, "the program",
+                  manifest.config == ad_hoc_config
+                      ? "correct the command"
+                      : "build it, or correct its COMMAND in profgate_add_workload()");
+  if (workload::is_server(config)) {
+    require_program({config.list("workload.client"), {}, {}, manifest.working_directory}, "the client",
+                    "correct workload.client (typed: what stands after the second --)");
+  }
+}
 
 process::outcome run_command(step_context& context, const step_command& wanted) {
   context.display.now_running(wanted.what);

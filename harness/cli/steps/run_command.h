@@ -40,6 +40,10 @@ std::vector<std::string> workload_argv(const step_context& context, const std::s
                                        const std::filesystem::path& result,
                                        const std::filesystem::path& config = {});
 
+/// bad_input where the workload's program or its client's is none that could be started: told before anything
+/// runs or is written.
+void require_programs(const pair_manifest& manifest, const config::resolved& config);
+
 /// The environment by which the workload gets its adapter, if it has one; its reports go to `folder`.
 std::map<std::string, std::string> adapter_environment_of(const step_context& context,
                                                           workload::adapter_mode mode,

@@ -47,6 +47,18 @@ TEST_F(rules, the_gate_must_be_a_stage) {
   EXPECT_NO_THROW(compose(m_request));
 }
 
+TEST_F(rules, what_is_judged_must_be_a_stage) {
+  const failure refused = refusal_with("gate.stages=[prefill, decode]");
+  EXPECT_EQ(refused.what, "command line: gate.stages names 'decode', which is no stage of the workload");
+  EXPECT_EQ(refused.remedy,
+            "choose from prefill, decode_all, process (workload.stages, workload.figures), or leave it empty "
+            "for all of them");
+  m_request.command_line_overrides = {
+      "gate.stages=[prefill, latency]",
+      "workload.figures=[{name: latency, unit: s, output: 'took ([0-9.]+)'}]"};
+  EXPECT_NO_THROW(compose(m_request));
+}
+
 TEST_F(rules, the_gate_needs_nvtx) {
   EXPECT_THAT(refusal_with("nsys.trace=[cuda]").what, HasSubstr("needs 'nvtx' in nsys.trace"));
 }

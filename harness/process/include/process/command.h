@@ -26,4 +26,7 @@ std::string quote_for_display(const std::vector<std::string>& argv);
 /// Empty and relative directories are left out: what they name depends on where one stands.
 std::optional<std::filesystem::path> find_program(std::string_view name, const std::string& path_variable);
 
+/// Why nobody can start it, as far as that is seen without trying.
+std::optional<std::string> why_not_startable(const command& what);
+
 }  // namespace profgate::process
