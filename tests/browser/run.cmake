@@ -120,6 +120,7 @@ foreach(entry "regressed|${data}/../../profiles/cpu/llama-tiny.smoke/profile.jso
   endif()
   execute_process(COMMAND ${profgate} render ${out} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
   list(APPEND reports ${out})
+  set(${name} ${out}/profile.json)
 endforeach()
 list(TRANSFORM reports APPEND /report.html)
 file(GLOB made_up ${golden}/*/expected/report.html)
@@ -132,7 +133,8 @@ foreach(page IN LISTS made_up)  # beside their profiles, as in a run
   list(APPEND reports ${folder}/golden/${name}/report.html)
 endforeach()
 
-# Two profiles of one pair, one of which takes more memory, of one build twice, of two models, and of a GPU and a CPU.
+# Two profiles of one pair, one of which takes more memory, of one build twice, of two models, of a GPU and a CPU, and one with the
+# names that want to harm.
 set(profiles ${data}/../../profiles/h200)
 file(READ ${profiles}/qwen3-0.6b.decode-b1.nsys.json text)
 string(JSON text SET "${text}" throughput memory_peak_bytes 4000000000)
@@ -141,7 +143,8 @@ set(compared
   "larger|${profiles}/qwen3-0.6b.decode-b1.nsys.json|${folder}/larger.json"
   "same|${profiles}/qwen3-0.6b.decode-b1.nsys.json|${profiles}/qwen3-0.6b.decode-b1.embedded.json"
   "models|${profiles}/qwen3-0.6b.decode-b1.nsys.json|${profiles}/llama-3.1-8b.decode-b1.json"
-  "devices|${golden}/gpu_kernels/profile.json|${golden}/cpu_embedded/profile.json")
+  "devices|${golden}/gpu_kernels/profile.json|${golden}/cpu_embedded/profile.json"
+  "hostile|${dense}|${hostile}")
 foreach(entry IN LISTS compared)
   string(REGEX MATCH "^([^|]*)[|]([^|]*)[|](.*)$" entry "${entry}")
   set(out ${folder}/compare/${CMAKE_MATCH_1})
