@@ -100,11 +100,16 @@ TEST_F(workload_faults, a_daemon_left_behind_is_ended_and_named) {
   EXPECT_THAT(status_of("stage1").notes, ::testing::Contains(HasSubstr("left behind")));
 }
 
-TEST_F(workload_faults, a_program_that_does_not_exist_is_named) {
-  const command_result result = run_pair(register_command({"/nonexistent/program"}));
-  EXPECT_EQ(result.exit_code, 3) << result.output;
-  EXPECT_THAT(status_of("stage1").reason, HasSubstr("/nonexistent/program"));
-  EXPECT_THAT(status_of("stage1").remedy, HasSubstr("profgate_add_workload"));
+TEST_F(workload_faults, a_program_that_does_not_exist_is_named_before_anything_runs) {
+  const std::filesystem::path manifest = register_command({"/nonexistent/program"});
+  const command_result result = run_pair(manifest);
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, ::testing::AllOf(HasSubstr("/nonexistent/program does not exist"),
+                                              HasSubstr("profgate_add_workload")));
+  EXPECT_THAT(runs(), ::testing::IsEmpty());
+  const command_result by_ctest = profgate({"step", "prepare", "--manifest", manifest.string()});
+  EXPECT_EQ(by_ctest.exit_code, 2) << by_ctest.output;
+  EXPECT_THAT(status_of("prepare").reason, HasSubstr("/nonexistent/program does not exist"));
 }
 
 TEST_F(workload_faults, a_run_that_outgrows_its_limit_is_stopped) {
