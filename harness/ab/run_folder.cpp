@@ -20,13 +20,13 @@ void tell(const std::function<void(const std::string&)>& say, const std::string&
 }
 
 [[noreturn]] void fail_on(const fs::path& path, const std::string& what) {
-  throw core::step_failure(fmt::format("{}: {}", path.string(), what),
-                           "make the folder writable, or choose another with --out");
+  throw core::bad_input(fmt::format("{}: {}", path.string(), what),
+                        "make the folder writable, or choose another with --out");
 }
 
 /// One for all comparisons of a pair: two at once would disturb each other, whatever they compare.
 core::file_lock lock_pair(const fs::path& parent) {
-  fs::create_directories(parent);
+  artifacts::make_folder(parent);
   const fs::path file = parent / ".lock";
   std::optional<core::file_lock> lock;
   try {

@@ -12,6 +12,7 @@
 #include "artifacts/gpu_choice.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/slips.h"
 #include "core/utc_time.h"
 #include "gate/rank_statistics.h"
 #include "gpu_watch.h"
@@ -176,9 +177,9 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
     return workload::as_tool_run(ended.program);
   };
   artifacts::make_folder(request.output_folder);
-  std::map<std::string, std::vector<std::int64_t>> samples_ns =
-      runs::sample_ranges(profilers::observe_ranges(request, run_program, waits), arm.build().config)
-          .stages_ns;
+  runs::range_samples seen =
+      runs::sample_ranges(profilers::observe_ranges(request, run_program, waits), arm.build().config);
+  std::map<std::string, std::vector<std::int64_t>>& samples_ns = seen.stages_ns;
   workload::require_good_end(ended.program, log_file, workload::exit_codes::its_own, process_timeout_key);
   require_same_kind(waits);
   // A server's own life says nothing: it is started, and stopped when its client is done.
@@ -206,10 +207,16 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
     if (found == samples_ns.end()) {
       std::vector<std::string> closed;
       for (const auto& [name, durations_ns] : samples_ns) closed.push_back(name);
-      throw stage_not_closed(fmt::format("the program closed no NVTX range of {}",
-                                         runs::stage_in_words(arm.build().config, stage)),
-                             "name ranges that it has: workload.stages, or gate.stages for some of them",
-                             stage, closed);
+      const std::vector<std::string> names(seen.seen_if_unfitted.ranges.begin(),
+                                           seen.seen_if_unfitted.ranges.end());
+      const std::optional<std::string> meant = core::nearest(stage, names);
+      throw stage_not_closed(
+          fmt::format("the program closed no NVTX range of {}{}",
+                      runs::stage_in_words(arm.build().config, stage),
+                      names.empty() ? "" : "; it has " + core::first_few(names)),
+          meant ? fmt::format("did you mean '{}'?", *meant)
+                : "name ranges that it has: workload.stages, or gate.stages for some of them",
+          stage, closed);
     }
     // How often a program repeats a step is its own affair: a process is one sample, its median step.
     const std::vector<double> steps_ns(found->second.begin(), found->second.end());

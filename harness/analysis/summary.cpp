@@ -131,6 +131,7 @@ std::vector<std::string> ranges_to_name(const measured<traced_stage>& stage) {
   struct named_time {
     std::string entry;
     std::int64_t total_ns = 0;
+    std::int64_t calls = 0;
     std::set<std::string> names{};
   };
   std::map<std::string, named_time> by_expression;  // steps that are numbered are one stage
@@ -139,6 +140,7 @@ std::vector<std::string> ranges_to_name(const measured<traced_stage>& stage) {
     if (!range.record.total_ns || name.size() > longest_bytes) continue;
     named_time& all = by_expression[with_any_number(name)];
     all.total_ns += *range.record.total_ns;
+    all.calls += range.record.calls;
     all.names.insert(name);
   }
   std::vector<named_time> ranges;
@@ -150,10 +152,13 @@ std::vector<std::string> ranges_to_name(const measured<traced_stage>& stage) {
                    [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
   // One around everything tells no more than the process.
   const double most_of_it_ns = 0.9 * static_cast<double>(stage->duration_ns);
-  while (ranges.size() > 1 && ranges.front().names.size() == 1 &&
+  while (ranges.size() > 1 && ranges.front().calls <= 1 &&
          static_cast<double>(ranges.front().total_ns) > most_of_it_ns)
     ranges.erase(ranges.begin());
-  for (std::size_t i = 0; i < std::min(most, ranges.size()); ++i) names.push_back(ranges[i].entry);
+  // The others lie inside of steps that are all there is.
+  const bool are_steps_all = !ranges.empty() && static_cast<double>(ranges.front().total_ns) > most_of_it_ns;
+  const std::size_t count = are_steps_all ? 1 : std::min(most, ranges.size());
+  for (std::size_t i = 0; i < count; ++i) names.push_back(ranges[i].entry);
   return names;
 }
 

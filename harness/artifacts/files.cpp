@@ -39,7 +39,9 @@ void throw_io_error(const std::string& action, const std::filesystem::path& path
                                         action == "read" ? "" : ", or point artifacts.stage2_dir elsewhere"));
     case ENOENT:
       throw core::bad_input(what("it, or a folder on the way to it, does not exist"),
-                            "check the path, or run the step that makes it first");
+                            action == "create the folder"
+                                ? "choose a place where folders can be made (artifacts.stage2_dir, --out)"
+                                : "check the path, or run the step that makes it first");
     case ENOTDIR:
     case EISDIR:
     case EEXIST:

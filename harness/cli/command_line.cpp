@@ -1,16 +1,50 @@
 #include "command_line.h"
 
+#include <fmt/format.h>
+
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "commands.h"
+#include "core/slips.h"
+#include "terminal.h"
 
 namespace profgate::cli {
 
 std::vector<std::string>& words_after_dashes() {
   static std::vector<std::string> words;
   return words;
+}
+
+void explain(const CLI::ParseError& wrong, const CLI::App& app, const std::vector<std::string>& typed) {
+  const CLI::App* command = &app;
+  std::string path = "profgate";
+  std::size_t words = 0;  // of typed that name it
+  for (; !command->get_subcommands().empty(); ++words) {
+    command = command->get_subcommands().front();
+    path += " " + command->get_name();
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App* each : command->get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(each->get_name());
+  std::vector<std::string> known = commands;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const bool lacks_command = !commands.empty() && words < typed.size() && !typed[words].starts_with("-");
+  std::string remedy = fmt::format("`{} --help` shows what there is", path);
+  for (std::size_t i = words; i < typed.size(); ++i) {
+    const std::string name = typed[i].substr(0, typed[i].find('='));
+    const bool is_name = name.starts_with("--") || (lacks_command && i == words);
+    if (!is_name || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (const auto meant = core::nearest(name, known))
+      remedy = fmt::format("did you mean '{}'? {}", *meant, remedy);
+    break;
+  }
+  print_error("profgate: {}\n  to fix it: {}\n",
+              lacks_command ? fmt::format("no command '{} {}'", path, typed[words]) : wrong.what(), remedy);
 }
 
 void add_pair_words(CLI::App* command, const std::shared_ptr<pair_options>& options,

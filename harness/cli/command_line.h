@@ -9,6 +9,9 @@
 
 namespace profgate::cli {
 
+/// What is wrong with the typed words, and perhaps what was meant; without a page of help.
+void explain(const CLI::ParseError& wrong, const CLI::App& app, const std::vector<std::string>& typed);
+
 /// What stood after the first `--` of the command line: a command to be run, never options of ours.
 std::vector<std::string>& words_after_dashes();
 

@@ -2,6 +2,7 @@
 
 #include "ab/comparison.h"
 #include "artifacts/files.h"
+#include "artifacts/provenance.h"
 #include "artifacts/run_list.h"
 #include "baselines/anchor.h"
 #include "baselines/baseline_store.h"
@@ -150,6 +151,10 @@ core::exit_code baseline_record(const baseline_record_options& options) {
   const pair_manifest pair = manifest_of(options.pair);
   const config::resolved config = compose_for(pair, options.pair.overrides);
   if (config.text("workload.device") == "cuda") take_gpu(artifacts::gather_gpu_facts());
+  const core::measured<bool> dirty = artifacts::gather_git_facts(pair.project_dir, process::git_output).dirty;
+  const bool is_uncommitted = dirty && *dirty;
+  if (is_uncommitted)
+    print_error("note: the code is not committed: what is recorded can be compared, but not be accepted\n");
   baselines::stored_run_set stored;
   fs::path file;
   {
@@ -163,7 +168,11 @@ core::exit_code baseline_record(const baseline_record_options& options) {
   }
   baselines::write_run_set(file, stored);
   const std::string shown = fs::proximate(file).string();
-  print("{}\nto make it the baseline: profgate baseline accept {} --reason \"…\"\n", shown, shown);
+  if (is_uncommitted) {
+    print("{}\nto have a baseline: commit the code, and record it again\n", shown);
+  } else {
+    print("{}\nto make it the baseline: profgate baseline accept {} --reason \"…\"\n", shown, shown);
+  }
   return core::exit_code::good;
 }
 

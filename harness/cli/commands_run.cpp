@@ -8,6 +8,7 @@
 #include "artifacts/files.h"
 #include "artifacts/run_store.h"
 #include "commands.h"
+#include "config/schema.h"
 #include "make_reports.h"
 #include "render/render.h"
 #include "save_workload.h"
@@ -37,11 +38,22 @@ void end_when_gone(pid_t parent) {
   if (is_adopted || getppid() != parent) ::raise(SIGTERM);  // it was gone already
 }
 
+/// A setting that stands behind the program is a word of the program's own.
+void note_settings_of_program(const std::vector<std::string>& command) {
+  for (const std::string& word : command) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || config::find_row(word.substr(0, equals)) == nullptr) continue;
+    print_error(
+        "note: '{}' stands behind the --, so the program gets it; settings of profgate stand before\n", word);
+  }
+}
+
 }  // namespace
 
 pair_manifest manifest_of(const pair_options& options) {
   if (!options.command.empty()) return ad_hoc_pair(options.command);
   if (options.manifest) return read_pair_manifest(*options.manifest);
+  require_pair_name(options.pair);
   return find_pair(find_build_dir(options.build_dir), options.pair);
 }
 
@@ -61,6 +73,7 @@ core::exit_code step(const step_options& options) {
 core::exit_code run(const pair_options& options) {
   pair_manifest manifest = manifest_of(options);
   require_programs(manifest, compose_for(manifest, options.overrides));
+  note_settings_of_program(options.command);
   std::optional<saved_workload> saved;
   if (!options.save.empty()) saved = plan_saving(options, manifest);
   manifest.is_being_saved = saved.has_value();

@@ -252,7 +252,6 @@ int main(int argc, char** argv) {
       "profgate: profile a model, read why it is as fast as it is, and fail the build when it got slower"};
   app.set_version_flag("--version", PROFGATE_VERSION);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::help);
   action chosen;
   add_doctor(app, chosen);
   add_list(app, chosen);
@@ -273,7 +272,9 @@ int main(int argc, char** argv) {
     [[maybe_unused]] static const auto* const guard = new profgate::core::interrupt_guard;
     return static_cast<int>(chosen());
   } catch (const CLI::ParseError& wrong) {
-    return app.exit(wrong) == 0 ? 0 : static_cast<int>(exit_code::bad_input);
+    if (wrong.get_exit_code() == 0) return app.exit(wrong);  // --help, --version
+    cli::explain(wrong, app, {argv + 1, dashes});
+    return static_cast<int>(exit_code::bad_input);
   } catch (const profgate::core::error& known) {
     return fail(known.what(), known.remedy(), known.code());
   } catch (const std::bad_alloc&) {

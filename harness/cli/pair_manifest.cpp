@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "artifacts/files.h"
 #include "artifacts/run_list.h"
@@ -101,6 +102,21 @@ pair_manifest read_pair_manifest(const fs::path& file) {
   return manifest;
 }
 
+namespace {
+
+/// A build that was put aside, to be compared with: CMake wrote into its cache where it was made.
+bool is_copy_of_build(const fs::path& dir) {
+  constexpr std::string_view key = "CMAKE_CACHEFILE_DIR:INTERNAL=";
+  std::ifstream cache(dir / "CMakeCache.txt");
+  for (std::string line; std::getline(cache, line);) {
+    std::error_code ignored;
+    if (line.starts_with(key)) return !fs::equivalent(dir, line.substr(key.size()), ignored);
+  }
+  return false;
+}
+
+}  // namespace
+
 fs::path find_build_dir(const std::optional<fs::path>& given) {
   if (given) {
     if (fs::is_directory(pairs_dir(*given))) return fs::absolute(*given);
@@ -119,6 +135,7 @@ fs::path find_build_dir(const std::optional<fs::path>& given) {
       if (fs::is_directory(pairs_dir(entry.path()))) found.push_back(entry.path());
     }
   }
+  if (found.size() > 1) std::erase_if(found, is_copy_of_build);
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   if (found.size() == 1) return found.front();
@@ -144,6 +161,19 @@ std::vector<pair_manifest> registered_pairs(const fs::path& build_dir) {
   }
   std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.pair < b.pair; });
   return pairs;
+}
+
+void require_pair_name(const std::string& name) {
+  if (name.find('=') != std::string::npos) {
+    throw core::bad_input(
+        fmt::format("'{}' is a setting, and no pair stands before it", name),
+        "name a pair first, as `profgate list` shows it; or a program of your own after two dashes: profgate "
+        "run [settings] -- <command>");
+  }
+  if (name.find('/') != std::string::npos) {
+    throw core::bad_input(fmt::format("'{}' is no pair: a program of your own stands after two dashes", name),
+                          fmt::format("profgate run [settings] -- {} …", name));
+  }
 }
 
 pair_manifest find_pair(const fs::path& build_dir, const std::string& name) {

@@ -42,8 +42,11 @@ pair_manifest read_pair_manifest(const std::filesystem::path& file);
 std::filesystem::path manifest_here(const std::filesystem::path& file);
 
 /// The build folder a person means: `given`, else the one this program lies in, else the only one below the
-/// current folder that has registered pairs.
+/// current folder that has registered pairs and is no copy.
 std::filesystem::path find_build_dir(const std::optional<std::filesystem::path>& given);
+
+/// bad_input where it is a setting or a program, which stand elsewhere on the command line.
+void require_pair_name(const std::string& name);
 
 /// The build folder that a manifest lies in.
 std::filesystem::path build_dir_of(const pair_manifest& manifest);

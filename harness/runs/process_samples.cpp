@@ -82,7 +82,7 @@ range_samples sample_ranges(core::timeline timeline, const config::resolved& con
   }
   std::set<std::string> timed;
   for (const auto& [stage, durations_ns] : samples.stages_ns) timed.insert(stage);
-  if (lacks_stage_by_expression(config, timed)) add_ranges(timeline, config, samples.seen_if_unfitted);
+  if (lacks_stage(config, timed)) add_ranges(timeline, config, samples.seen_if_unfitted);
   return samples;
 }
 

@@ -59,8 +59,13 @@ void add_ranges(const core::timeline& timeline, const config::resolved& config, 
   }
 }
 
-bool lacks_stage_by_expression(const config::resolved& config, const std::set<std::string>& timed) {
-  return !unfitted_rules(config, timed).empty();
+bool lacks_stage(const config::resolved& config, const std::set<std::string>& timed) {
+  const std::vector<std::string> stages = config.list("workload.stages");
+  const std::vector<std::string> told = config.list("workload.figures");
+  return std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
+    return stage != core::whole_process_stage && !timed.contains(stage) &&
+           std::find(told.begin(), told.end(), stage) == told.end();
+  });
 }
 
 std::vector<std::string> notes_of_unfitted_stages(const config::resolved& config, const seen_stages& seen) {

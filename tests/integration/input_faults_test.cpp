@@ -57,6 +57,37 @@ TEST_F(input_faults, a_bad_override_names_its_source) {
   EXPECT_THAT(result.output, AllOf(HasSubstr("command line"), HasSubstr("deep")));
 }
 
+TEST_F(input_faults, slips_on_the_command_line_are_told_in_two_lines_with_what_was_meant) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> slips = {
+      {{"runn"}, "did you mean 'run'?"},
+      {{"baseline", "lst"}, "did you mean 'list'?"},
+      {{"run", "--adaptor", "pytorch", "--", "/bin/true"}, "did you mean '--adapter'?"},
+      {{"run", "workload.stages=[step]", "./bench"}, "is a setting, and no pair stands before it"},
+      {{"run", "./bench"}, "profgate run [settings] -- ./bench"},
+      {{"run", "workload.stages=step", "--", "/bin/true"}, "such as [a, {name: b, …}]"},
+      {{"run", "--", "/etc/passwd"}, "chmod +x /etc/passwd"},
+      {{"run", "artifacts.stage2_dir=/proc/none", "--", "/bin/true"},
+       "choose a place where folders can be made"},
+      {{"ab", "artifacts.stage2_dir=/proc/none", "--", "/bin/true", "--", "/bin/true"},
+       "choose a place where folders can be made"},
+      {{"ab", "workload.stages=[setp]", "--", PROFGATE_RANGE_PROBE, "ranges", "2", "step", "--",
+        PROFGATE_RANGE_PROBE, "ranges", "2", "step"},
+       "did you mean 'step'?"},
+  };
+  for (const auto& [words, meant] : slips) {
+    const command_result result = profgate(words);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_THAT(result.output, HasSubstr(meant)) << words.front();
+    EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 2) << result.output;
+  }
+}
+
+TEST_F(input_faults, a_setting_behind_the_program_is_noted) {
+  const command_result result = profgate({"run", "timeline=none", "--", "/bin/true", "workload.batch=2"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("note: 'workload.batch=2' stands behind the --"));
+}
+
 TEST_F(input_faults, a_sound_checkpoint_runs) {
   const command_result result = run_checkpoint(copy_of_checkpoint());
   EXPECT_EQ(result.exit_code, 0) << result.output;

@@ -73,8 +73,13 @@ fs::path pid_file_of(const step_context& context) {
 }
 
 void require_program(const process::command& command, const std::string& whose, const std::string& remedy) {
-  if (const auto why = process::why_not_startable(command))
-    throw core::bad_input(fmt::format("{} cannot be started: {}", whose, *why), remedy);
+  const std::optional<std::string> why = process::why_not_startable(command);
+  if (!why) return;
+  const bool lacks_permission = why->find("not executable") != std::string::npos;
+  throw core::bad_input(fmt::format("{} cannot be started: {}", whose, *why),
+                        lacks_permission ? fmt::format("chmod +x {}, or put its interpreter in front of it",
+                                                       command.argv.front())
+                                         : remedy);
 }
 
 }  // namespace

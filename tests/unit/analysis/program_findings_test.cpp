@@ -385,6 +385,19 @@ TEST(program, without_stages_is_told_which_of_its_ranges_could_be_some) {
       << "the longest first, without the one around all";
 }
 
+TEST(program, without_stages_whose_steps_are_all_it_does_is_told_those_and_not_their_parts) {
+  timeline_builder builder;
+  builder.range("process", 0, 10 * ms);
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const std::int64_t begin_ns = step * 2 * ms;
+    builder.range("train_step", begin_ns, begin_ns + 2 * ms).range("fwd", begin_ns, begin_ns + ms);
+  }
+  builder.kernel("add", ms, ms + us, 2 * ms);
+  run_facts facts = program(builder.build());
+  facts.bare.stages = {core::whole_process_stage};
+  EXPECT_THAT(findings_of(facts).summary, Contains(HasSubstr("workload.stages=[train_step].")));
+}
+
 TEST(program, without_stages_whose_ranges_are_numbered_is_told_one_expression_for_them) {
   timeline_builder builder;
   builder.range("process", 0, 10 * ms).range("prefill", 0, 2 * ms);

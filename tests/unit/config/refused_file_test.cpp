@@ -47,8 +47,9 @@ TEST_F(refused_file, wrong_type) {
   EXPECT_EQ(refusal_of("prompt_tokens: '1'\n").what, m_file + ":1: 'workload.prompt_tokens' cannot be '1'");
   EXPECT_EQ(refusal_of("prompt_tokens: 1.5\n").what, m_file + ":1: 'workload.prompt_tokens' cannot be '1.5'");
   EXPECT_EQ(refusal_of("cuda_graphs: yes\n").remedy, "give it true or false");
-  EXPECT_EQ(refusal_of("stages: prefill\n").remedy,
-            "give it a list of texts or maps with the keys name, range, domain, sync");
+  EXPECT_EQ(
+      refusal_of("stages: prefill\n").remedy,
+      "give it a list of texts or maps with the keys name, range, domain, sync, such as [a, {name: b, …}]");
   EXPECT_EQ(refusal_of("stages: [a, [b]]\n").what, m_file + ":1: 'workload.stages' cannot be a list");
   EXPECT_EQ(refusal_of("nvtx_domain: {a: b}\n").what, m_file + ":1: 'workload.nvtx_domain' cannot be a map");
   EXPECT_EQ(refusal_of("batch: null\n").what, m_file + ":1: 'workload.batch' cannot be null");

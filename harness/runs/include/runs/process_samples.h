@@ -39,7 +39,7 @@ struct range_samples {
   /// How long each occurrence of a stage took; stages that never closed a range are not in it.
   std::map<std::string, std::vector<std::int64_t>> stages_ns{};
   analysis::stage_counts counts{};
-  /// add_ranges(), where a stage by an expression has no range: what it could have been.
+  /// add_ranges(), where a stage has no range: what it could have been.
   seen_stages seen_if_unfitted{};
 };
 range_samples sample_ranges(core::timeline timeline, const config::resolved& config);

@@ -21,11 +21,12 @@ struct seen_stages {
 /// Adds what ranges tell, of a trace whose stages were named.
 void add_ranges(const core::timeline& timeline, const config::resolved& config, seen_stages& seen);
 
-/// Whether an expression describes one that has no sample.
-bool lacks_stage_by_expression(const config::resolved& config, const std::set<std::string>& timed);
+/// Whether one has no sample.
+bool lacks_stage(const config::resolved& config, const std::set<std::string>& timed);
 
-/// A note for each of them where another stage has samples. Otherwise bad_input, with the place of the
-/// setting and the ranges that there were; step_failure where there was none, or none that fits was closed.
+/// A note for each that an expression describes where another stage has samples. Otherwise bad_input, with
+/// the place of the setting and the ranges that there were; step_failure where there was none, or none that
+/// fits was closed.
 std::vector<std::string> notes_of_unfitted_stages(const config::resolved& config, const seen_stages& seen);
 
 /// "stage 'decode' (range 'step_\d+')"; of a plain stage its name alone.
