@@ -43,23 +43,22 @@ void set_tokens(const config::resolved& config, const std::vector<parsers::adapt
                 model_request& model) {
   const bool has_prompt = !config.is_null("workload.prompt_tokens");
   const bool has_decode = !config.is_null("workload.decode_tokens");
-  const std::optional<parsers::generated_tokens> seen = parsers::tokens_of(reports);
+  // What the model was given is the truth: a configuration that other programs share may say otherwise.
+  if (const std::optional<parsers::generated_tokens> seen = parsers::tokens_of(reports)) {
+    model.tokens = seen;
+    model.given.emplace_back("tokens, read off the model's inputs");
+    return;
+  }
   if (has_prompt) model.given.emplace_back("workload.prompt_tokens");
   if (has_decode) model.given.emplace_back("workload.decode_tokens");
-  if (!seen && !has_prompt) model.missing.emplace_back("workload.prompt_tokens");
-  if (!seen && !has_decode) model.missing.emplace_back("workload.decode_tokens");
-  if (!seen && !(has_prompt && has_decode)) {
+  if (!has_prompt) model.missing.emplace_back("workload.prompt_tokens");
+  if (!has_decode) model.missing.emplace_back("workload.decode_tokens");
+  if (!has_prompt || !has_decode) {
     model.missing.emplace_back("workload.batch where it is not 1");
     return;
   }
-  if (!(has_prompt && has_decode)) {
-    model.tokens = seen;  // its batch, too: the setting's default cannot be told from a given 1
-    model.given.emplace_back("tokens, read off the model's inputs");
-  } else {
-    model.tokens = {config.integer("workload.batch"), 0, 0};
-  }
-  if (has_prompt) model.tokens->prompt = config.integer("workload.prompt_tokens");
-  if (has_decode) model.tokens->decoded = config.integer("workload.decode_tokens");
+  model.tokens = {config.integer("workload.batch"), config.integer("workload.prompt_tokens"),
+                  config.integer("workload.decode_tokens")};
 }
 
 }  // namespace

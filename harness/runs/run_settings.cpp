@@ -111,16 +111,18 @@ std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config)
 std::vector<analysis::named_value> inputs_of(const config::resolved& config,
                                              const std::map<std::string, std::int64_t>& seen) {
   std::vector<analysis::named_value> inputs;
+  // Of a program that profgate knows no model of, settings tell nothing: a configuration may serve many.
+  const bool has_model = !config.is_null("model.name") || !config.is_null("model.checkpoint");
   for (const std::string key : {"weights", "checkpoint"}) {
     const std::string path = "model." + key;
-    if (!config.is_null(path)) inputs.push_back({key, config.text(path)});
+    if (has_model && !config.is_null(path)) inputs.push_back({key, config.text(path)});
   }
   for (const std::string key : {"prompt_tokens", "decode_tokens", "batch"}) {
     const std::string path = "workload." + key;
     const auto read_off = seen.find(key.substr(0, key.find('_')));
     if (read_off != seen.end()) {
       inputs.push_back({key, fmt::format("{}, read off the model's inputs", read_off->second)});
-    } else if (!config.is_null(path)) {
+    } else if (has_model && !config.is_null(path)) {
       inputs.push_back({key, std::to_string(config.integer(path))});
     }
   }
