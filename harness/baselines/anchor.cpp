@@ -75,10 +75,10 @@ gate::anchor_judgement judge(const anchor_place& place, const gate::run_set& can
     return not_judged(place, other_schema.what());
   }
   if (!anchor) {
-    return not_judged(
-        place,
-        fmt::format("it has no baseline for {} (settings {}) on {}", candidate.identity.pair,
-                    candidate.identity.config_sha256.substr(0, 12), gate::device_text(candidate.identity)));
+    return not_judged(place,
+                      fmt::format("it has no baseline for {} (settings {}) on {}", candidate.identity.pair,
+                                  candidate.identity.config_sha256.substr(0, 12),
+                                  gate::device_words(gate::device_text(candidate.identity))));
   }
   gate::accepted_history history;
   std::string no_history;

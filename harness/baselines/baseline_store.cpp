@@ -83,7 +83,7 @@ std::optional<stored_run_set> find_baseline(const fs::path& baselines_dir,
     throw core::bad_input(
         file.string(), 0,
         fmt::format("is a run set of {} on {}, not of what its name says", stored.runs.identity.pair,
-                    gate::device_text(stored.runs.identity)),
+                    gate::device_words(gate::device_text(stored.runs.identity))),
         fmt::format("move it to {}", (baselines_dir / baseline_name(stored.runs.identity)).string()));
   }
   return stored;

@@ -18,8 +18,9 @@ constexpr int most_rounds = 3;
 
 std::string no_baseline_text(const stored_request& request) {
   const gate::build_identity& identity = request.candidate.identity;
-  std::string text = fmt::format("there is none for {} (settings {}) on {}", identity.pair,
-                                 identity.config_sha256.substr(0, 12), gate::device_text(identity));
+  std::string text =
+      fmt::format("there is none for {} (settings {}) on {}", identity.pair,
+                  identity.config_sha256.substr(0, 12), gate::device_words(gate::device_text(identity)));
   const fs::path folder = baseline_name(identity).parent_path();
   std::size_t others = 0;
   for (const fs::path& name : list_baselines(request.baselines_dir)) others += name.parent_path() == folder;

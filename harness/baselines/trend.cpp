@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/units.h"
+#include "gate/comparability.h"
 
 namespace profgate::baselines {
 namespace {
@@ -100,8 +101,8 @@ std::string commit_of(const history_entry& entry) {
 }
 
 std::string title_of(const trend& series) {
-  return fmt::format("{}, {} on {}, settings {}", series.pair, series.stage, series.device,
-                     series.config_sha256.substr(0, 12));
+  return fmt::format("{}, {} on {}, settings {}", series.pair, series.stage,
+                     gate::device_words(series.device), series.config_sha256.substr(0, 12));
 }
 
 std::string shift_text(double ratio) {
@@ -129,8 +130,9 @@ std::vector<std::string> change_sentences(const std::vector<trend>& trends) {
       const history_entry& entry = series.points[change.index].entry;
       const history_entry& before = series.points[change.index - 1].entry;
       sentences.push_back(fmt::format("{} on {}: {} with {} ({}), somewhere in {}..{}", series.stage,
-                                      series.device, shift_text(change.shift_ratio), commit_of(entry),
-                                      entry.measured_utc, commit_of(before), commit_of(entry)));
+                                      gate::device_words(series.device), shift_text(change.shift_ratio),
+                                      commit_of(entry), entry.measured_utc, commit_of(before),
+                                      commit_of(entry)));
     }
   }
   return sentences;

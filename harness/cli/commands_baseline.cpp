@@ -82,8 +82,8 @@ core::exit_code baseline_list(const fs::path& baselines_dir) {
     try {
       const baselines::stored_run_set stored = baselines::read_run_set(baselines_dir / name);
       const gate::build_identity& identity = stored.runs.identity;
-      print("{}\n  {} on {}, commit {}", name.string(), identity.pair, gate::device_text(identity),
-            gate::commit_text(identity));
+      print("{}\n  {} on {}, commit {}", name.string(), identity.pair,
+            gate::device_words(gate::device_text(identity)), gate::commit_text(identity));
       if (stored.accepted.empty()) {
         print(", never accepted\n");
       } else {
@@ -103,7 +103,7 @@ core::exit_code baseline_show(const baseline_show_options& options) {
   const baselines::stored_run_set stored = baselines::read_run_set(file);
   const gate::build_identity& identity = stored.runs.identity;
   print("{}\n  pair             {}\n  device           {}\n  settings         {}\n", file.string(),
-        identity.pair, gate::device_text(identity), identity.config_sha256);
+        identity.pair, gate::device_words(gate::device_text(identity)), identity.config_sha256);
   print("  commit           {}\n  measured         {} on {}\n  content          {}\n",
         gate::commit_text(identity), stored.runs.created_utc, identity.host, stored.content_sha256);
   std::size_t packages = 0;

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <map>
+#include <optional>
 
 #include "analysis/facts.h"
 
@@ -12,6 +15,57 @@ namespace {
 std::string fact_of(const compared_side& side, const std::string& name) {
   const auto found = side.facts.find(name);
   return found == side.facts.end() ? std::string() : found->second;
+}
+
+/// Of the GPU that it ran on; empty: not known.
+std::string uuid_of(const compared_side& side) {
+  const std::string uuid = fact_of(side, "gpu.0.uuid");
+  return uuid.starts_with("not ") ? "" : uuid;
+}
+
+struct clock_pair {
+  double a_mhz = 0;
+  double b_mhz = 0;
+  std::string where{};  ///< " in decode_all"; of a run set empty: it is that of whole processes
+
+  double change_ratio() const { return b_mhz / a_mhz - 1; }
+};
+
+/// The SM clocks that differ most; nothing where they are the same within what the gate lets pass.
+std::optional<clock_pair> other_clocks(const compared_side& a, const compared_side& b) {
+  constexpr double most_difference_ratio = 0.01;
+  std::optional<clock_pair> found;
+  const auto look_at = [&](double a_mhz, double b_mhz, const std::string& where) {
+    if (a_mhz <= 0 || b_mhz <= 0) return;
+    const clock_pair clocks{a_mhz, b_mhz, where};
+    const double least = found ? std::abs(found->change_ratio()) : most_difference_ratio;
+    if (std::abs(clocks.change_ratio()) > least) found = clocks;
+  };
+  const auto number = [](const std::string& text) { return std::strtod(text.c_str(), nullptr); };
+  const char* const of_processes = "processes.sm_clock_median_mhz";
+  look_at(number(fact_of(a, of_processes)), number(fact_of(b, of_processes)), "");
+  const std::string key = "/telemetry/sm_clock_median_mhz";
+  for (const side_stage& stage : a.stages) {
+    for (const side_stage& other : b.stages) {
+      if (other.name != stage.name || !stage.figures.contains(key) || !other.figures.contains(key)) continue;
+      look_at(stage.figures.at(key).value_or(0), other.figures.at(key).value_or(0), " in " + stage.name);
+    }
+  }
+  return found;
+}
+
+/// The same kind of machine, and yet another.
+void add_machine_labels(const profile_comparison& result, std::vector<std::string>& labels) {
+  const std::string uuid_a = uuid_of(result.a);
+  const std::string uuid_b = uuid_of(result.b);
+  if (!uuid_a.empty() && !uuid_b.empty() && uuid_a != uuid_b)
+    labels.push_back(
+        fmt::format("Two GPUs of one kind, {} and {}: no two are equally fast.", uuid_a, uuid_b));
+  if (result.is_other_work) return;  // which can be what the clock follows
+  if (const std::optional<clock_pair> clocks = other_clocks(result.a, result.b))
+    labels.push_back(fmt::format(
+        "Another SM clock{}: {:.0f} MHz in A and {:.0f} MHz in B, {}{:.1f} %.", clocks->where, clocks->a_mhz,
+        clocks->b_mhz, clocks->change_ratio() < 0 ? "−" : "+", 100 * std::abs(clocks->change_ratio())));
 }
 
 }  // namespace
@@ -73,6 +127,8 @@ std::vector<std::string> labels_of(const profile_comparison& result) {
   const compared_side& a = result.a;
   const compared_side& b = result.b;
   std::vector<std::string> labels;
+  if (result.is_same_run) labels.emplace_back("A and B are the same run.");
+  if (!result.is_cross_device) add_machine_labels(result, labels);
   if (result.is_cross_device) {
     labels.push_back(
         fmt::format("Two devices, {} and {}: differences are the machines' as much as the "

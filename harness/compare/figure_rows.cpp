@@ -35,6 +35,12 @@ std::vector<figure_row> growing_with(figure_row::extent of, std::vector<figure_r
   return rows;
 }
 
+/// What is counted of one occurrence of a stage: the more tokens it decodes, the more.
+std::vector<figure_row> counts_of(figure_row::extent of, std::vector<figure_row> rows) {
+  for (figure_row& row : rows) row.of = of;
+  return rows;
+}
+
 /// Compute bounds one stage and memory the other: a share over both is neither's, and must not look like it.
 std::vector<figure_row> of_all_stages(std::vector<figure_row> rows) {
   for (figure_row& row : rows) row.shown.label = "all stages: " + row.shown.label;
@@ -85,7 +91,7 @@ const std::vector<figure_row>& stage_figure_rows() {
           described("/bare", "stages[].bare", {"median_ns", "mean_ns", "min_ns", "max_ns", "samples_count"})),
       described("", "stages[]", {"share_ratio"}),
       growing_with(extent::repetition, described("/utilisation", "stages[].utilisation")),
-      described("/step", "stages[].step"),
+      counts_of(extent::repetition, described("/step", "stages[].step")),
       growing_with(extent::repetition, described("/idle", "stages[].idle")),
       growing_with(extent::trace, described("/traced", "stages[].traced")),
       described("", "stages[]", {"launches_per_token_count", "kernels_per_token_count", "overhead_ratio"}),

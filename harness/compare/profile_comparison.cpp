@@ -103,6 +103,29 @@ compared_stage compare_stage(const std::string& name, const side_stage* a, const
   return result;
 }
 
+bool have_same_times(const side_stage& a, const side_stage& b) {
+  return a.samples_ns == b.samples_ns &&
+         std::equal(a.kernels.begin(), a.kernels.end(), b.kernels.begin(), b.kernels.end(),
+                    [](const side_kernel& one, const side_kernel& other) {
+                      return one.name == other.name && one.launches == other.launches &&
+                             one.total_ns == other.total_ns && one.exclusive_ns == other.exclusive_ns;
+                    });
+}
+
+/// Nothing that was recorded of them differs, and every single time is the same.
+bool are_same_run(const compared_side& a, const compared_side& b, const profile_comparison& facts) {
+  if (a.created_utc.empty() || a.created_utc != b.created_utc || facts.is_cross_device ||
+      facts.is_cross_model || !facts.differs.empty())
+    return false;
+  bool has_times = false;
+  for (const side_stage& stage : a.stages) {
+    const side_stage* const other = find_stage(b, stage.name);
+    if (other == nullptr || !have_same_times(stage, *other)) return false;
+    has_times = has_times || !stage.samples_ns.empty();
+  }
+  return has_times && a.stages.size() == b.stages.size();
+}
+
 }  // namespace
 
 bool compared_figure::is_within_uncertainty() const {
@@ -119,6 +142,7 @@ profile_comparison compare_sides(const compared_side& a, const compared_side& b)
   result.is_cross_device = a.device_name != b.device_name;
   result.is_cross_model = a.model != b.model;
   compare_facts(a, b, result);
+  result.is_same_run = are_same_run(a, b, result);
   result.is_other_work = result.is_cross_model || a.config != b.config || !other_work_text(result).empty();
   result.labels = labels_of(result);
   result.figures = compare_figures(run_figure_rows(), &a.figures, &b.figures);
@@ -129,6 +153,7 @@ profile_comparison compare_sides(const compared_side& a, const compared_side& b)
   for (const side_stage& stage : b.stages)
     if (find_stage(a, stage.name) == nullptr)
       result.stages.push_back(compare_stage(stage.name, nullptr, &stage, result.is_cross_model));
+  for (compared_stage& stage : result.stages) stage.is_same_run = result.is_same_run;
   name_peaks(result);
   return result;
 }

@@ -1,3 +1,4 @@
+#include <string_view>
 #include <utility>
 
 #include "compare/profile_comparison.h"
@@ -17,7 +18,11 @@ double in_unit(double value, figure_row::extent of, const stage_unit& unit) {
 }
 
 compared_stage in_units(compared_stage stage) {
+  constexpr std::string_view a_step = " a step";
   for (compared_figure& figure : stage.figures) {
+    std::string& label = figure.what.shown.label;
+    if (stage.per == "token" && label.ends_with(a_step))
+      label.replace(label.size() - a_step.size(), a_step.size(), " a token");
     if (figure.a) figure.a = in_unit(*figure.a, figure.what.of, stage.a_unit);
     if (figure.b) figure.b = in_unit(*figure.b, figure.what.of, stage.b_unit);
   }

@@ -57,6 +57,8 @@ void scale(double bare_ns, std::vector<part>& parts, attribution& result) {
       one.story.kind = cause_kind::duration;
   }
   result.unexplained_ns = bare_ns - all_scale * told_ns;
+  result.scaled = {busy_ns + traced_idle_ns, all_scale,
+                   traced_idle_ns == 0 ? all_scale : idle_scale * all_scale};
 }
 
 /// Kernels that last longer though they cost nothing more: they began early and wait.

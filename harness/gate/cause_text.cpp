@@ -14,10 +14,6 @@
 namespace profgate::gate {
 namespace {
 
-std::string counted_launches(double launches) {
-  return core::format_mean_count(launches, "launch", "launches");
-}
-
 /// "+12.3 µs", "+3.21 ms".
 std::string size_text(double delta_ns) {
   return (delta_ns < 0 ? "−" : "+") + core::format_duration(std::abs(delta_ns));
@@ -67,17 +63,21 @@ std::string subject_of(const cause& cause) {
 std::string total_text(const cause& cause, double launches, double each_ns) {
   if (is_of_host(cause))
     return core::format_duration(launches * each_ns);  // of stretches, which nobody counts
-  return fmt::format("{}, {}", counted_launches(launches), core::format_duration(launches * each_ns));
+  return fmt::format("{}, {}", launch_count_text(cause, launches), core::format_duration(launches * each_ns));
 }
 
-/// What the host did meanwhile: "host work in decode_step".
-std::string idle_text(const cause& cause) {
-  const bool is_host = cause.name == "host";
-  const bool is_wait = cause.name == "synchronisation";
-  if (!is_host && !is_wait) return "waiting for a " + cause.name;
-  const std::string what = is_host ? "host work" : "synchronisation";
-  if (cause.place.empty()) return what;
-  return fmt::format("{}{} {}", what, is_wait ? "," : "", cause.place);
+/// "cudaStreamSynchronize (in decode)" of "cudaStreamSynchronize in decode".
+std::string wait_place(const std::string& place) {
+  if (place.starts_with("in ")) return fmt::format("({})", place);
+  const std::size_t in = place.find(" in ");
+  if (in == std::string::npos) return "in " + place;
+  return fmt::format("in {} ({})", place.substr(0, in), place.substr(in + 1));
+}
+
+/// Where the host was meanwhile: " in cudaStreamSynchronize (in decode)".
+std::string place_of_host(const cause& cause) {
+  if (cause.place.empty()) return "";
+  return " " + (cause.name == "synchronisation" ? wait_place(cause.place) : cause.place);
 }
 
 std::string text_of_kind(const cause& cause) {
@@ -88,19 +88,20 @@ std::string text_of_kind(const cause& cause) {
   }
   switch (cause.kind) {
     case cause_kind::duration:
-      return fmt::format("{} is {}: {} a launch, {}", subject_of(cause), more ? "slower" : "faster",
+      return fmt::format("{} is {}: {} {}, {}", subject_of(cause), more ? "slower" : "faster",
                          times_text(cause.baseline_each_ns, cause.candidate_each_ns),
-                         counted_launches(cause.candidate_launches));
+                         is_copy(cause) ? "each" : "a launch",
+                         launch_count_text(cause, cause.candidate_launches));
     case cause_kind::launches:
-      return fmt::format("{} is launched {}: {}", subject_of(cause), more ? "more often" : "less often",
-                         launches_text(cause));
+      return fmt::format("{} is {} {}: {}", subject_of(cause), is_copy(cause) ? "made" : "launched",
+                         more ? "more often" : "less often", launches_text(cause));
     case cause_kind::new_operation:
       return fmt::format("{} is new: {}, {} each", subject_of(cause),
-                         counted_launches(cause.candidate_launches),
+                         launch_count_text(cause, cause.candidate_launches),
                          core::format_duration(cause.candidate_each_ns));
     case cause_kind::gone_operation:
-      return fmt::format("{} is gone: it had {}, {} each", subject_of(cause),
-                         counted_launches(cause.baseline_launches),
+      return fmt::format("{} is gone: it {} {}, {} each", subject_of(cause), is_copy(cause) ? "ran" : "had",
+                         launch_count_text(cause, cause.baseline_launches),
                          core::format_duration(cause.baseline_each_ns));
     case cause_kind::replaced:
       return fmt::format("{} replaced {}{}: {} → {}", cause.short_name, cause.baseline_short_name,
@@ -108,13 +109,22 @@ std::string text_of_kind(const cause& cause) {
                          total_text(cause, cause.baseline_launches, cause.baseline_each_ns),
                          total_text(cause, cause.candidate_launches, cause.candidate_each_ns));
     case cause_kind::idle:
-      return fmt::format("{} idle, {}: {}", more ? "more" : "less", idle_text(cause),
+      return fmt::format("{}{}: {}", idle_text(cause), place_of_host(cause),
                          times_text(cause.baseline_idle_ns, cause.candidate_idle_ns));
   }
   return cause.name;
 }
 
 }  // namespace
+
+bool is_copy(const cause& cause) {
+  return cause.kind != cause_kind::idle && analysis::is_copy_name(cause.name);
+}
+
+std::string launch_count_text(const cause& cause, double count) {
+  return is_copy(cause) ? core::format_mean_count(count, "time", "times")
+                        : core::format_mean_count(count, "launch", "launches");
+}
 
 void name_causes(std::vector<cause>& causes) {
   std::vector<std::string> whole_names;  // as a file would hold them: what is read from it says the same
@@ -170,6 +180,41 @@ std::string launches_text(const cause& cause) {
 
 bool is_apart_from_traces(const cause& cause) {
   return std::abs(cause.delta_ns - cause.traced_delta_ns) > 0.1 * std::abs(cause.delta_ns);
+}
+
+std::string idle_text(const cause& cause) {
+  const char* const length = cause.delta_ns > 0 ? "longer" : "shorter";
+  if (cause.name == "host") return fmt::format("{} idle: host work", length);
+  if (cause.name == "synchronisation") return fmt::format("{} idle: the host waits", length);
+  return fmt::format("{} idle: waiting for a {}", length, cause.name);
+}
+
+std::string shown_text(const attribution& attributed) {
+  if (!attributed.scaled || !attributed.bare_difference_ns) return "";
+  const double shown_ns = attributed.scaled->shown_ns;
+  const double bare_ns = *attributed.bare_difference_ns;
+  const bool is_opposite = shown_ns * bare_ns < 0;
+  return fmt::format("the traces show {}{} {} the {} measured without a tracer",
+                     core::format_duration(std::abs(shown_ns)), is_opposite ? " the other way," : "",
+                     is_opposite                              ? "not"
+                     : std::abs(shown_ns) > std::abs(bare_ns) ? "for"
+                                                              : "of",
+                     core::format_duration(std::abs(bare_ns)));
+}
+
+std::string scale_text(const attribution& attributed) {
+  constexpr double told_from_ratio = 0.05;
+  const std::string shown = shown_text(attributed);
+  if (shown.empty()) return "";
+  const trace_scale& scaled = *attributed.scaled;
+  const double bare_ns = *attributed.bare_difference_ns;
+  if (std::abs(scaled.shown_ns - bare_ns) <= told_from_ratio * std::abs(bare_ns)) return "";
+  if (std::abs(scaled.all_ratio - 1) > told_from_ratio)
+    return fmt::format("{}, so sizes are theirs × {:.2f}", shown, scaled.all_ratio);
+  if (std::abs(scaled.idle_ratio - 1) > told_from_ratio)
+    return fmt::format("{}, which stretches idle time, so sizes of idle time are theirs × {:.2f}", shown,
+                       scaled.idle_ratio);
+  return shown;
 }
 
 std::string to_text(const cause& cause) {

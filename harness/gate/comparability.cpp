@@ -17,6 +17,9 @@
 namespace profgate::gate {
 namespace {
 
+/// How drivers begin the names of GPUs; anything else is a CPU.
+constexpr std::array<std::string_view, 7> gpu_brands{"NVIDIA", "Tesla", "Quadro", "GeForce",
+                                                     "GRID",   "TITAN", "a GPU"};
 constexpr double most_clock_difference_ratio = 0.01;
 
 std::string another_key(const char* what, const std::string& before, const std::string& now) {
@@ -30,7 +33,9 @@ void compare_keys(const build_identity& baseline, const build_identity& candidat
   };
   differ("pair", baseline.pair, candidate.pair);
   differ("model", baseline.model, candidate.model);
-  differ("device", device_text(baseline), device_text(candidate));
+  if (device_text(baseline) != device_text(candidate))
+    result.obstacles.push_back(
+        another_key("device", device_words(device_text(baseline)), device_words(device_text(candidate))));
   if (baseline.is_profiled != candidate.is_profiled) {
     result.obstacles.push_back(fmt::format("the times of the {} were taken under a profiler, the others bare",
                                            baseline.is_profiled ? "baseline" : "candidate"));
@@ -183,6 +188,18 @@ bool is_package(const std::string& name) {
 
 std::string device_text(const build_identity& identity) {
   return fmt::format("{}×{}", identity.device_name, identity.multiprocessors);
+}
+
+std::string device_words(std::string_view device) {
+  constexpr std::string_view times = "×";
+  const std::size_t at = device.rfind(times);
+  if (at == std::string_view::npos) return std::string(device);
+  const std::string_view name = device.substr(0, at);
+  const std::string_view count = device.substr(at + times.size());
+  if (count == "0") return std::string(name);
+  const bool is_gpu = std::any_of(gpu_brands.begin(), gpu_brands.end(),
+                                  [&](std::string_view brand) { return name.starts_with(brand); });
+  return fmt::format("{} ({} {}{})", name, count, is_gpu ? "SM" : "core", count == "1" ? "" : "s");
 }
 
 std::vector<std::string> disturbances(const run_set& runs) {

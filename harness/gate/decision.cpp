@@ -153,6 +153,8 @@ class stage_decision {
       step.final_verdict = verdict::regressed;
       step.reason = fmt::format("{} ({}), confirmed on runs of its own", slowdown_text(shift),
                                 p_text(ratios.p_slower()));
+      if (m_last->lower_95_ratio.value_or(0) < unchanged_ratio())
+        step.fails_from_ratio = to_ratio(m_margins.confirm_log);
       return step;
     }
     if (auto unchanged = if_unchanged(step, ratios)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/stage_operations.h"
 #include "gate/exact_gates.h"
 
 namespace profgate::gate {
@@ -62,6 +63,8 @@ std::string to_text(const exact_change& change, const core::short_kernel_names& 
 std::string difference_text(const exact_change& change) {
   switch (change.kind) {
     case exact_kind::operation_launches:
+      if (analysis::is_copy_name(change.subject))
+        return fmt::format("{} → {} times", change.baseline, change.candidate);
       return fmt::format("launches {} → {}", change.baseline, change.candidate);
     case exact_kind::routing:
       return fmt::format("rows of the fullest expert over the mean {} → {}", change.baseline,

@@ -191,6 +191,7 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   judged.numbers = step.judged;
   judged.detectable_ratio = step.detectable_ratio;
   judged.unchanged_below_ratio = step.unchanged_below_ratio;
+  judged.fails_from_ratio = step.fails_from_ratio;
   judged.exact = compare_structures(baseline, candidate, stage, rules, is_interleaved);
   compare_routing(baseline.experts, candidate.experts, stage, judged.exact);
   explain_exact_failure(judged);

@@ -188,6 +188,7 @@ std::string compare_json(const compare::profile_comparison& comparison) {
   object.put("is_cross_device", comparison.is_cross_device);
   object.put("is_cross_model", comparison.is_cross_model);
   object.put("is_other_work", comparison.is_other_work);
+  object.put("is_same_run", comparison.is_same_run);
   ordered_json labels = ordered_json::array();
   for (const std::string& label : comparison.labels) labels.push_back(core::to_valid_utf8(label));
   object.put("labels", std::move(labels));

@@ -25,12 +25,6 @@ constexpr std::size_t drawn_kernels = 8;
 constexpr std::size_t listed_kernels = 20;        ///< in compare.md
 constexpr std::size_t longest_whole_name = 4000;  ///< in pages; compare.json has all of it
 
-/// Two tools spell one kernel in two ways, "f<(int)2>" and "f<2>": that is nothing to tell apart.
-bool is_one_name(const compare::compared_kernel& kernel) {
-  return kernel.a_name == kernel.b_name ||
-         core::readable_kernel_name(kernel.a_name) == core::readable_kernel_name(kernel.b_name);
-}
-
 /// Of a stage's kernels in both sides; a category is called as it is.
 core::short_kernel_names names_in(const compare::compared_stage& stage) {
   std::vector<std::string> names;
@@ -89,9 +83,14 @@ std::string launches(double count) {
   return fmt::format("{:.6g} launch{}", count, count == 1 ? "" : "es");
 }
 
-std::string bar_detail(const compare::compared_kernel& kernel) {
+std::string bar_detail(const compare::compared_kernel& kernel, const core::short_kernel_names& names) {
+  const std::string was =
+      is_in_place_of_another(kernel)
+          ? fmt::format("in place of {}, ",
+                        core::shorten_middle(names.of(core::to_valid_utf8(kernel.a_name)), 24))
+          : "";
   const std::string path = (kernel.device.empty() ? "" : kernel.device + ", ") +
-                           (kernel.path.empty() ? "" : core::shorten_middle(kernel.path, 24) + ": ");
+                           (kernel.path.empty() ? "" : core::shorten_middle(kernel.path, 24) + ": ") + was;
   if (kernel.a_name.empty()) return path + fmt::format("only in B, {}", launches(kernel.b_launches));
   if (kernel.b_name.empty()) return path + fmt::format("only in A, {}", launches(kernel.a_launches));
   const std::string times =
@@ -117,7 +116,7 @@ waterfall fall_of(const compare::compared_stage& stage, bool is_judged,
     if (fall.bars.size() < drawn_kernels) {
       fall.bars.push_back(
           {names.of(core::to_valid_utf8(kernel.b_name.empty() ? kernel.a_name : kernel.b_name)),
-           bar_detail(kernel), kernel.b_ns - kernel.a_ns});
+           bar_detail(kernel, names), kernel.b_ns - kernel.a_ns});
     } else {
       rest.delta_ns += kernel.b_ns - kernel.a_ns;
       ++rest_count;
@@ -243,6 +242,7 @@ std::string shift_text(const compare::compared_stage& stage) {
   const bool has_times =
       stage.in_a && stage.in_b && stage.figures.front().a.has_value() && stage.figures.front().b.has_value();
   if (!has_times) return "";
+  if (stage.is_same_run) return "It is the same run.";
   if (!stage.shift) return "Too few repetitions to tell it from noise.";
   if (!stage.shift->may_be_noise()) return "";
   const std::string bounds = fmt::format("90 % CI {} to {}", signed_percent(stage.shift->lower_ratio),
@@ -266,6 +266,15 @@ std::string unit_note(const compare::compared_stage& stage) {
 }
 
 }  // namespace
+
+bool is_one_name(const compare::compared_kernel& kernel) {
+  return kernel.a_name == kernel.b_name ||
+         core::readable_kernel_name(kernel.a_name) == core::readable_kernel_name(kernel.b_name);
+}
+
+bool is_in_place_of_another(const compare::compared_kernel& kernel) {
+  return !kernel.a_name.empty() && !kernel.b_name.empty() && !is_one_name(kernel);
+}
 
 std::string per_text(const compare::compared_stage& stage) {
   return stage.per.empty() ? "" : " per " + stage.per;

@@ -184,6 +184,7 @@ json view_of(const compare::profile_comparison& comparison, const std::filesyste
           {"is_cross_device", comparison.is_cross_device},
           {"is_cross_model", comparison.is_cross_model},
           {"is_other_work", comparison.is_other_work},
+          {"is_same_run", comparison.is_same_run},
           {"are_run_sets", comparison.a.source == "run set" && comparison.b.source == "run set"},
           {"cards", cards_of(comparison)},
           {"token_time_note", token_time_note(comparison)},

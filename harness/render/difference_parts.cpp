@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/gap_causes.h"
+#include "compare_stages.h"
 #include "core/escape.h"
 #include "difference_words.h"
 
@@ -32,7 +33,9 @@ std::vector<difference_part> all_parts(const compare::compared_stage& stage,
   for (const compare::compared_kernel& kernel : stage.kernels) {
     const std::string name = core::to_valid_utf8(kernel.b_name.empty() ? kernel.a_name : kernel.b_name);
     const std::string device = kernel.device.empty() ? "" : core::to_valid_utf8(kernel.device) + ": ";
-    parts.push_back({device + names.of(name), kernel.b_ns - kernel.a_ns, true});
+    const std::string was =
+        is_in_place_of_another(kernel) ? " in place of " + names.of(core::to_valid_utf8(kernel.a_name)) : "";
+    parts.push_back({device + names.of(name) + was, kernel.b_ns - kernel.a_ns, true});
   }
   for (const analysis::gap_cause& cause : analysis::all_gap_causes) {
     const std::string key = fmt::format("/idle/{}_ns", cause.key);

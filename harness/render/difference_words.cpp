@@ -10,27 +10,24 @@
 namespace profgate::render {
 namespace {
 
-std::string counted_launches(double count) {
-  return core::format_mean_count(count, "launch", "launches");
-}
-
 std::string detail_of_kind(const gate::cause& cause) {
   switch (cause.kind) {
     case gate::cause_kind::duration:
-      return fmt::format("{} a launch: {}, {}", cause.delta_ns > 0 ? "slower" : "faster",
+      return fmt::format("{} {}: {}, {}", cause.delta_ns > 0 ? "slower" : "faster",
+                         gate::is_copy(cause) ? "each" : "a launch",
                          gate::times_text(cause.baseline_each_ns, cause.candidate_each_ns),
-                         counted_launches(cause.candidate_launches));
+                         gate::launch_count_text(cause, cause.candidate_launches));
     case gate::cause_kind::launches:
       return fmt::format("{}: {}", group_of(cause), gate::launches_text(cause));
     case gate::cause_kind::new_operation:
-      return fmt::format("new: {}, {} each", counted_launches(cause.candidate_launches),
+      return fmt::format("new: {}, {} each", gate::launch_count_text(cause, cause.candidate_launches),
                          core::format_duration(cause.candidate_each_ns));
     case gate::cause_kind::gone_operation:
-      return fmt::format("gone: {}, {} each", counted_launches(cause.baseline_launches),
+      return fmt::format("gone: {}, {} each", gate::launch_count_text(cause, cause.baseline_launches),
                          core::format_duration(cause.baseline_each_ns));
     case gate::cause_kind::replaced:
-      return fmt::format("{} → {}", counted_launches(cause.baseline_launches),
-                         counted_launches(cause.candidate_launches));
+      return fmt::format("{} → {}", gate::launch_count_text(cause, cause.baseline_launches),
+                         gate::launch_count_text(cause, cause.candidate_launches));
     case gate::cause_kind::idle:
       break;
   }
@@ -43,6 +40,13 @@ std::string detail_of_kind(const gate::cause& cause) {
 std::string host_detail(const gate::cause& cause) {
   const gate::host_words words = gate::words_of_host(cause);
   return words.what + ": " + words.figures;
+}
+
+/// What a cause is one of.
+std::string things_of(const gate::cause& cause) {
+  if (gate::is_of_host(cause)) return "operators";
+  if (!gate::is_copy(cause)) return "kernels";
+  return cause.name.starts_with("copy") ? "copies" : "memsets";
 }
 
 }  // namespace
@@ -80,12 +84,14 @@ std::string signed_percent(double ratio) {
 std::string group_of(const gate::cause& cause) {
   const bool more = cause.delta_ns > 0;
   const bool is_of_host = gate::is_of_host(cause);
-  const std::string things = is_of_host ? "operators" : "kernels";
+  const std::string things = things_of(cause);
   switch (cause.kind) {
     case gate::cause_kind::duration:
       return things + (more ? " slower" : " faster");
     case gate::cause_kind::launches:
-      return std::string(more ? "more " : "fewer ") + (is_of_host ? "calls" : "launches");
+      return (more ? "more " : "fewer ") + (is_of_host             ? "calls"
+                                            : gate::is_copy(cause) ? things
+                                                                   : "launches");
     case gate::cause_kind::new_operation:
       return "new " + things;
     case gate::cause_kind::gone_operation:
@@ -93,10 +99,7 @@ std::string group_of(const gate::cause& cause) {
     case gate::cause_kind::replaced:
       return "replaced " + things;
     case gate::cause_kind::idle:
-      return fmt::format("{} idle, {}", more ? "more" : "less",
-                         cause.name == "host"              ? "host work"
-                         : cause.name == "synchronisation" ? cause.name
-                                                           : "waiting for a " + cause.name);
+      return gate::idle_text(cause);
   }
   return "other";
 }

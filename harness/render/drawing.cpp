@@ -58,10 +58,23 @@ const char* tone_of(double delta, bool is_judged) {
   return delta > 0 ? "worse" : delta < 0 ? "better" : "plain";
 }
 
+/// At the end, where a clause or at least a word ends: what is cut in its middle joins two figures to a
+/// third.
+std::string cut_at_word(const std::string& text, std::size_t max_bytes) {
+  constexpr std::string_view ellipsis = "…";
+  if (text.size() <= max_bytes) return text;
+  const std::string head = text.substr(0, max_bytes - ellipsis.size());
+  const std::size_t clause = head.rfind("; ");
+  if (clause != std::string::npos && clause > max_bytes / 2) return head.substr(0, clause + 1) + " …";
+  const std::size_t word = head.rfind(' ');
+  if (word == std::string::npos) return core::shorten_middle(text, max_bytes);
+  return head.substr(0, word) + "…";
+}
+
 json label_at(double y_px, const std::string& label, const std::string& detail) {
   const std::string valid = core::to_valid_utf8(label);
   return {{"label", core::shorten_middle(valid, label_chars)},
-          {"detail", core::shorten_middle(core::to_valid_utf8(detail), detail_chars)},
+          {"detail", cut_at_word(core::to_valid_utf8(detail), detail_chars)},
           {"full_label", core::shorten_middle(valid, 400)},
           {"label_y", rounded_px(y_px + (detail.empty() ? 22 : 15))},
           {"detail_y", rounded_px(y_px + 31)}};

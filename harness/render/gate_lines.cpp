@@ -47,13 +47,17 @@ void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& li
   }
   const gate::attribution& attributed = *stage.attributed;
   const double unexplained_ratio = unexplained_ratio_of(stage).value_or(0);
+  const std::string scale = gate::scale_text(attributed);
   if (is_cause_unknown(stage))
-    lines.push_back(fmt::format("  the cause is not known: traces explain {:.0f} % of the difference",
-                                100 * (1 - unexplained_ratio)));
+    lines.push_back("  the cause is not known: " +
+                    (scale.empty() ? fmt::format("traces explain {:.0f} % of the difference",
+                                                 100 * (1 - unexplained_ratio))
+                                   : scale));
   std::size_t number = 0;
   for (const gate::cause& cause : gate::leading_causes(attributed, causes_shown))
     lines.push_back(fmt::format("  {}. {}", ++number, gate::to_text(cause)));
   if (const auto opposite = opposite_text(attributed)) lines.push_back("  " + *opposite);
+  if (!scale.empty() && !is_cause_unknown(stage)) lines.push_back("  " + scale);
   if (!stage.uncounted_because.empty()) lines.push_back("  no counters: " + stage.uncounted_because);
   if (std::abs(unexplained_ratio) > 0.05)
     lines.push_back(fmt::format("  not explained: {}, {:.0f} % of the difference",

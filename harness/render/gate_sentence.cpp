@@ -16,6 +16,7 @@ namespace profgate::render {
 namespace {
 
 constexpr std::size_t packages_in_sentence = 3;
+constexpr double nothing_ratio = 0.0005;  ///< a smaller change is none
 
 /// "5.1 %", and never "-0.0 %".
 std::string percent(double ratio) {
@@ -43,21 +44,24 @@ std::string from_to(double from_ns, double to_ns) {
                      decimals, shown.name);
 }
 
-/// "(90 % CI 4.8 to 5.4 %; 10 + 10 runs)": two bounds that each hold with 95 %.
+/// "(90 % CI 4.8 to 5.4 %; 10 + 10 runs)": two bounds that each hold with 95 %, in the direction of the word
+/// before it, so that both are above zero where the change is sure.
 std::string bounds_of(const gate::comparison& numbers, bool is_rate) {
-  const auto shown = [&](double ratio) { return percent(is_rate ? gate::rate_loss_ratio(ratio) : ratio); };
+  const auto shown_ratio = [&](double ratio) { return is_rate ? gate::rate_loss_ratio(ratio) : ratio; };
   const std::string runs = fmt::format("{} + {} runs", numbers.baseline_runs, numbers.candidate_runs);
   if (!numbers.lower_95_ratio || !numbers.upper_95_ratio)
     return fmt::format("({}: too few for bounds)", runs);
-  std::string lower = shown(*numbers.lower_95_ratio);
-  lower.resize(lower.size() - 2);  // one unit for both
-  return fmt::format("(90 % CI {} to {}; {})", lower, shown(*numbers.upper_95_ratio), runs);
+  const bool is_faster = shown_ratio(numbers.slowdown_ratio) <= -nothing_ratio;
+  const double from = shown_ratio(is_faster ? *numbers.upper_95_ratio : *numbers.lower_95_ratio);
+  const double to = shown_ratio(is_faster ? *numbers.lower_95_ratio : *numbers.upper_95_ratio);
+  std::string nearer = percent(is_faster ? -from : from);
+  nearer.resize(nearer.size() - 2);  // one unit for both
+  return fmt::format("(90 % CI {} to {}; {})", nearer, percent(is_faster ? -to : to), runs);
 }
 
 std::string speed_of(const gate::comparison& numbers, bool is_rate) {
   if (is_rate) return gate::rate_change_text(numbers.slowdown_ratio);
   const double ratio = numbers.slowdown_ratio;
-  constexpr double nothing_ratio = 0.0005;
   if (std::abs(ratio) < nothing_ratio) return "as fast as before";
   return percent(std::abs(ratio)) + (ratio > 0 ? " slower" : " faster");
 }
@@ -141,6 +145,11 @@ std::string size_of(const gate::stage_judgement& stage) {
     const double below = *stage.unchanged_below_ratio;
     text += fmt::format("; surely below {}, which counts as unchanged",
                         percent(stage.rate_unit ? gate::rate_loss_ratio(below) : below));
+  }
+  if (stage.which == gate::verdict::regressed && stage.fails_from_ratio) {
+    const double from = *stage.fails_from_ratio;
+    text += fmt::format("; a slowdown that was confirmed fails from {} on",
+                        percent(stage.rate_unit ? gate::rate_loss_ratio(from) : from));
   }
   if (stage.waived_by) text += fmt::format("; {}, but waived", gate::to_text(stage.which));
   return text;

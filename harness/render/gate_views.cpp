@@ -26,6 +26,7 @@ using nlohmann::json;
 
 constexpr std::size_t drawn_causes = 8;
 constexpr std::size_t listed_causes = 20;
+constexpr double least_listed_ratio = 0.005;  ///< of the difference: what is less is noise among its causes
 
 /// Sums by kind, in the order in which a reader asks: {what, delta_ns, share of the difference}.
 json groups_of(const gate::attribution& attributed) {
@@ -47,22 +48,20 @@ json groups_of(const gate::attribution& attributed) {
   return list;
 }
 
-/// The causes one by one with the running total, the last row being all that is left.
-json steps_of(const gate::attribution& attributed, double from_ns) {
+/// The causes one by one, the last row being all that is left: beyond a list's length, or next to nothing.
+json steps_of(const gate::attribution& attributed) {
+  const double least_ns = least_listed_ratio * std::abs(attributed.explained_difference_ns());
   json list = json::array();
-  double at_ns = from_ns;
   double rest_ns = 0;
   std::size_t rest_count = 0;
   for (const gate::cause& cause : attributed.causes) {
-    if (list.size() == listed_causes) {
+    if (list.size() == listed_causes || std::abs(cause.delta_ns) < least_ns) {
       rest_ns += cause.delta_ns;
       ++rest_count;
       continue;
     }
-    at_ns += cause.delta_ns;
     const bool is_idle = cause.kind == gate::cause_kind::idle;
     list.push_back({{"delta_ns", cause.delta_ns},
-                    {"at_ns", at_ns},
                     {"what", group_of(cause)},
                     {"name", is_idle ? "" : core::to_valid_utf8(cause.short_name)},
                     {"was", core::to_valid_utf8(cause.baseline_short_name)},
@@ -71,12 +70,12 @@ json steps_of(const gate::attribution& attributed, double from_ns) {
   }
   if (rest_count > 0) {
     list.push_back({{"delta_ns", rest_ns},
-                    {"at_ns", at_ns + rest_ns},
                     {"what", "everything else"},
                     {"name", ""},
                     {"was", ""},
                     {"path", ""},
-                    {"detail", fmt::format("{} smaller causes", rest_count)}});
+                    {"detail", rest_count == 1 ? "1 smaller one"
+                                               : fmt::format("{} smaller ones, together", rest_count)}});
   }
   return list;
 }
@@ -85,6 +84,15 @@ json steps_of(const gate::attribution& attributed, double from_ns) {
 double baseline_ns_of(const gate::stage_judgement& stage) {
   const bool is_bare = stage.numbers && stage.attributed->bare_difference_ns;
   return is_bare ? stage.numbers->baseline_median_ns : stage.attributed->baseline_ns;
+}
+
+/// Whether what kernels differ by is another sum than what the devices did: idle time in which one had been
+/// asked for is its own.
+bool holds_idle_of_kernels(const gate::attribution& attributed) {
+  double kernels_ns = 0;
+  for (const gate::cause& cause : attributed.causes)
+    kernels_ns += cause.kind == gate::cause_kind::idle ? 0 : cause.traced_delta_ns;
+  return std::abs(kernels_ns - attributed.busy_difference_ns) > 0.01 * std::abs(attributed.difference_ns);
 }
 
 /// Both as a time and as a rate: the stage's unit says which of them is shown.
@@ -125,8 +133,12 @@ json markdown_data(const gate::judgement& whole) {
     const auto& causes = stage.attributed->causes;
     part["is_of_host"] = std::any_of(causes.begin(), causes.end(), gate::is_of_host);
     part["groups"] = groups_of(*stage.attributed);
-    part["steps"] = steps_of(*stage.attributed, from_ns);
+    part["steps"] = steps_of(*stage.attributed);
     part["from_ns"] = from_ns;
+    const std::string scale = gate::scale_text(*stage.attributed);
+    part["scale_text"] = scale.empty() ? "" : fmt::format("T{}. ", scale.substr(1));
+    part["holds_idle_of_kernels"] = holds_idle_of_kernels(*stage.attributed);
+    part["has_unexplained"] = std::abs(stage.attributed->unexplained_ns) >= 0.5;
     part["has_idle_of_tracer"] =
         std::abs(stage.attributed->idle_of_tracer_ns) > 0.01 * std::abs(stage.attributed->difference_ns);
     part["to_ns"] = from_ns + stage.attributed->explained_difference_ns();

@@ -161,7 +161,15 @@ double rate_of(const json& row) {
   return number(row, "tokens_median_per_s").value_or(-1);
 }
 
-/// Why cells are empty, each reason once, with the columns by their headings.
+struct empty_reason {
+  std::string reason{};
+  std::vector<std::string> columns{};
+  std::vector<std::string> folders{};  ///< of runs that have it
+  std::vector<std::string> pairs{};    ///< that the runs are of
+};
+
+/// Why cells are empty, each reason once, with the columns by their headings, and the pairs where it is not
+/// that of all rows.
 json empty_columns(const json& rows) {
   static constexpr std::array<std::pair<const char*, const char*>, 11> headings{
       {{"device_name", "device"},
@@ -175,21 +183,29 @@ json empty_columns(const json& rows) {
        {"largest_category", "most kernel time"},
        {"energy_per_decoded_token_j", "energy per token"},
        {"session_ns", "session"}}};
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  std::vector<empty_reason> reasons;
+  const auto add_once = [](std::vector<std::string>& list, const std::string& text) {
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+  };
   for (const json& row : rows) {
     for (const auto& [key, heading] : headings) {
       if (!row[key].is_null()) continue;
       const std::string reason = reason_of(row, key);
       auto known = std::find_if(reasons.begin(), reasons.end(),
-                                [&reason](const auto& one) { return one.first == reason; });
-      if (known == reasons.end()) known = reasons.insert(reasons.end(), {reason, {}});
-      if (std::find(known->second.begin(), known->second.end(), heading) == known->second.end())
-        known->second.emplace_back(heading);
+                                [&reason](const empty_reason& one) { return one.reason == reason; });
+      if (known == reasons.end()) known = reasons.insert(reasons.end(), {reason, {}, {}, {}});
+      add_once(known->columns, heading);
+      add_once(known->folders, row["folder"].get<std::string>());
+      add_once(known->pairs, row["pair"].get<std::string>());
     }
   }
   json list = json::array();
-  for (const auto& [reason, columns] : reasons)
-    list.push_back({{"columns", fmt::format("{}", fmt::join(columns, ", "))}, {"reason", reason}});
+  for (const empty_reason& one : reasons) {
+    const bool is_of_all = one.folders.size() == rows.size();
+    list.push_back({{"columns", fmt::format("{}", fmt::join(one.columns, ", "))},
+                    {"of", is_of_all ? "" : fmt::format(" of {}", fmt::join(one.pairs, ", "))},
+                    {"reason", one.reason}});
+  }
   return list;
 }
 

@@ -84,6 +84,13 @@ void visit_fields(Fields& fields, gate::cause& cause) {
 }
 
 template <class Fields>
+void visit_fields(Fields& fields, gate::trace_scale& scale) {
+  fields.value("shown_difference_ns", scale.shown_ns);
+  fields.value("all_ratio", scale.all_ratio);
+  fields.value("idle_ratio", scale.idle_ratio);
+}
+
+template <class Fields>
 void visit_fields(Fields& fields, gate::attribution& attributed) {
   fields.value("baseline_ns", attributed.baseline_ns);
   fields.value("candidate_ns", attributed.candidate_ns);
@@ -92,6 +99,7 @@ void visit_fields(Fields& fields, gate::attribution& attributed) {
   fields.value("idle_difference_ns", attributed.idle_difference_ns);
   fields.value("bare_difference_ns", attributed.bare_difference_ns,
                "the stage was not timed without a tracer");
+  fields.object("scale", attributed.scaled, "sizes are those of the traces");
   fields.value("unexplained_ns", attributed.unexplained_ns);
   fields.value_if(true, "idle_of_tracer_ns", attributed.idle_of_tracer_ns, "");  // not in older files
   fields.value("residual_ns", attributed.residual_ns);
@@ -112,6 +120,8 @@ void visit_fields(Fields& fields, gate::stage_judgement& stage) {
   fields.value("rate_unit", stage.rate_unit, "its samples are times");
   fields.value("detectable_ratio", stage.detectable_ratio, "only an inconclusive comparison has it");
   fields.value("unchanged_below_ratio", stage.unchanged_below_ratio, "only what is unchanged is below it");
+  fields.value("fails_from_ratio", stage.fails_from_ratio,
+               "only a slowdown whose interval reaches below what counts as unchanged has it");
   fields.value("waived_by", stage.waived_by, "no waiver applies");
   fields.object("exact", stage.exact);
   fields.object("attribution", stage.attributed, stage.attribution_reason);

@@ -38,13 +38,17 @@ const wcagAa = { runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] };
 const onlyContrast = { runOnly: { type: "rule", values: ["color-contrast"] } };  // most of axe's time
 const allButContrast = { ...wcagAa, rules: { "color-contrast": { enabled: false } } };
 
-/** On a phone the table's rows are cards that hold every value; what scrolls sideways can be reached, and shows that it scrolls. */
+/** On a phone the table's rows are cards that hold every value, and bars can be seen; what scrolls sideways can be reached, and shows that it scrolls. */
 async function checkPhone(page) {
   const cut = await page.evaluate(() => {
     const found = [];
     for (const cell of document.querySelectorAll("#table tbody tr:not([hidden]) td")) {
       const box = cell.getBoundingClientRect();
       if (cell.textContent !== "" && (box.width === 0 || box.left < 0 || box.right > innerWidth || cell.scrollWidth > Math.ceil(box.width))) found.push(cell.textContent);
+    }
+    for (const bar of document.querySelectorAll("svg.wf rect:not(.back), svg.wf .value")) {
+      const box = bar.getBoundingClientRect();
+      if (box.left < 0 || box.right > innerWidth) found.push(`a bar of a waterfall, ${bar.textContent}`);
     }
     for (const one of document.querySelectorAll("main *")) {
       if (one.scrollWidth <= one.clientWidth + 1 || getComputedStyle(one).overflowX === "visible") continue;

@@ -46,7 +46,7 @@ TEST_F(baseline_commands, accept_list_and_show) {
   EXPECT_EQ(accepted.exit_code, 0) << accepted.output;
   ASSERT_TRUE(fs::exists(baseline_file())) << accepted.output;
   EXPECT_THAT(profgate({"baseline", "list"}).output,
-              AllOf(HasSubstr("NVIDIA H200×132"), HasSubstr("Ada <ada@example.org>: first build")));
+              AllOf(HasSubstr("NVIDIA H200 (132 SMs)"), HasSubstr("Ada <ada@example.org>: first build")));
   const command_result shown = profgate({"baseline", "show", "qwen3-0.6b.decode-b1"});
   EXPECT_EQ(shown.exit_code, 0);
   EXPECT_THAT(shown.output, AllOf(HasSubstr("commit           2222222"), HasSubstr("decode_all"),

@@ -104,8 +104,9 @@ TEST_F(anchors, of_another_device_say_so_and_leave_the_verdict) {
   fs::rename(m_store / "@v1.0/qwen3-0.6b/decode-b1", m_store / "@v1.0/qwen3-0.6b/other");
   const gate::judgement whole = judge(9e6);
   EXPECT_EQ(whole.code, core::exit_code::good);
-  EXPECT_THAT(whole.since_anchor->not_judged_because,
-              AllOf(HasSubstr("it has no baseline for qwen3-0.6b.decode-b1"), HasSubstr("NVIDIA H200×132")));
+  EXPECT_THAT(
+      whole.since_anchor->not_judged_because,
+      AllOf(HasSubstr("it has no baseline for qwen3-0.6b.decode-b1"), HasSubstr("NVIDIA H200 (132 SMs)")));
 }
 
 TEST_F(anchors, are_judged_without_a_history_or_with_a_damaged_one) {

@@ -47,7 +47,7 @@ TEST_F(stored_mode, without_a_baseline_it_is_skipped_and_says_how_to_make_one) {
   EXPECT_EQ(outcome.judged.overall, verdict::no_baseline);
   EXPECT_EQ(outcome.judged.code, core::exit_code::not_possible);
   EXPECT_THAT(outcome.judged.reason,
-              AllOf(HasSubstr("there is none for qwen3-0.6b.decode-b1"), HasSubstr("NVIDIA H200×132"),
+              AllOf(HasSubstr("there is none for qwen3-0.6b.decode-b1"), HasSubstr("NVIDIA H200 (132 SMs)"),
                     HasSubstr("profgate baseline accept run")));
   EXPECT_THAT(m_asked, IsEmpty());
 }

@@ -98,6 +98,42 @@ TEST(compare_sides, sets_two_models_side_by_side_by_category) {
   EXPECT_FALSE(decode.shift->may_be_noise());
 }
 
+TEST(compare_sides, tells_of_another_gpu_of_the_same_name_and_of_another_clock) {
+  const std::string clock = "/telemetry/sm_clock_median_mhz";
+  const auto side = [&](const char* uuid, double clock_mhz) {
+    compared_side one = side_with({});
+    one.facts["gpu.0.uuid"] = uuid;
+    one.stages[0].figures[clock] = clock_mhz;
+    return one;
+  };
+  EXPECT_THAT(compare_sides(side("GPU-1", 1980), side("GPU-2", 1919)).labels,
+              ElementsAre("Two GPUs of one kind, GPU-1 and GPU-2: no two are equally fast.",
+                          "Another SM clock in decode_all: 1980 MHz in A and 1919 MHz in B, −3.1 %."));
+  EXPECT_THAT(compare_sides(side("GPU-1", 1980), side("GPU-1", 1965)).labels, IsEmpty());
+  EXPECT_THAT(compare_sides(side("GPU-1", 1980), side("not measured: no NVML", 1980)).labels, IsEmpty());
+  compared_side run_set_a = side_with({});
+  compared_side run_set_b = side_with({});
+  run_set_a.facts["processes.sm_clock_median_mhz"] = "1900";
+  run_set_b.facts["processes.sm_clock_median_mhz"] = "1980";
+  EXPECT_THAT(compare_sides(run_set_a, run_set_b).labels,
+              ElementsAre("Another SM clock: 1900 MHz in A and 1980 MHz in B, +4.2 %."));
+}
+
+TEST(compare_sides, divides_what_is_counted_of_an_occurrence_by_its_tokens) {
+  const auto side = [](double tokens) {
+    compared_side one = side_with({});
+    one.stages[0].tokens = tokens;
+    one.stages[0].figures["/step/launches_count"] = tokens;
+    return one;
+  };
+  const profile_comparison both = compare_sides(side(64), side(1));
+  const compared_stage decode = in_units(stage(both, "decode_all"));
+  const compared_figure& launches = figure(decode.figures, "/step/launches_count");
+  EXPECT_EQ(launches.what.shown.label, "launches a token");
+  EXPECT_EQ(*launches.a, 1);
+  EXPECT_EQ(*launches.b, 1);
+}
+
 side_kernel on(const std::string& device, const std::string& name, double ns) {
   return {name, "mlp", "gemm", 1, ns, ns, device};
 }

@@ -310,10 +310,11 @@ TEST(attribute, tells_a_host_that_is_late_from_one_that_waits_and_says_where_it_
   const attribution result = attribute({stage(0, 0)}, {stage(300, 2000)});
   expect_exact(result, 2300);
   ASSERT_EQ(result.causes.size(), 2U);
-  EXPECT_EQ(to_text(result.causes[0]),
-            "+2.00 µs: more idle, synchronisation, cudaStreamSynchronize in decode_step: 0.50 → 2.50 µs");
+  EXPECT_EQ(
+      to_text(result.causes[0]),
+      "+2.00 µs: longer idle: the host waits in cudaStreamSynchronize (in decode_step): 0.50 → 2.50 µs");
   EXPECT_EQ(to_text(result.causes[1]),
-            "+300 ns: more idle, host work in sample after cudaStreamSynchronize: 1.00 ns → 301 ns");
+            "+300 ns: longer idle: host work in sample after cudaStreamSynchronize: 1.00 ns → 301 ns");
 }
 
 TEST(attribute, a_host_that_waits_more_often_is_one_cause_with_all_that_it_no_longer_hides) {
@@ -406,8 +407,9 @@ TEST(attribute, idle_time_is_as_long_as_without_a_tracer) {
   const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 600.0);
   ASSERT_EQ(result.causes.size(), 1U);
   EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 600);
-  EXPECT_EQ(to_text(result.causes[0]),
-            "+600 ns: more idle, synchronisation, cudaDeviceSynchronize: 0.50 → 3.50 µs (traced: +3.00 µs)");
+  EXPECT_EQ(
+      to_text(result.causes[0]),
+      "+600 ns: longer idle: the host waits in cudaDeviceSynchronize: 0.50 → 3.50 µs (traced: +3.00 µs)");
 }
 
 TEST(attribute, times_of_a_kernel_move_as_its_size_does) {
@@ -443,6 +445,49 @@ TEST(attribute, says_how_much_it_cannot_explain) {
   const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 5000.0);
   EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 150) << "scaled, but not to anything";
   EXPECT_DOUBLE_EQ(result.unexplained_ns, 4850);
+  EXPECT_EQ(scale_text(result),
+            "the traces show 100 ns of the 5.00 µs measured without a tracer, so sizes are theirs × 1.50");
+}
+
+TEST(attribute, says_why_sizes_are_another_sum_than_the_times_beside_them) {
+  const auto before = stage_builder().kernel("a", "x", 50'000).end();
+  const auto after = stage_builder().kernel("a", "x", 51'000).end();
+  const auto text = [&](double bare_ns) {
+    return scale_text(attribute({sum_up({before})}, {sum_up({after})}, bare_ns));
+  };
+  EXPECT_EQ(text(1200),
+            "the traces show 1.00 µs of the 1.20 µs measured without a tracer, so sizes are theirs × 1.20");
+  EXPECT_EQ(text(800),
+            "the traces show 1.00 µs for the 800 ns measured without a tracer, so sizes are theirs × 0.80");
+  EXPECT_EQ(text(1040), "") << "that is as good as the same";
+  EXPECT_EQ(text(-1000), "the traces show 1.00 µs the other way, not the 1.00 µs measured without a tracer");
+  EXPECT_EQ(scale_text(attribute({sum_up({before})}, {sum_up({after})})), "") << "nothing is scaled";
+}
+
+TEST(cause_text, a_copy_is_not_launched) {
+  const auto without = stage_builder().kernel("a", "x", 5000).end();
+  const auto with = stage_builder().kernel("a", "x", 5000).copy(6000, 200).copy(6000, 200).end();
+  const auto first_text = [](const analysis::stage_trace& before, const analysis::stage_trace& after) {
+    return to_text(attribute({sum_up({before})}, {sum_up({after})}).causes.at(0));
+  };
+  EXPECT_THAT(first_text(without, with), HasSubstr("copy device to host in sample is new: 2 times, 6."));
+  EXPECT_THAT(first_text(with, without),
+              HasSubstr("copy device to host in sample is gone: it ran 2 times, 6."));
+  const auto longer = stage_builder().kernel("a", "x", 5000).copy(9000, 200).copy(9000, 200).end();
+  EXPECT_THAT(first_text(with, longer), HasSubstr("is slower: 6.20 → 9.20 µs each, 2 times"));
+}
+
+TEST(attribute, says_that_idle_time_alone_is_scaled) {
+  const auto before = stage_builder().kernel("a", "x", 50'000).end();
+  const auto after = stage_builder().kernel("a", "x", 50'100, 4000).end();
+  const attribution result = attribute({sum_up({before})}, {sum_up({after})}, 2100.0);
+  ASSERT_TRUE(result.scaled);
+  EXPECT_DOUBLE_EQ(result.scaled->all_ratio, 1);
+  EXPECT_NEAR(result.scaled->idle_ratio, 2.0 / 3, 1e-9);
+  EXPECT_EQ(
+      scale_text(result),
+      "the traces show 3.10 µs for the 2.10 µs measured without a tracer, which stretches idle time, so "
+      "sizes of idle time are theirs × 0.67");
 }
 
 TEST(attribute, what_changed_by_itself_comes_before_what_only_takes_longer) {

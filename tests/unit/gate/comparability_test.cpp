@@ -28,10 +28,11 @@ TEST_F(comparability_of_two, another_commit_is_what_it_is_for) {
 
 TEST_F(comparability_of_two, another_key_is_not_comparable) {
   m_candidate.identity.device_name = "NVIDIA H100";
-  EXPECT_THAT(obstacles(), ElementsAre(AllOf(HasSubstr("NVIDIA H200×132"), HasSubstr("NVIDIA H100×132"))));
+  EXPECT_THAT(obstacles(),
+              ElementsAre(AllOf(HasSubstr("NVIDIA H200 (132 SMs)"), HasSubstr("NVIDIA H100 (132 SMs)"))));
   m_candidate = made_later(9e6);
   m_candidate.identity.multiprocessors = 114;
-  EXPECT_THAT(obstacles(), ElementsAre(HasSubstr("×114")));
+  EXPECT_THAT(obstacles(), ElementsAre(HasSubstr("(114 SMs)")));
   m_candidate = made_later(9e6);
   m_candidate.identity.config_sha256 = std::string(64, 'd');
   EXPECT_THAT(obstacles(), ElementsAre(HasSubstr("configuration")));
@@ -134,6 +135,16 @@ TEST(interleaved_arms, take_turns_in_one_session) {
   run_set elsewhere = candidate;
   elsewhere.identity.device_uuid = "GPU-2";
   EXPECT_FALSE(are_interleaved(baseline, elsewhere));
+}
+
+TEST(device_words, tell_what_is_counted) {
+  EXPECT_EQ(device_words("NVIDIA H200×132"), "NVIDIA H200 (132 SMs)");
+  EXPECT_EQ(device_words("Tesla T4×40"), "Tesla T4 (40 SMs)");
+  EXPECT_EQ(device_words("Arm Neoverse-V1×2"), "Arm Neoverse-V1 (2 cores)");
+  EXPECT_EQ(device_words("one×1"), "one (1 core)");
+  EXPECT_EQ(device_words("NVIDIA H200×0"), "NVIDIA H200") << "nobody counted them";
+  EXPECT_EQ(device_words("what an older history says"), "what an older history says");
+  EXPECT_EQ(device_text(build_identity{}), "×0") << "what baselines match by";
 }
 
 }  // namespace

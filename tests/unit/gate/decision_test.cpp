@@ -80,6 +80,13 @@ TEST(decide, confirms_a_flag_on_fresh_runs_alone) {
   EXPECT_EQ(regressed.judged->baseline_runs, 10U);
   EXPECT_NEAR(regressed.judged->slowdown_ratio, 0.04, 0.002);  // of the confirming block, not of all
   EXPECT_GT(*regressed.judged->lower_99_ratio, 0.02);
+  EXPECT_FALSE(regressed.fails_from_ratio) << "its interval alone says it";
+
+  const stage_step near = decide(arms(6, 0.05, 0.01) + arms(10, 0.035, 0.015), {});
+  EXPECT_EQ(near.final_verdict, verdict::regressed);
+  EXPECT_LT(*near.judged->lower_95_ratio, 0.03) << "which counts as unchanged";
+  ASSERT_TRUE(near.fails_from_ratio);
+  EXPECT_NEAR(*near.fails_from_ratio, 0.02, 1e-9);
 
   const stage_step refuted = decide(arms(6, 0.05, 0.01) + arms(10, 0.0, 0.01), {});
   EXPECT_EQ(refuted.final_verdict, verdict::unchanged);

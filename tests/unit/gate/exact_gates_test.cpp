@@ -127,16 +127,16 @@ TEST(compare_exactly, finds_copies_that_only_one_makes_and_waits_that_are_more) 
   stage_structure with = without;
   with.operations.insert(with.operations.begin(), {"copy device to host", "sample", {{{}, 64}}, 512, ""});
   EXPECT_THAT(texts(compare_exactly(without, with, {})),
-              ElementsAre("copy device to host in sample: launches 0 → 64"));
+              ElementsAre("copy device to host in sample: 0 → 64 times"));
   EXPECT_THAT(texts(compare_exactly(with, without, {})),
-              ElementsAre("copy device to host in sample: launches 64 → 0"));
+              ElementsAre("copy device to host in sample: 64 → 0 times"));
   with.synchronisations = {{"cudaStreamSynchronize", 64}};
   EXPECT_EQ(compare_exactly(without, with, {}).changes.size(), 1U) << "nobody counted them in the other";
   stage_structure never_waits = without;
   never_waits.synchronisations.emplace();
   EXPECT_THAT(
       texts(compare_exactly(never_waits, with, {})),
-      ElementsAre("copy device to host in sample: launches 0 → 64", "cudaStreamSynchronize: calls 0 → 64"));
+      ElementsAre("copy device to host in sample: 0 → 64 times", "cudaStreamSynchronize: calls 0 → 64"));
 }
 
 TEST(compare_exactly, counts_configurations_where_one_has_more) {

@@ -139,6 +139,37 @@ TEST(compare_views, name_kernels_and_idle_time_that_changed_as_the_stage_did) {
               HasSubstr(words + "<span class=\"kernel\">gemm</span> −16.0 µs.</li>"));
 }
 
+TEST(compare_views, name_what_a_kernel_came_in_place_of) {
+  compare::profile_comparison both = of_parts(1.1e6, {{"tiled<128>", 51e3}}, {});
+  both.stages[0].kernels[0].a_name = "causal";
+  both.stages[0].kernels[0].match = gate::matched_by::launch_order;
+  EXPECT_THAT(compare_markdown(both, PROFGATE_TEMPLATES_DIR),
+              HasSubstr("Most of it: tiled&lt;128&gt; in place of causal +51.0 µs.\n"));
+  EXPECT_THAT(compare_html(both, PROFGATE_TEMPLATES_DIR), HasSubstr(">in place of causal, "));
+  both.stages[0].kernels[0].a_name = "void tiled<(int)128>(float*)";
+  EXPECT_THAT(compare_markdown(both, PROFGATE_TEMPLATES_DIR), Not(HasSubstr("in place of")))
+      << "two tools spell it in two ways";
+}
+
+TEST(compare_views, call_the_same_run_the_same) {
+  const compare::profile_comparison both =
+      compare::compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), recorded("qwen3-0.6b.decode-b1.nsys"));
+  for (const std::string& text :
+       {compare_markdown(both, PROFGATE_TEMPLATES_DIR), compare_html(both, PROFGATE_TEMPLATES_DIR)})
+    EXPECT_THAT(text, AllOf(HasSubstr("A and B are the same run."), HasSubstr("It is the same run."),
+                            Not(HasSubstr("this may be noise")), Not(HasSubstr("Single measurements"))));
+  EXPECT_THAT(compare_json(both), HasSubstr("\"is_same_run\": true"));
+  compare::compared_side other = recorded("qwen3-0.6b.decode-b1.nsys");
+  other.stages[1].samples_ns[0] += 1;
+  EXPECT_FALSE(compare::compare_sides(recorded("qwen3-0.6b.decode-b1.nsys"), other).is_same_run);
+}
+
+TEST(compare_views, draw_the_waterfall_of_a_narrow_page_below_its_labels) {
+  EXPECT_THAT(
+      compare_html(of_parts(1.1e6, {{"gemm", 51e3}}, {}), PROFGATE_TEMPLATES_DIR),
+      AllOf(HasSubstr("<div class=\"scroll fall\""), HasSubstr("aspect-ratio: 490 / var(--wf-height)")));
+}
+
 TEST(compare_views, claim_most_of_a_change_for_no_less_than_half_of_it) {
   const auto text = [](const std::map<std::string, double>& kernels) {
     return compare_markdown(of_parts(1.1e6, kernels, {}), PROFGATE_TEMPLATES_DIR);

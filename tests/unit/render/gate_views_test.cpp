@@ -13,6 +13,7 @@
 #include "golden_files.h"
 #include "judgement_cases.h"
 #include "parsers/timeline.h"
+#include "render/verdict_json.h"
 
 namespace profgate::render {
 
@@ -63,7 +64,7 @@ TEST(gate_lines, say_verdict_size_causes_and_what_to_run) {
           "10 + 10 runs): 4.064 → 4.270 ms a token, 65.02 → 68.32 ms in all",
           "  1. +3.20 ms: planted_delay_kernel in planted is new: 16 launches, 200 µs each",
           StartsWith("  2. +310 µs: gemv<__nv_bfloat16, 8, false> in mlp.gate_up is slower"),
-          StartsWith("  3. +150 µs: more idle, waiting for a launch"),
+          StartsWith("  3. +150 µs: longer idle: waiting for a launch"),
           StartsWith("  elsewhere −349 µs, most of it −210 µs: nvjet"), "  no counters: ncu was not found",
           "  new kernel: planted_delay_kernel", "  launches a token: 143 → 144",
           StartsWith("  prefill: unchanged: 0.1 % slower"),
@@ -106,6 +107,46 @@ TEST(gate_lines, say_at_once_that_the_cause_is_not_known) {
     if (stage.attributed)
       stage.attributed->unexplained_ns = 0.31 * stage.attributed->explained_difference_ns();
   EXPECT_THAT(gate_lines(whole).front(), testing::EndsWith("; the cause is not known"));
+}
+
+TEST(gate_lines, say_what_part_of_the_difference_the_traces_show) {
+  gate::judgement whole = made_up_judgement("regressed");
+  gate::attribution& attributed = *whole.stages[1].attributed;
+  attributed.bare_difference_ns = 3.3e6;
+  attributed.scaled = {2.75e6, 1.2, 1.2};
+  const std::string words =
+      "he traces show 2.75 ms of the 3.30 ms measured without a tracer, so sizes are theirs × 1.20";
+  EXPECT_THAT(gate_lines(whole), testing::Contains("  t" + words)) << "once";
+  const auto files = rendered(whole);
+  EXPECT_THAT(files.at("gate.md"), AllOf(HasSubstr("\nT" + words + ". "), Not(HasSubstr("| not explained"))));
+  EXPECT_EQ(gate_lines(read_verdict(files.at("verdict.json"), "verdict.json")), gate_lines(whole));
+  attributed.scaled->shown_ns = 1e6;
+  attributed.unexplained_ns = 0.5 * *attributed.bare_difference_ns;
+  EXPECT_THAT(gate_lines(whole),
+              testing::Contains("  the cause is not known: the traces show 1.00 ms of the 3.30 ms measured "
+                                "without a tracer, so sizes are theirs × 1.20"));
+}
+
+TEST(gate_lines, give_an_interval_in_the_direction_of_its_word) {
+  gate::judgement whole = made_up_judgement("unchanged");
+  gate::comparison& numbers = *whole.stages[0].numbers;
+  numbers.slowdown_ratio = -0.013;
+  numbers.lower_95_ratio = -0.017;
+  numbers.upper_95_ratio = -0.010;
+  EXPECT_THAT(gate_lines(whole).front(), HasSubstr("1.3 % faster (90 % CI 1.0 to 1.7 %;"));
+  numbers.upper_95_ratio = 0.002;
+  EXPECT_THAT(gate_lines(whole).front(), HasSubstr("1.3 % faster (90 % CI -0.2 to 1.7 %;"));
+  numbers.slowdown_ratio = 0.013;
+  numbers.lower_95_ratio = -0.001;
+  numbers.upper_95_ratio = 0.017;
+  EXPECT_THAT(gate_lines(whole).front(), HasSubstr("1.3 % slower (90 % CI -0.1 to 1.7 %;"));
+}
+
+TEST(gate_lines, say_by_which_rule_it_fails_where_the_interval_does_not) {
+  gate::judgement whole = made_up_judgement("regressed");
+  EXPECT_THAT(gate_lines(whole).front(), Not(HasSubstr("fails from")));
+  whole.stages[1].fails_from_ratio = 0.02;
+  EXPECT_THAT(gate_lines(whole).front(), HasSubstr("; a slowdown that was confirmed fails from 2.0 % on"));
 }
 
 TEST(gate_lines, say_what_counts_as_unchanged) {
@@ -165,7 +206,7 @@ TEST(gate_views, draw_what_the_axis_counts_and_the_interval_over_its_dot) {
   const std::string picture = rendered(whole).at("gate.svg");
   EXPECT_THAT(picture, HasSubstr(">candidate − baseline, of the baseline"));
   EXPECT_THAT(picture, HasSubstr(">candidate − baseline</text>"));
-  EXPECT_THAT(picture, HasSubstr("more launches: 4.4 on average → 8 times, 1.00 µs each"));
+  EXPECT_THAT(picture, HasSubstr("more memsets: 4.4 on average → 8 times, 1.00 µs each"));
   const std::size_t dot = picture.find("<circle class=\"dot");
   ASSERT_NE(dot, std::string::npos);
   EXPECT_LT(dot, picture.find("<path class=\"arm")) << "what comes later is drawn over it";
@@ -288,6 +329,43 @@ TEST(gate_views, draw_no_cause_that_has_no_pixel) {
   EXPECT_DOUBLE_EQ(bars[2].delta_ns, 1500);
 }
 
+TEST(gate_views, cut_a_detail_where_a_word_ends) {
+  gate::cause cause = slower_kernel("split", 9e5);
+  cause.evidence = {"grid (16, 8, 1) → (8, 8, 1)", "half as many blocks", "alone 9.4 → 11.3 µs"};
+  const auto detail = [&] {
+    const nlohmann::json drawn = drawing_of("", {}, {{"", "", 1e6, "", 2e6, bars_of({cause}, 8), ""}});
+    return drawn["panels"][0]["rows"][1]["detail"].get<std::string>();
+  };
+  EXPECT_THAT(detail(), testing::EndsWith("; …")) << "behind a clause";
+  EXPECT_THAT(detail_of(cause), HasSubstr(detail().substr(0, detail().size() - 5)));
+  cause.kind = gate::cause_kind::new_operation;
+  cause.evidence = {"words that go on and on, without a clause that could end, to beyond where it is cut"};
+  EXPECT_THAT(detail(), testing::EndsWith("…"));
+  EXPECT_THAT(detail_of(cause) + " ", HasSubstr(detail().substr(0, detail().size() - 3) + " "));
+}
+
+TEST(gate_views, leave_out_causes_that_are_next_to_nothing) {
+  gate::judgement whole = made_up_judgement("regressed");
+  gate::attribution& attributed = *whole.stages[1].attributed;
+  const double whole_ns = attributed.explained_difference_ns();
+  attributed.causes = {slower_kernel("large", whole_ns), slower_kernel("tiny", 0.004 * whole_ns),
+                       slower_kernel("tinier", -0.001 * whole_ns)};
+  EXPECT_THAT(rendered(whole).at("gate.md"),
+              AllOf(HasSubstr("large"), Not(HasSubstr("tini")), Not(HasSubstr("tiny")),
+                    HasSubstr("2 smaller ones, together"), HasSubstr("one by one, 3<")));
+}
+
+TEST(gate_views, call_a_copy_a_copy) {
+  gate::cause copy = slower_kernel("copy device to host", 9e5);
+  EXPECT_EQ(group_of(copy), "copies slower");
+  copy.kind = gate::cause_kind::new_operation;
+  copy.candidate_launches = 64;
+  EXPECT_EQ(group_of(copy), "new copies");
+  EXPECT_THAT(detail_of(copy), StartsWith("new: 64 times, "));
+  copy.name = "memset";
+  EXPECT_EQ(group_of(copy), "new memsets");
+}
+
 TEST(gate_views, say_whose_idle_times_stand_beside_a_difference) {
   gate::cause idle;
   idle.kind = gate::cause_kind::idle;
@@ -315,7 +393,7 @@ TEST(gate_views, show_what_recorded_traces_say) {
   const auto files = rendered(whole);
   const fs::path golden = fs::path(PROFGATE_GOLDEN_DIR) / "gate" / "recorded";
   for (const auto& [name, text] : files) compare_or_update(golden / name, text);
-  EXPECT_THAT(files.at("gate.md"), HasSubstr("more idle, host work"));
+  EXPECT_THAT(files.at("gate.md"), HasSubstr("longer idle: host work"));
 }
 
 }  // namespace

@@ -94,6 +94,27 @@ TEST(models_table, says_once_why_columns_are_empty_by_their_headings) {
   EXPECT_THAT(models_html(models_json(two_runs()), PROFGATE_TEMPLATES_DIR), HasSubstr("<li>Not measured: "));
 }
 
+TEST(models_table, says_of_which_pairs_a_column_is_empty_unless_of_all) {
+  json first = json::parse(two_runs()[0].profile_json);
+  json second = json::parse(two_runs()[1].profile_json);
+  const auto without_energy = [](json& profile, const char* pair, const char* reason) {
+    profile["run"]["pair"] = pair;
+    profile["throughput"]["energy_per_decoded_token_j"] = nullptr;
+    profile["throughput"]["not_measured"]["energy_per_decoded_token_j"] = reason;
+  };
+  without_energy(first, "a.smoke", "too short a run");
+  without_energy(second, "b.smoke", "no NVML");
+  const auto shown = [&] {
+    const std::string text = models_json({{"one", first.dump()}, {"two", second.dump()}});
+    return models_markdown(text, PROFGATE_TEMPLATES_DIR) + models_html(text, PROFGATE_TEMPLATES_DIR);
+  };
+  EXPECT_THAT(shown(), ::testing::AllOf(HasSubstr("energy per token of a.smoke, because too short a run.\n"),
+                                        HasSubstr("energy per token of a.smoke, because too short a run.<"),
+                                        HasSubstr("energy per token of b.smoke, because no NVML.<")));
+  without_energy(second, "b.smoke", "too short a run");
+  EXPECT_THAT(shown(), HasSubstr("energy per token, because too short a run."));
+}
+
 TEST(models_table, has_the_times_of_stages_where_a_program_tells_no_tokens) {
   json profile = json::parse(two_runs()[1].profile_json);
   EXPECT_THAT(models_markdown(models_json({{"run", profile.dump()}}), PROFGATE_TEMPLATES_DIR),

@@ -169,6 +169,7 @@ struct compared_stage {
   stage_unit b_unit{};
   bool in_a = true;
   bool in_b = true;
+  bool is_same_run = false;
   std::vector<compared_figure> figures{};
   std::optional<median_shift> shift{};     ///< of its times; nothing: too few of them
   bool by_device = false;                  ///< a side used several: each is compared with its like
@@ -192,6 +193,7 @@ struct profile_comparison {
   compared_side b{};
   bool is_cross_device = false;
   bool is_cross_model = false;
+  bool is_same_run = false;           ///< or one and its copy
   bool is_other_work = false;         ///< another model, configuration or input: no difference is good or bad
   std::vector<std::string> labels{};  ///< what to know before reading, one sentence each
   std::vector<differing_fact> differs{};

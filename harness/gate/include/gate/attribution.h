@@ -60,6 +60,14 @@ struct cause {
   std::string baseline_short_name{};
 };
 
+/// How the sizes of causes were made of what the traces show.
+struct trace_scale {
+  /// What the traces show of the bare difference: what was done, and idle time that points the same way.
+  double shown_ns = 0;
+  double all_ratio = 1;   ///< that every part was multiplied with
+  double idle_ratio = 1;  ///< that idle time was multiplied with, in all: a tracer stretches it
+};
+
 struct attribution {
   double baseline_ns = 0;  ///< the stage in the traced processes, mean
   double candidate_ns = 0;
@@ -68,6 +76,7 @@ struct attribution {
   double idle_difference_ns = 0;
   std::optional<double> bare_difference_ns{};  ///< as the caller measured it without a tracer
   std::vector<cause> causes{};                 ///< without zeros; exact evidence weighs, then size
+  std::optional<trace_scale> scaled{};         ///< where there is a bare difference; older files lack it
   double unexplained_ns = 0;                   ///< of the bare difference: what no cause explains
   double idle_of_tracer_ns = 0;  ///< of the traced difference: idle time that the bare one has no room for
   double residual_ns = 0;  ///< of the traces: difference − that − Σ causes as traced; next to nothing
@@ -77,7 +86,8 @@ struct attribution {
   double explained_difference_ns() const { return bare_difference_ns.value_or(difference_ns); }
 };
 
-/// Above this share of a difference the cause is not known.
+/// Above this share of a difference the cause is not known. As sizes are scaled by a half at most, that is
+/// where the traces show less than 47 % of it, or more than 195 %.
 inline constexpr double most_unexplained_ratio = 0.3;
 
 /// Each arm: at least one traced process. Means, not medians: medians do not add up. Processes with
@@ -104,6 +114,12 @@ std::vector<cause> leading_causes(const attribution& result, std::size_t count);
 /// file does it again.
 void name_causes(std::vector<cause>& causes);
 
+/// A copy is not launched.
+bool is_copy(const cause& cause);
+
+/// "64 launches"; of a copy "64 times".
+std::string launch_count_text(const cause& cause, double count);
+
 /// "7.73 → 8.96 µs", "403 µs → 9.59 ms": in one unit, with a digit more, where that suits both.
 std::string times_text(double from_ns, double to_ns);
 
@@ -114,6 +130,16 @@ std::string launches_text(const cause& cause);
 
 /// Whether its share of the bare difference is another than what the traces show.
 bool is_apart_from_traces(const cause& cause);
+
+/// "longer idle: the host waits", "shorter idle: waiting for a launch", …
+std::string idle_text(const cause& cause);
+
+/// "the traces show 1.39 ms of the 1.52 ms measured without a tracer, so sizes are theirs × 1.09": why the
+/// times beside a size are another sum. Empty where they are the same within 5 %.
+std::string scale_text(const attribution& attributed);
+
+/// "the traces show 526 µs of the 892 µs measured without a tracer"; empty where that is not known.
+std::string shown_text(const attribution& attributed);
 
 /// "+12.3 µs: gemv<…> in attn.qkv is slower: 5.1 → 6.3 µs a launch, 28 launches".
 std::string to_text(const cause& cause);

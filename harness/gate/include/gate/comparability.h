@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gate/run_set.h"
@@ -36,7 +37,10 @@ std::vector<std::string> disturbances(const run_set& runs);
 /// Whether a name among an identity's versions is that of a package.
 bool is_package(const std::string& name);
 
-/// "NVIDIA H200×132".
+/// "NVIDIA H200×132": what baselines and histories match by.
 std::string device_text(const build_identity& identity);
+
+/// The same for people: "NVIDIA H200 (132 SMs)", "Arm Neoverse-V1 (2 cores)".
+std::string device_words(std::string_view device);
 
 }  // namespace profgate::gate

@@ -54,6 +54,9 @@ struct stage_step {
   std::optional<comparison> judged{};             ///< the last block that was judged
   std::optional<double> detectable_ratio{};       ///< inconclusive: the smallest slowdown it could have seen
   std::optional<double> unchanged_below_ratio{};  ///< unchanged: the slowdown that it is surely below
+  /// Regressed, though its interval reaches below what counts as unchanged: from where a slowdown that was
+  /// confirmed fails.
+  std::optional<double> fails_from_ratio{};
 };
 
 /// Screen, extension, confirm. The screen takes the first runs; an extension adds the next to them; the

@@ -30,6 +30,7 @@ struct stage_judgement {
   std::optional<std::string> rate_unit{};  ///< of a figure that is a rate (gate/figure_units.h): "tokens/s"
   std::optional<double> detectable_ratio{};
   std::optional<double> unchanged_below_ratio{};  ///< unchanged: the slowdown that it is surely below
+  std::optional<double> fails_from_ratio{};       ///< as in stage_step
   exact_comparison exact{};
   std::optional<attribution> attributed{};
   std::string attribution_reason{};  ///< why there is none
