@@ -239,28 +239,32 @@ void add_energy(const bare_figures& bare, std::vector<std::string>& summary) {
 }
 
 void add_throttling(const run_figures& figures, std::vector<std::string>& summary) {
-  std::vector<std::string> stages;
-  std::set<std::string> reasons;
-  bool have_clocks_held = true;
+  std::vector<std::string> held;
+  std::vector<std::string> moved;
+  std::set<std::string> held_reasons;
+  std::set<std::string> moved_reasons;
   double widest_ratio = 0;
   for (const stage_figures& stage : figures.stages) {
     if (!stage.bare.telemetry || !stage.bare.telemetry->throttle_reasons) continue;
     const std::vector<std::string> throttling = throttling_among(*stage.bare.telemetry->throttle_reasons);
     if (throttling.empty()) continue;
-    stages.push_back(stage.bare.name);
-    reasons.insert(throttling.begin(), throttling.end());
     const measured<double>& spread_ratio = stage.bare.telemetry->sm_clock_spread_ratio;
-    have_clocks_held = have_clocks_held && spread_ratio && *spread_ratio <= unsteady_clock_ratio;
-    widest_ratio = std::max(widest_ratio, spread_ratio ? *spread_ratio : 0.0);
+    const bool have_clocks_held = spread_ratio && *spread_ratio <= unsteady_clock_ratio;
+    (have_clocks_held ? held : moved).push_back(stage.bare.name);
+    (have_clocks_held ? held_reasons : moved_reasons).insert(throttling.begin(), throttling.end());
+    if (!have_clocks_held) widest_ratio = std::max(widest_ratio, spread_ratio ? *spread_ratio : 0.0);
   }
-  if (stages.empty()) return;
-  const std::string when = fmt::format("({}) while {} {} timed", fmt::join(reasons, ", "),
-                                       fmt::join(stages, " and "), stages.size() == 1 ? "was" : "were");
-  if (have_clocks_held)
-    return summary.push_back(
-        fmt::format("The GPU was at a limit {}, but its clocks held: the times stand.", when));
+  const auto when = [](const std::set<std::string>& reasons, const std::vector<std::string>& stages) {
+    return fmt::format("({}) while {} {} timed", fmt::join(reasons, ", "), fmt::join(stages, " and "),
+                       stages.size() == 1 ? "was" : "were");
+  };
+  // A limit that the clocks did not feel is worth a sentence only where it is all that there is to tell.
+  if (moved.empty() && !held.empty())
+    summary.push_back(fmt::format("The GPU was at a limit {}, but its clocks held: the times stand.",
+                                  when(held_reasons, held)));
+  if (moved.empty()) return;
   summary.push_back(fmt::format(
-      "The GPU was throttled {}{}.", when,
+      "The GPU was throttled {}{}.", when(moved_reasons, moved),
       widest_ratio > 0 ? fmt::format("; its SM clock moved by {} at times", percent(widest_ratio)) : ""));
 }
 
