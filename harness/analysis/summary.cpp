@@ -69,6 +69,9 @@ std::string largest_parts(const run_figures& figures, const traced_stage& stage)
 }
 
 std::string idle_words(const idle_figures& idle) {
+  if (!idle.idle_absent_reason.empty())
+    return fmt::format("the GPU idles during less than {} of it",
+                       percent(idle.idle_at_most_ns / idle.stage_ns));
   const idle_part cause = idle_parts(idle).front();
   return fmt::format("the GPU idles during {} of it{}", percent(idle.idle_ratio),
                      idle.idle_ns > 0 ? fmt::format(", most of that {}", cause.clause) : "");
@@ -118,7 +121,7 @@ void add_process(const run_figures& figures, const stage_figures& stage, std::ve
   summary.push_back(fmt::format(
       "{} the GPU for {}, from the first thing asked of it to the end of the last, with {} launches; {}{}.",
       processes == 1 ? "It uses" : fmt::format("Each of {} processes uses", processes),
-      core::format_duration(idle.total_ns()), plain_number(*stage.step->launches), idle_words(idle),
+      core::format_duration(idle.stage_ns), plain_number(*stage.step->launches), idle_words(idle),
       largest_parts(figures, *stage.traced)));
 }
 
