@@ -120,7 +120,7 @@ class device_walk {
     }
     causes.synchronisation_ns += take(m_waiting->covered_ns(gap));
     causes.copy_ns += take(m_copying->covered_ns(gap));
-    std::int64_t& cause = next == nullptr                    ? causes.other_ns
+    std::int64_t& cause = next == nullptr                    ? causes.after_ns
                           : left_ns <= longest_launch_gap_ns ? causes.launch_ns
                                                              : causes.pause_ns;
     cause += left_ns;
@@ -149,6 +149,7 @@ gap_causes& gap_causes::operator+=(const gap_causes& more) {
   synchronisation_ns += more.synchronisation_ns;
   copy_ns += more.copy_ns;
   other_ns += more.other_ns;
+  after_ns += more.after_ns;
   return *this;
 }
 

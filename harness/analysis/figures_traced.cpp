@@ -144,17 +144,26 @@ const figure_table<traced_activity>& activity_table() {
        {"devices_count", &activity::devices},
        {"kernels_count", &activity::kernels},
        {"launches_count", &activity::launches},
+       {"launch_call_ns",
+        [](const activity& one) {
+          return one.launch_call_ns > 0
+                     ? measured<std::int64_t>(one.launch_call_ns)
+                     : measured<std::int64_t>::absent("the trace does not tell how long launch calls took");
+        },
+        "the host was in those calls, which a tracer lengthens"},
        {"gap_ns", [](const activity& one) { return one.gaps.total_ns(); },
         "the rest of the traced stage, by what the device waited for: a launch that had not come; the same "
         "for "
         "a millisecond or longer, while the host did something else; a host that waited; copies and memsets; "
         "work launched long before (order between kernels, a graph's own "
-        "spacing). Tracing lengthens gaps: they tell causes apart, not how long anything takes"},
+        "spacing); nothing any more, as the stage's last kernel had run and the host came to its end. "
+        "Tracing lengthens gaps: they tell causes apart, not how long anything takes"},
        {"gap_launch_ns", [](const activity& one) { return one.gaps.launch_ns; }},
        {"gap_pause_ns", [](const activity& one) { return one.gaps.pause_ns; }},
        {"gap_synchronisation_ns", [](const activity& one) { return one.gaps.synchronisation_ns; }},
        {"gap_copy_ns", [](const activity& one) { return one.gaps.copy_ns; }},
        {"gap_other_ns", [](const activity& one) { return one.gaps.other_ns; }},
+       {"gap_after_ns", [](const activity& one) { return one.gaps.after_ns; }},
        {"copies_count", &activity::copies, "copies and memsets asked for inside the stage"},
        {"copy_ns", &activity::copy_ns},
        {"copy_bytes", &activity::copy_bytes},
@@ -166,28 +175,44 @@ const figure_table<traced_activity>& activity_table() {
 
 const figure_table<idle_figures>& idle_table() {
   using idle = idle_figures;
+  const auto if_known = [](double idle::*part) {
+    return [part](const idle& one) {
+      return one.idle_absent_reason.empty() ? measured<double>(one.*part)
+                                            : measured<double>::absent(one.idle_absent_reason);
+    };
+  };
   static const figure_table<idle> table(
       "stages[].idle",
       {{"busy_ns", &idle::busy_ns,
-        "of one repetition: the kernels' busy time, the bare median without it, and that split in the "
-        "proportion of the traced gaps; `idle` is null where the kernels took longer than the bare stage, or "
-        "where a quarter of them "
-        "or more ran after the range that launched them. "
-        "Where "
-        "the stage was not timed without a tracer, or is a whole process, the traced stage stands for it",
+        "of one repetition: the kernels' busy time in the trace. `idle` is null where it is more than 5 % "
+        "longer than the bare stage, or where a quarter of the kernels or more ran after the range that "
+        "launched them. Where the stage was not timed without a tracer, or is a whole process, the traced "
+        "stage stands for it",
         "device busy", "duration", better::lower},
-       {"idle_ns", &idle::idle_ns, "", "device idle", "duration", better::lower},
-       {"idle_ratio", &idle::idle_ratio, "", "device idle, share", "percent", better::lower},
-       {"launch_ns", &idle::launch_ns, "", idle_label("launch"), "duration", better::lower},
-       {"pause_ns", &idle::pause_ns, "", idle_label("pause"), "duration", better::lower},
-       {"synchronisation_ns", &idle::synchronisation_ns, "", idle_label("synchronisation"), "duration",
-        better::lower},
-       {"copy_ns", &idle::copy_ns, "", idle_label("copy"), "duration", better::lower},
-       {"other_ns", &idle::other_ns, "", idle_label("other"), "duration", better::lower},
+       {"idle_ns", if_known(&idle::idle_ns),
+        "the bare median without the busy time, but no more than the traced gaps; its share of the bare "
+        "median; and that split in the proportion of the traced gaps. Null where the kernels took as long "
+        "under the tracer as the whole bare stage, or longer: then only `idle_at_most_ns` is known",
+        "device idle", "duration", better::lower},
+       {"idle_ratio", if_known(&idle::idle_ratio), "", "device idle, share", "percent", better::lower},
+       {"launch_ns", if_known(&idle::launch_ns), "", idle_label("launch"), "duration", better::lower},
+       {"pause_ns", if_known(&idle::pause_ns), "", idle_label("pause"), "duration", better::lower},
+       {"synchronisation_ns", if_known(&idle::synchronisation_ns), "", idle_label("synchronisation"),
+        "duration", better::lower},
+       {"copy_ns", if_known(&idle::copy_ns), "", idle_label("copy"), "duration", better::lower},
+       {"other_ns", if_known(&idle::other_ns), "", idle_label("other"), "duration", better::lower},
+       {"after_ns", if_known(&idle::after_ns), "", idle_label("after"), "duration", better::lower},
+       {"idle_at_most_ns", &idle::idle_at_most_ns,
+        "the traced gaps of one occurrence: a tracer lengthens gaps, so no bare stage idles longer"},
+       {"unexplained_ns", &idle::unexplained_ns,
+        "of the bare median, what neither the kernels nor the gaps of the trace explain: its kernels ran "
+        "slower than in the trace (clocks, spread)",
+        "kernels slower than in the trace", "duration", better::lower},
        {"is_traced", &idle::is_traced, "all of it is the trace's"},
        {"is_mean", &idle::is_mean,
         "it is the mean of the traced occurrences, which the trace does not tell apart, or which are "
-        "processes; else busy and idle time add up to `step.median_ns`"}});
+        "processes; else `busy_ns`, `idle_ns` and `unexplained_ns` add up to `step.median_ns`, unless "
+        "`idle_ns` is null"}});
   return table;
 }
 

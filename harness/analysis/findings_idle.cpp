@@ -37,10 +37,11 @@ counting_unit counting_unit_of(const stage_figures& stage) {
 /// traced stage (waits for a launch 91 %, between kernels 1.8 %)".
 std::string evidence_of(const stage_figures& stage) {
   const idle_figures& idle = *stage.idle;
-  const auto share = [&](double part_ns) { return percent(part_ns / idle.total_ns()); };
+  const auto share = [&](double part_ns) { return percent(part_ns / idle.stage_ns); };
   std::vector<std::string> parts;
-  const std::array parts_ns{idle.launch_ns, idle.pause_ns, idle.synchronisation_ns, idle.copy_ns,
-                            idle.other_ns};
+  const std::array parts_ns{idle.launch_ns, idle.pause_ns, idle.synchronisation_ns,
+                            idle.copy_ns,   idle.other_ns, idle.after_ns};
+  static_assert(parts_ns.size() == all_gap_causes.size());
   for (std::size_t i = 0; i < parts_ns.size(); ++i)
     if (parts_ns[i] > 0) parts.push_back(fmt::format("{} {}", all_gap_causes[i].name, share(parts_ns[i])));
   std::string evidence = fmt::format("no kernel runs during {} of the {} stage{}", percent(idle.idle_ratio),
@@ -56,6 +57,37 @@ std::string evidence_of(const stage_figures& stage) {
   return evidence;
 }
 
+bool is_launch_bound(const idle_figures& idle) {
+  return idle.launch_ns >= bound_by_launches_ratio * idle.stage_ns;
+}
+
+/// Of one call, in the trace; nothing where nobody tells.
+std::optional<double> launch_call_mean_ns(const traced_activity& activity) {
+  if (activity.launch_call_ns <= 0 || activity.launches <= 0) return std::nullopt;
+  return static_cast<double>(activity.launch_call_ns) / static_cast<double>(activity.launches);
+}
+
+/// Most of what a host takes from launch to launch may be its program, not the call: "the host takes 32.1 µs
+/// a kernel, 7.2 µs of it in the launch call itself". Empty where several hosts or devices are at it at once.
+std::string host_pace(const stage_figures& stage) {
+  const traced_activity& activity = *stage.traced->activity;
+  const bool is_alone = activity.devices == 1 && stage.traced->ranks.empty();
+  if (!is_alone || stage.bare.name == core::whole_process_stage || !stage.step || !stage.step->launches ||
+      *stage.step->launches < 1)
+    return "";
+  const idle_figures& idle = *stage.idle;
+  const double a_launch_ns = (idle.stage_ns - idle.pause_ns) / *stage.step->launches;
+  const std::optional<double> call_ns = launch_call_mean_ns(activity);
+  // Under a tracer a call may take longer than all that the host does for it without.
+  const std::string in_call =
+      call_ns && *call_ns < a_launch_ns
+          ? fmt::format(", {} of it in the launch call itself{}", core::format_duration(*call_ns),
+                        idle.is_traced ? "" : " (traced)")
+          : "";
+  return fmt::format("the host takes {} a {}{}", core::format_duration(a_launch_ns),
+                     activity.launches == activity.kernels ? "kernel" : "launch", in_call);
+}
+
 /// What helps against one cause of idle time, where the trace tells more of it than its length.
 struct idle_advice {
   std::string words;  ///< what the stage does
@@ -67,7 +99,7 @@ struct idle_advice {
 std::optional<idle_advice> advice_on_synchronisations(const stage_figures& stage) {
   if (!stage.step || !stage.step->synchronisations || *stage.step->synchronisations < 2) return std::nullopt;
   const idle_figures& idle = *stage.idle;
-  if (idle.synchronisation_ns < large_copy_ratio * idle.total_ns()) return std::nullopt;
+  if (idle.synchronisation_ns < large_copy_ratio * idle.stage_ns) return std::nullopt;
   return idle_advice{
       "The host waits for the device inside of it.",
       "Synchronise once a step at most: .item(), .cpu(), print and if of a tensor wait for the device.",
@@ -98,7 +130,7 @@ std::optional<idle_advice> advice_on_pauses(const stage_figures& stage) {
   for (const operator_figures& one : stage.traced->operators)
     if (one.share_ratio && (longest == nullptr || *one.share_ratio > *longest->share_ratio)) longest = &one;
   constexpr double most_of_pause = 0.5;
-  const double pause_ratio = idle.pause_ns / idle.total_ns();
+  const double pause_ratio = idle.pause_ns / idle.stage_ns;
   if (longest == nullptr || pause_ratio < large_idle_ratio ||
       *longest->share_ratio < most_of_pause * pause_ratio)
     return std::nullopt;
@@ -117,7 +149,7 @@ void judge_neighbours(const run_figures& figures, const stage_figures& stage, fi
   const counting_unit unit = counting_unit_of(stage);
   for (const kernel_neighbours& found : stage.traced->neighbours) {
     const double saved_ns = static_cast<double>(found.saves_at_most_ns) / steps;
-    if (named == most_named || saved_ns < small_fusion_ratio * stage.idle->total_ns()) return;
+    if (named == most_named || saved_ns < small_fusion_ratio * stage.idle->stage_ns) return;
     ++named;
     std::vector<std::string> names;
     for (const std::string& name : found.kernel_names) names.push_back(figures.kernel_names.of(name));
@@ -143,13 +175,16 @@ void judge_tiny_kernels(const run_figures& figures, const stage_figures& stage, 
   const traced_activity& activity = *stage.traced->activity;
   const double mean_ns = static_cast<double>(activity.busy_ns) / static_cast<double>(activity.kernels);
   if (kernels < many_kernels || mean_ns > tiny_kernel_ns) return;
+  const std::optional<double> call_ns = launch_call_mean_ns(activity);
   const bool is_of_graphs = stage.step->launches && 2 * *stage.step->launches < *stage.step->kernels;
   result.takeaways.push_back(
       {stage.bare.name, "It runs many tiny kernels.",
-       fmt::format("{} kernels{} of {} each; {}", plain_number(kernels), unit.words,
-                   core::format_duration(mean_ns),
-                   is_of_graphs ? "CUDA graphs launch them, and each still begins and ends on its own"
-                                : "a launch takes some 5 to 10 µs of the host")});
+       fmt::format(
+           "{} kernels{} of {} each; {}", plain_number(kernels), unit.words, core::format_duration(mean_ns),
+           is_of_graphs ? std::string("CUDA graphs launch them, and each still begins and ends on its own")
+           : call_ns
+               ? fmt::format("a launch call takes {} of the host, traced", core::format_duration(*call_ns))
+               : "a launch takes some 5 to 10 µs of the host")});
 }
 
 }  // namespace
@@ -182,22 +217,22 @@ recommendation saving_part(const run_figures& figures, const stage_figures& stag
                            double part_ns, std::string text, std::string evidence) {
   const idle_figures& idle = *stage.idle;
   if (!idle.is_traced)
-    return saving(figures, stage, from, part_ns / idle.total_ns(), std::move(text), std::move(evidence));
+    return saving(figures, stage, from, part_ns / idle.stage_ns, std::move(text), std::move(evidence));
   return {
       stage.bare.name,
       std::move(text),
       std::move(evidence),
       from,
       part_ns,
-      part_ns / idle.total_ns(),
+      part_ns / idle.stage_ns,
       stage.bare.name == core::whole_process_stage ? "the time in which the GPU is used" : "a traced step"};
 }
 
 std::vector<idle_part> idle_parts(const idle_figures& idle) {
-  const bool is_bound = idle.launch_ns >= bound_by_launches_ratio * idle.total_ns();
+  const bool is_bound = is_launch_bound(idle);
   std::vector<idle_part> causes{
       {idle_kind::launch, idle.launch_ns, "waiting for launches, so the CPU is the limit",
-       is_bound ? "It is bound by launches: the device waits for the host."
+       is_bound ? "It is launch-bound: the device waits for the host."
                 : "Its device idles, most of it while it waits for launches.",
        "Launch less: CUDA graphs (torch.compile(mode=\"reduce-overhead\"), torch.cuda.graph), fused kernels, "
        "fewer and larger launches."},
@@ -214,6 +249,9 @@ std::vector<idle_part> idle_parts(const idle_figures& idle) {
        "Its device idles between kernels that were launched in time.",
        "Fuse kernels or let them overlap (programmatic dependent launch): the device spends the time between "
        "them."},
+      {idle_kind::after, idle.after_ns, "after the last kernel, while the host comes to the stage's end",
+       "Its device idles after its last kernel, while the host comes to the stage's end.",
+       "Look at what the host does after the last launch: launch the next step's kernels before it."},
   };
   std::stable_sort(causes.begin(), causes.end(),
                    [](const idle_part& a, const idle_part& b) { return a.ns > b.ns; });
@@ -225,8 +263,13 @@ void judge_idle(const run_figures& figures, const stage_figures& stage, findings
   const idle_figures& idle = *stage.idle;
   const bool idles_long = idle.idle_ratio >= large_idle_ratio;
   const std::vector<idle_part> causes = idle_parts(idle);
+  const bool is_bound = causes.front().kind == idle_kind::launch && is_launch_bound(idle);
+  const std::string pace = is_bound ? host_pace(stage) : "";
   if (idles_long)
-    result.takeaways.push_back({stage.bare.name, std::string(causes.front().words), evidence_of(stage)});
+    result.takeaways.push_back(
+        {stage.bare.name,
+         pace.empty() ? std::string(causes.front().words) : fmt::format("It is launch-bound: {}.", pace),
+         evidence_of(stage)});
   // One row a cause: what the trace tells of it takes the place of the general remedy.
   for (const idle_part& cause : causes) {
     const std::optional<idle_advice> known =
@@ -236,10 +279,10 @@ void judge_idle(const run_figures& figures, const stage_figures& stage, findings
                                                  : std::nullopt;
     if (known) result.takeaways.push_back({stage.bare.name, known->words, known->evidence});
     const bool is_largest = idles_long && &cause == &causes.front();
-    const bool is_large = idles_long && cause.ns >= large_idle_ratio * idle.total_ns();
+    const bool is_large = idles_long && cause.ns >= large_idle_ratio * idle.stage_ns;
     if (!known && !is_largest && !is_large) continue;
     std::string evidence =
-        is_largest ? evidence_of(stage)
+        is_largest ? (pace.empty() ? "" : pace + "; ") + evidence_of(stage)
                    : fmt::format("the device idles for {} {}", core::format_duration(cause.ns), cause.clause);
     if (known) evidence = is_largest ? evidence + "; " + known->evidence : known->evidence;
     recommendation item = saving_part(figures, stage, saved_time::idle, cause.ns,

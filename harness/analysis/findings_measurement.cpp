@@ -42,23 +42,21 @@ void judge_clocks(const stage_figures& stage, findings& result) {
       telemetry.sm_clock_spread_ratio && *telemetry.sm_clock_spread_ratio > unsteady_clock_ratio;
   if (throttling.empty() && !is_unsteady) return;
   const std::string evidence = clocks_in_words(telemetry);
-  if (!throttling.empty()) {
-    const bool have_clocks_held = telemetry.sm_clock_spread_ratio && !is_unsteady;
+  if (is_unsteady) {
+    const std::string spread = percent(*telemetry.sm_clock_spread_ratio);
     result.takeaways.push_back(
         {stage.bare.name,
-         have_clocks_held
-             ? fmt::format("The GPU was at a limit ({}) while it was timed, but its clocks held.",
-                           fmt::join(throttling, ", "))
-             : fmt::format("Its samples were taken while the GPU was throttled: {}.",
-                           fmt::join(throttling, ", ")),
+         throttling.empty()
+             ? fmt::format("Its samples were taken at SM clocks that differ by {}.", spread)
+             : fmt::format("The GPU was throttled ({}) while it was timed: its SM clock moved by {}.",
+                           fmt::join(throttling, ", "), spread),
          evidence});
-  }
-  if (is_unsteady) {
-    result.takeaways.push_back({stage.bare.name,
-                                fmt::format("Its samples were taken at SM clocks that differ by {}.",
-                                            percent(*telemetry.sm_clock_spread_ratio)),
-                                evidence});
-  }
+  } else if (!telemetry.sm_clock_spread_ratio) {
+    result.takeaways.push_back(
+        {stage.bare.name,
+         fmt::format("Its samples were taken while the GPU was throttled: {}.", fmt::join(throttling, ", ")),
+         evidence});
+  }  // else it was at a limit that its clocks did not feel: the summary says so
   // A power cap that the clocks did not feel costs nothing, nor do clocks that the times did not feel.
   if (!is_unsteady || !is_felt(stage)) return;
   result.recommendations.push_back(about_measuring(

@@ -114,7 +114,7 @@ std::optional<large_operator> largest_operator(const stage_figures& stage);
 void judge_operators(const stage_figures& stage, findings& result);
 
 /// What a device waited for: its kind, in the words of a clause and of a sentence, and what helps against it.
-enum class idle_kind { launch, pause, synchronisation, copy, other };
+enum class idle_kind { launch, pause, synchronisation, copy, other, after };
 
 struct idle_part {
   idle_kind kind;

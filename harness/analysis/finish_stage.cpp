@@ -163,6 +163,7 @@ double median_of(const std::vector<std::int64_t>& values) {
 void add_place(const place_sums& place, traced_activity& activity) {
   activity.kernels += place.kernels;
   activity.launches += place.launches;
+  activity.launch_call_ns += place.launch_call_ns;
   activity.copies += place.copies;
   activity.copy_ns += place.copy_ns;
   activity.copy_bytes += place.copy_bytes;
@@ -182,15 +183,22 @@ double busy_median_ns(const device_activity& device) {
   return median_of(busy_ns);
 }
 
+struct middling_gaps {
+  gap_causes sum;
+  double mean_ns = 0;  ///< of one stretch
+};
+
 /// Of the middle half by length: neither the first ones, which load and compile, nor a hiccup.
-gap_causes gaps_of_middling(std::vector<stretch_activity> stretches) {
+middling_gaps gaps_of_middling(std::vector<stretch_activity> stretches) {
   const auto length_ns = [](const stretch_activity& one) { return one.busy_ns + one.gaps.total_ns(); };
   std::stable_sort(stretches.begin(), stretches.end(),
                    [&](const auto& a, const auto& b) { return length_ns(a) < length_ns(b); });
   const std::size_t left_out =
       stretches.size() < 3 ? 0 : std::max<std::size_t>(1, stretches.size() / 4);  // at either end
-  gap_causes gaps;
-  for (std::size_t i = left_out; i < stretches.size() - left_out; ++i) gaps += stretches[i].gaps;
+  middling_gaps gaps;
+  for (std::size_t i = left_out; i < stretches.size() - left_out; ++i) gaps.sum += stretches[i].gaps;
+  gaps.mean_ns = static_cast<double>(gaps.sum.total_ns()) /
+                 static_cast<double>(std::max<std::size_t>(1, stretches.size() - 2 * left_out));
   return gaps;
 }
 
@@ -204,13 +212,18 @@ traced_activity activity_of(const stage_sums& sums, std::int64_t occurrences) {
   };
   if (occurrences > 1 && std::all_of(sums.activities.begin(), sums.activities.end(), is_one_a_stretch)) {
     double medians_ns = 0;
+    double gaps_ns = 0;
     gap_causes gaps;
     for (const auto& [device, one] : sums.activities) {
       medians_ns += busy_median_ns(one);
-      gaps += gaps_of_middling(one.stretches);
+      const middling_gaps middling = gaps_of_middling(one.stretches);
+      gaps += middling.sum;
+      gaps_ns += middling.mean_ns;
     }
+    const auto devices = static_cast<double>(std::max<std::int64_t>(1, activity.devices));
     activity.typical_gaps = gaps;
-    activity.busy_median_ns = medians_ns / static_cast<double>(std::max<std::int64_t>(1, activity.devices));
+    activity.typical_gap_ns = gaps_ns / devices;
+    activity.busy_median_ns = medians_ns / devices;
   }
   activity.synchronisations = sums.synchronisations;
   activity.late_ns = sums.late_ns;

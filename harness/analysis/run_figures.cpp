@@ -37,6 +37,7 @@ traced_stage with_inputs_joined(traced_stage stage, std::int64_t inputs) {
     traced_activity activity = *stage.activity;
     activity.busy_median_ns.reset();  // it is that of a range
     activity.typical_gaps.reset();
+    activity.typical_gap_ns.reset();
     stage.activity = activity;
   }
   return stage;

@@ -23,6 +23,14 @@ void split_by_cause(const gap_causes& gaps, idle_figures& idle) {
   idle.synchronisation_ns = share_ns(gaps.synchronisation_ns);
   idle.copy_ns = share_ns(gaps.copy_ns);
   idle.other_ns = gap_ns > 0 ? share_ns(gaps.other_ns) : idle.idle_ns;
+  idle.after_ns = share_ns(gaps.after_ns);
+}
+
+/// Of one occurrence on one device; one that ran nothing in an occurrence waited through all of it.
+double traced_gap_ns(const traced_stage& traced, bool is_mean, double busy_mean_ns) {
+  if (!is_mean && traced.activity->typical_gap_ns) return *traced.activity->typical_gap_ns;
+  return std::max(
+      0.0, static_cast<double>(traced.duration_ns) / static_cast<double>(traced.occurrences) - busy_mean_ns);
 }
 
 /// Of a process that was timed from its start to its end, or of nothing that was timed: from the first to the
@@ -61,24 +69,34 @@ measured<idle_figures> stage_idle(const bare_stage& bare, const measured<traced_
   idle.is_traced = is_known_by_trace_only(bare);
   const bool is_of_processes = bare.name == core::whole_process_stage;
   idle.is_mean = idle.is_traced && traced->occurrences > 1 && (is_of_processes || !activity.busy_median_ns);
-  const double stage_ns = !idle.is_traced                   ? bare.time_ns->median
-                          : idle.is_mean || is_of_processes ? static_cast<double>(traced->duration_ns) /
-                                                                  static_cast<double>(traced->occurrences)
-                                                            : traced->median_ns;
-  if (stage_ns <= 0)
+  idle.stage_ns = !idle.is_traced ? bare.time_ns->median
+                  : idle.is_mean || is_of_processes
+                      ? static_cast<double>(traced->duration_ns) / static_cast<double>(traced->occurrences)
+                      : traced->median_ns;
+  if (idle.stage_ns <= 0)
     return figure::absent(idle.is_traced ? "the traced stage took no time"
                                          : "the unprofiled stage took no time");
   const auto parts = static_cast<double>(activity.devices * traced->occurrences);
   const double busy_mean_ns = static_cast<double>(activity.busy_ns) / parts;
   idle.busy_ns = idle.is_mean ? busy_mean_ns : activity.busy_median_ns.value_or(busy_mean_ns);
-  if (idle.busy_ns > most_busy_ratio * stage_ns) {
+  if (idle.busy_ns > most_busy_ratio * idle.stage_ns) {
     return figure::absent(fmt::format("the traced kernels ran for {}, longer than the whole {} stage ({})",
                                       core::format_duration(idle.busy_ns),
                                       idle.is_traced ? "traced" : "unprofiled",
-                                      core::format_duration(stage_ns)));
+                                      core::format_duration(idle.stage_ns)));
   }
-  idle.idle_ns = std::max(0.0, stage_ns - idle.busy_ns);
-  idle.idle_ratio = idle.idle_ns / stage_ns;
+  const double beside_busy_ns = std::max(0.0, idle.stage_ns - idle.busy_ns);
+  idle.idle_at_most_ns = idle.is_traced ? beside_busy_ns : traced_gap_ns(*traced, idle.is_mean, busy_mean_ns);
+  idle.idle_ns = std::min(beside_busy_ns, idle.idle_at_most_ns);
+  idle.unexplained_ns = beside_busy_ns - idle.idle_ns;
+  if (idle.busy_ns >= idle.stage_ns && idle.idle_at_most_ns > 0) {
+    idle.idle_absent_reason = fmt::format(
+        "its kernels took {} under the tracer, the whole unprofiled stage {}: the device idles for less than "
+        "the traced gaps, {}",
+        core::format_duration(idle.busy_ns), core::format_duration(idle.stage_ns),
+        core::format_duration(idle.idle_at_most_ns));
+  }
+  idle.idle_ratio = idle.idle_ns / idle.stage_ns;
   split_by_cause(idle.is_mean ? activity.gaps : activity.typical_gaps.value_or(activity.gaps), idle);
   return idle;
 }

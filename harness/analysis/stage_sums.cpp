@@ -55,7 +55,10 @@ void stage_sums::add_kernel(const core::kernel_execution& kernel,
   place.exclusive_ns += exclusive_ns;
   // What one call launched comes one after the other: 0 is no call's id.
   const std::uint64_t launch = std::uint64_t{kernel.process_id} << 32 | kernel.correlation;
-  if (kernel.correlation == 0 || launch != m_last_launch) place.launches += 1;
+  if (kernel.correlation == 0 || launch != m_last_launch) {
+    place.launches += 1;
+    place.launch_call_ns += kernel.call_ns;
+  }
   m_last_launch = launch;
 }
 

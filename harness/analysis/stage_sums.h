@@ -35,6 +35,7 @@ struct place_sums {
   std::int64_t kernel_ns = 0;
   std::int64_t exclusive_ns = 0;
   std::int64_t launches = 0;
+  std::int64_t launch_call_ns = 0;
   std::int64_t copies = 0;
   std::int64_t copy_ns = 0;
   std::int64_t copy_bytes = 0;

@@ -69,6 +69,9 @@ std::string largest_parts(const run_figures& figures, const traced_stage& stage)
 }
 
 std::string idle_words(const idle_figures& idle) {
+  if (!idle.idle_absent_reason.empty())
+    return fmt::format("the GPU idles during less than {} of it",
+                       percent(idle.idle_at_most_ns / idle.stage_ns));
   const idle_part cause = idle_parts(idle).front();
   return fmt::format("the GPU idles during {} of it{}", percent(idle.idle_ratio),
                      idle.idle_ns > 0 ? fmt::format(", most of that {}", cause.clause) : "");
@@ -118,7 +121,7 @@ void add_process(const run_figures& figures, const stage_figures& stage, std::ve
   summary.push_back(fmt::format(
       "{} the GPU for {}, from the first thing asked of it to the end of the last, with {} launches; {}{}.",
       processes == 1 ? "It uses" : fmt::format("Each of {} processes uses", processes),
-      core::format_duration(idle.total_ns()), plain_number(*stage.step->launches), idle_words(idle),
+      core::format_duration(idle.stage_ns), plain_number(*stage.step->launches), idle_words(idle),
       largest_parts(figures, *stage.traced)));
 }
 
@@ -244,28 +247,32 @@ void add_energy(const bare_figures& bare, std::vector<std::string>& summary) {
 }
 
 void add_throttling(const run_figures& figures, std::vector<std::string>& summary) {
-  std::vector<std::string> stages;
-  std::set<std::string> reasons;
-  bool have_clocks_held = true;
+  std::vector<std::string> held;
+  std::vector<std::string> moved;
+  std::set<std::string> held_reasons;
+  std::set<std::string> moved_reasons;
   double widest_ratio = 0;
   for (const stage_figures& stage : figures.stages) {
     if (!stage.bare.telemetry || !stage.bare.telemetry->throttle_reasons) continue;
     const std::vector<std::string> throttling = throttling_among(*stage.bare.telemetry->throttle_reasons);
     if (throttling.empty()) continue;
-    stages.push_back(stage.bare.name);
-    reasons.insert(throttling.begin(), throttling.end());
     const measured<double>& spread_ratio = stage.bare.telemetry->sm_clock_spread_ratio;
-    have_clocks_held = have_clocks_held && spread_ratio && *spread_ratio <= unsteady_clock_ratio;
-    widest_ratio = std::max(widest_ratio, spread_ratio ? *spread_ratio : 0.0);
+    const bool have_clocks_held = spread_ratio && *spread_ratio <= unsteady_clock_ratio;
+    (have_clocks_held ? held : moved).push_back(stage.bare.name);
+    (have_clocks_held ? held_reasons : moved_reasons).insert(throttling.begin(), throttling.end());
+    if (!have_clocks_held) widest_ratio = std::max(widest_ratio, spread_ratio ? *spread_ratio : 0.0);
   }
-  if (stages.empty()) return;
-  const std::string when = fmt::format("({}) while {} {} timed", fmt::join(reasons, ", "),
-                                       fmt::join(stages, " and "), stages.size() == 1 ? "was" : "were");
-  if (have_clocks_held)
-    return summary.push_back(
-        fmt::format("The GPU was at a limit {}, but its clocks held: the times stand.", when));
+  const auto when = [](const std::set<std::string>& reasons, const std::vector<std::string>& stages) {
+    return fmt::format("({}) while {} {} timed", fmt::join(reasons, ", "), fmt::join(stages, " and "),
+                       stages.size() == 1 ? "was" : "were");
+  };
+  // A limit that the clocks did not feel is worth a sentence only where it is all that there is to tell.
+  if (moved.empty() && !held.empty())
+    summary.push_back(fmt::format("The GPU was at a limit {}, but its clocks held: the times stand.",
+                                  when(held_reasons, held)));
+  if (moved.empty()) return;
   summary.push_back(fmt::format(
-      "The GPU was throttled {}{}.", when,
+      "The GPU was throttled {}{}.", when(moved_reasons, moved),
       widest_ratio > 0 ? fmt::format("; its SM clock moved by {} at times", percent(widest_ratio)) : ""));
 }
 

@@ -37,12 +37,14 @@ std::vector<difference_part> all_parts(const compare::compared_stage& stage,
         is_in_place_of_another(kernel) ? " in place of " + names.of(core::to_valid_utf8(kernel.a_name)) : "";
     parts.push_back({device + names.of(name) + was, kernel.b_ns - kernel.a_ns, true});
   }
-  for (const analysis::gap_cause& cause : analysis::all_gap_causes) {
-    const std::string key = fmt::format("/idle/{}_ns", cause.key);
+  const auto add_figure = [&](const std::string& key, const std::string& name) {
     for (const compare::compared_figure& figure : stage.figures)
       if (figure.what.key == key && figure.a && figure.b)
-        parts.push_back({fmt::format("idle ({})", cause.name), *figure.b - *figure.a, false});
-  }
+        parts.push_back({name, *figure.b - *figure.a, false});
+  };
+  for (const analysis::gap_cause& cause : analysis::all_gap_causes)
+    add_figure(fmt::format("/idle/{}_ns", cause.key), fmt::format("idle ({})", cause.name));
+  add_figure("/idle/unexplained_ns", "kernels slower than in the trace (clocks, spread)");
   return parts;
 }
 

@@ -62,15 +62,20 @@ const json& part_of(const json& object, const char* key) {
 /// kernels'.
 void put_device_time(const json& profile, model_row& row) {
   double idle_ns = 0;
+  double at_most_ns = 0;  ///< where idle time is not known, the traced gaps in its place
   double all_ns = 0;
+  std::string unknown_reason;  ///< of a stage whose idle time the gaps only bound
   std::map<std::string, double> own_ns;
   std::string idle_reason = "no stage has a trace of a device";
   for (const json& stage : profile["stages"]) {
     if (const json& idle = part_of(stage, "idle"); idle.is_object()) {
       const double busy_ns = number(idle, "busy_ns").value_or(0);
-      const double none_ns = number(idle, "idle_ns").value_or(0);
-      idle_ns += none_ns;
-      all_ns += none_ns + busy_ns;
+      const auto none_ns = number(idle, "idle_ns");
+      idle_ns += none_ns.value_or(0);
+      at_most_ns += none_ns ? *none_ns : number(idle, "idle_at_most_ns").value_or(0);
+      all_ns += busy_ns + none_ns.value_or(0) + number(idle, "unexplained_ns").value_or(0);
+      if (!none_ns && idle.contains("idle_ns"))
+        unknown_reason = fmt::format("{}: {}", stage["name"].get<std::string>(), reason_of(idle, "idle_ns"));
     } else {
       idle_reason = reason_of(stage, "idle");
     }
@@ -78,7 +83,10 @@ void put_device_time(const json& profile, model_row& row) {
       if (const json& name = part_of(kind, "category"); name.is_string())
         own_ns[name.get<std::string>()] += number(kind, "own_ns").value_or(0);
   }
-  if (all_ns > 0) {
+  if (!unknown_reason.empty() && all_ns > 0) {
+    row.put_absent("idle_ratio", unknown_reason);
+    row.put("idle_at_most_ratio", at_most_ns / all_ns);
+  } else if (all_ns > 0) {
     row.put("idle_ratio", idle_ns / all_ns);
   } else {
     row.put_absent("idle_ratio", idle_reason);

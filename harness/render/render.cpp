@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "counters_view.h"
 #include "headline.h"
+#include "idle_view.h"
 #include "missing.h"
 #include "picture_files.h"
 #include "report_page.h"
@@ -35,6 +36,24 @@ void leave_out_percentiles_of_few(json& times) {
     times[key] = nullptr;
     times["not_measured"][key] = analysis::too_few_for(name, fewest, count);
   }
+}
+
+/// An earlier profgate wrote no idle time where the traced kernels took longer than the bare stage.
+void leave_out_idle_of_none(json& idle) {
+  const bool is_earlier = !idle.contains("idle_at_most_ns");
+  if (is_earlier && idle["is_traced"] != true && number(idle, "idle_ns") == 0) {
+    for (const char* key :
+         {"idle_ns", "idle_ratio", "launch_ns", "pause_ns", "synchronisation_ns", "copy_ns", "other_ns"}) {
+      idle[key] = nullptr;
+      idle["not_measured"][key] =
+          "its kernels took as long in the trace as the whole unprofiled stage, or up to 5 % longer: what it "
+          "idled is too little to tell";
+    }
+  }
+  if (!is_earlier) return;
+  idle["idle_at_most_ns"] = nullptr;
+  idle["not_measured"]["idle_at_most_ns"] =
+      "an earlier profgate wrote this profile.json, which did not tell it";
 }
 
 /// Splits that earlier ones took from the trace were means.
@@ -64,7 +83,9 @@ void put_later_fields(json& document) {
       for (const char* key : {"range_cost_ns", "range_cost_ratio"}) put_null(stage["step"], key);
     if (stage["idle"].is_object()) {
       put_null(stage["idle"], "pause_ns");
+      for (const char* key : {"after_ns", "unexplained_ns"}) put_null(stage["idle"], key);
       if (!stage["idle"].contains("is_traced")) stage["idle"]["is_traced"] = false;
+      leave_out_idle_of_none(stage["idle"]);
       if (!stage["idle"].contains("is_mean")) stage["idle"]["is_mean"] = is_mean_of_trace(stage);
     }
     if (stage["counters"].is_object())
@@ -72,7 +93,8 @@ void put_later_fields(json& document) {
         for (const analysis::figure_description& figure : analysis::figures_of("stages[].counters.kernels[]"))
           put_null(kernel, figure.key.c_str());
     if (stage["traced"].is_object() && stage["traced"]["activity"].is_object())
-      put_null(stage["traced"]["activity"], "gap_pause_ns");
+      for (const char* key : {"gap_pause_ns", "gap_after_ns", "launch_call_ns"})
+        put_null(stage["traced"]["activity"], key);
   }
   for (json& capture : document["timeline"]["captures"])
     for (const char* key : {"gpu_names", "recorded_utc"}) put_null(capture, key);
@@ -170,6 +192,7 @@ void put_stage_words(json& document) {
     stage["a_token_ns"] =
         tokens > 1 && median_ns.is_number() ? json(median_ns.get<double>() / tokens) : json(nullptr);
     stage["device_times"] = device_times_of(stage);
+    stage["idle_shown"] = idle_texts(stage);
     stage["largest_operators"] = largest_operators(stage["operators"]);
     stage["takeaways"] = json::array();
     for (const json& takeaway : document["findings"]["takeaways"])

@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "drawing.h"
 #include "headline.h"
+#include "idle_view.h"
 #include "kernel_views.h"
 #include "roofline.h"
 #include "stage_bound.h"
@@ -24,56 +25,6 @@ namespace profgate::render {
 namespace {
 
 using nlohmann::json;
-
-/// CSS lengths: three digits are finer than any screen.
-std::string css_percent(double ratio) {
-  return fmt::format("{:.3f}%", 100 * std::clamp(ratio, 0.0, 1.0));
-}
-
-/// Of one repetition of a stage, whose time is told by the token where it decodes `tokens`.
-struct repetition {
-  double total_ns = 0;
-  double tokens = 1;
-};
-
-json split_part(const char* kind, const std::string& label, double ns, const repetition& whole) {
-  return {{"kind", kind},
-          {"label", label},
-          {"width", css_percent(ns / whole.total_ns)},
-          {"time", core::format_duration(ns / whole.tokens)},
-          {"share", formatted(ns / whole.total_ns, "percent")}};
-}
-
-/// Busy, and idle by cause, of one repetition of the bare stage; null with a reason where it is not known.
-json split_of(const json& stage, double tokens) {
-  const json& idle = stage["idle"];
-  if (!idle.is_object()) return nullptr;
-  const auto busy_ns = number(idle, "busy_ns");
-  const auto idle_ns = number(idle, "idle_ns");
-  if (!busy_ns || !idle_ns || *busy_ns + *idle_ns <= 0) return nullptr;
-  const repetition whole{*busy_ns + std::max(*idle_ns, 0.0), tokens};
-  json parts = json::array({split_part("busy", "busy", *busy_ns, whole)});
-  double named_ns = 0;
-  for (const analysis::gap_cause& cause : analysis::all_gap_causes) {
-    const auto ns = number(idle, (std::string(cause.key) + "_ns").c_str());
-    if (!ns || *ns <= 0) continue;
-    named_ns += *ns;
-    parts.push_back(split_part(cause.key, analysis::idle_label(cause.key), *ns, whole));
-  }
-  if (named_ns == 0 && *idle_ns > 0) parts.push_back(split_part("other", "idle", *idle_ns, whole));
-  return parts;
-}
-
-/// Whose time the split is: ", a token", ", in the trace, mean of 40".
-std::string split_source_of(const json& stage, double tokens) {
-  const std::string by_token = tokens > 1 ? ", a token" : "";
-  const json& idle = stage["idle"];
-  if (!idle.is_object() || !idle.value("is_traced", false)) return by_token;
-  const auto occurrences = number(stage["traced"], "occurrences_count");
-  return by_token + (idle.value("is_mean", false) && occurrences
-                         ? fmt::format(", in the trace, mean of {:.0f}", *occurrences)
-                         : ", in the trace");
-}
 
 /// Processes or devices of the stage, where it has several.
 json traced_list(const json& stage, const char* key) {
@@ -139,7 +90,10 @@ json report_pictures(const json& profile, const core::short_kernel_names& names,
          {"reached_width", css_percent(reached.value_or(0))},
          {"split", split},
          {"split_of", split_source_of(stage, tokens)},
-         {"is_idle_unknown", stage["idle"].is_object() && number(stage["idle"], "idle_ns") == 0},
+         // The legend tells the rest.
+         {"idle_notes", stage["idle"].is_object() && !number(stage["idle"], "idle_ns")
+                            ? idle_texts(stage)["notes"]
+                            : json::array()},
          {"ranks", traced_list(stage, "ranks")},
          {"devices", traced_list(stage, "devices")}});
   }

@@ -115,6 +115,11 @@ TEST(pytorch, a_trace_alone_tells_what_a_step_takes_and_that_launches_are_its_li
   EXPECT_THAT(first.text, ::testing::HasSubstr("CUDA graphs"));
   EXPECT_DOUBLE_EQ(*first.saves_at_most_ns, figures.stages[0].idle->launch_ns);
   EXPECT_EQ(first.ratio_of, "a traced step");
+  EXPECT_EQ(figures.stages[0].traced->activity->launch_call_ns, 8'760'182) << "as SQL sums its 1224 calls";
+  EXPECT_THAT(first.evidence, ::testing::StartsWith("the host takes 32.1 µs a kernel, 7.16 µs of it in the "
+                                                    "launch call itself; no kernel runs during 95 %"));
+  EXPECT_GT(figures.stages[0].idle->after_ns, 10 * figures.stages[0].idle->other_ns)
+      << "the host comes to the step's end; kernels follow each other at once";
 }
 
 TEST(pytorch, the_start_of_a_process_is_not_taken_for_slow_launches) {

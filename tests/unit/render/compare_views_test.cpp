@@ -170,6 +170,14 @@ TEST(compare_views, draw_the_waterfall_of_a_narrow_page_below_its_labels) {
       AllOf(HasSubstr("<div class=\"scroll fall\""), HasSubstr("aspect-ratio: 490 / var(--wf-height)")));
 }
 
+TEST(compare_views, name_what_the_traces_do_not_explain_apart_from_idle_time) {
+  const compare::profile_comparison both =
+      of_parts(1.4e6, {{"gemm", 30e3}}, {{"/idle/other_ns", -10e3}, {"/idle/unexplained_ns", 380e3}});
+  EXPECT_THAT(
+      compare_markdown(both, PROFGATE_TEMPLATES_DIR),
+      HasSubstr("Most of it: kernels slower than in the trace (clocks, spread) +380 µs, gemm +30.0 µs.\n"));
+}
+
 TEST(compare_views, claim_most_of_a_change_for_no_less_than_half_of_it) {
   const auto text = [](const std::map<std::string, double>& kernels) {
     return compare_markdown(of_parts(1.1e6, kernels, {}), PROFGATE_TEMPLATES_DIR);

@@ -80,10 +80,15 @@ void add_of_stage(const nlohmann::json& profile, const nlohmann::json& stage, de
   values.add_ratio(number_or_0(stage["utilisation"], "roof_ns"), mean_ns);
   if (stage["idle"].is_object()) {
     const nlohmann::json& idle = stage["idle"];
-    const double idle_ns = number_or_0(idle, "idle_ns");
-    for (const char* part : {"launch_ns", "pause_ns", "synchronisation_ns", "copy_ns", "other_ns"})
-      values.add_ratio(number_or_0(idle, part), number_or_0(idle, "busy_ns") + idle_ns);
-    values.add("s", number_or_0(idle, "busy_ns") + idle_ns);
+    const double whole_ns =
+        number_or_0(idle, "busy_ns") + number_or_0(idle, "idle_ns") + number_or_0(idle, "unexplained_ns");
+    for (const char* part :
+         {"launch_ns", "pause_ns", "synchronisation_ns", "copy_ns", "other_ns", "after_ns", "unexplained_ns"})
+      values.add_ratio(number_or_0(idle, part), whole_ns);
+    values.add("s", whole_ns);
+    values.add_ratio(number_or_0(idle, "idle_at_most_ns"), number_or_0(step, "median_ns"));
+    values.add(
+        "s", (whole_ns - number_or_0(idle, "pause_ns")) / std::max(1.0, number_or_0(step, "launches_count")));
   }
   if (stage["telemetry"].is_object())
     values.add_ratio(number_or_0(stage["telemetry"], "sm_clock_max_mhz") -
@@ -100,6 +105,8 @@ void add_of_stage(const nlohmann::json& profile, const nlohmann::json& stage, de
     values.add_ratio(number_or_0(traced, "kernel_ns"), number_or_0(activity, "busy_ns"));
     values.add_ratio(number_or_0(activity, "late_ns"), number_or_0(traced, "kernel_ns"));
     values.add("s", number_or_0(activity, "busy_ns") / std::max(1.0, number_or_0(activity, "kernels_count")));
+    values.add("s", number_or_0(activity, "launch_call_ns") /
+                        std::max(1.0, number_or_0(activity, "launches_count")));
   }
   if (traced["decode_steps"].is_object())
     values.add("", number_or_0(traced["decode_steps"], "calls_count") / occurrences);

@@ -34,6 +34,17 @@ std::string time_text(const json& value_ns) {
 std::string share_text(const json& ratio) {
   return ratio.is_number() ? fmt::format("{:.1f} %", 100 * ratio.get<double>()) : absent_cell;
 }
+/// Where kernels took longer under the tracer than the whole stage without, the traced gaps bound it.
+std::string idle_share_text(const json& stage, const json& median_ns) {
+  const json idle = field_at(stage, "/idle");
+  const json at_most_ns = field_at(stage, "/idle/idle_at_most_ns");
+  if (!idle.is_object()) return absent_cell;
+  const json idle_ns = idle.value("idle_ns", json());
+  if (idle_ns.is_number() && (at_most_ns.is_number() || idle_ns.get<double>() > 0))
+    return share_text(idle["idle_ratio"]);
+  return at_most_ns.is_number() ? "&lt; " + share_text(at_most_ns.get<double>() / median_ns.get<double>())
+                                : absent_cell;
+}
 std::string ceiling_text(const json& ratio) {
   return ratio.is_number() && ratio.get<double>() > 1.0005 ? "≥ 100 %" : share_text(ratio);
 }
@@ -155,7 +166,7 @@ void compare_stages(const std::string& summary, const json& profile, std::vector
         {"std", median_ns.is_number() ? time_text(field_at(stage, "/bare/std_ns")) : absent_cell},
         {"runs", median_ns.is_number() ? field_at(stage, "/step/occurrences_count").dump() : "0"},
         {"share", median_ns.is_number() ? share_text(field_at(stage, "/share_ratio")) : absent_cell},
-        {"GPU idle", median_ns.is_number() ? share_text(field_at(stage, "/idle/idle_ratio")) : absent_cell}};
+        {"GPU idle", median_ns.is_number() ? idle_share_text(stage, median_ns) : absent_cell}};
     use[escaped_name(stage)] = shares(stage["utilisation"]);
   }
   use["all stages"] = shares(profile["throughput"]["utilisation"]);

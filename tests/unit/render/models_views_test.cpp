@@ -41,6 +41,22 @@ TEST(models_table, sums_idle_time_and_kinds_of_work_over_all_stages) {
   EXPECT_EQ(row["largest_category"], "attention");
 }
 
+TEST(models_table, bounds_idle_time_where_that_of_a_stage_is_only_bounded) {
+  json profile = json::parse(two_runs()[1].profile_json);
+  profile["stages"][0]["idle"] = {{"busy_ns", 60.0}, {"idle_ns", 30.0}, {"unexplained_ns", 10.0}};
+  profile["stages"][1]["idle"] = {{"busy_ns", 100.0},
+                                  {"idle_ns", nullptr},
+                                  {"idle_at_most_ns", 4.0},
+                                  {"not_measured", {{"idle_ns", "its kernels took long"}}}};
+  const std::string text = models_json({{"run", profile.dump()}});
+  const json row = json::parse(text)["rows"][0];
+  EXPECT_TRUE(row["idle_ratio"].is_null());
+  EXPECT_THAT(row["not_measured"]["idle_ratio"].get<std::string>(), HasSubstr(": its kernels took long"));
+  EXPECT_DOUBLE_EQ(row["idle_at_most_ratio"], 0.17);
+  EXPECT_THAT(models_markdown(text, PROFGATE_TEMPLATES_DIR), HasSubstr("| &lt; 17.0 % |"));
+  EXPECT_THAT(models_html(text, PROFGATE_TEMPLATES_DIR), HasSubstr(">&lt; 17.0 %<"));
+}
+
 TEST(models_table, has_the_share_of_the_stage_that_the_ceiling_bounds) {
   json profile = json::parse(two_runs()[1].profile_json);
   profile["throughput"]["utilisation"] = {{"mfu_over_measured_ratio", 0.133},

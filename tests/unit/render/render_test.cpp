@@ -257,22 +257,6 @@ TEST(render_reports, every_report_says_why_there_are_no_counters) {
   }
 }
 
-TEST(report, says_of_no_idle_time_that_it_is_too_little_to_tell) {
-  const std::string profile = analysis::profile_json(golden_cases().back().facts);
-  const std::string without_idle =
-      std::regex_replace(profile, std::regex("\"idle_ns\": [0-9.]+"), "\"idle_ns\": 0.0");
-  ASSERT_NE(without_idle, profile);
-  const auto told_in = [](const std::string& text) {
-    std::set<std::string> files;
-    render_reports(text, PROFGATE_TEMPLATES_DIR, "", [&](const fs::path& path, std::string_view shown) {
-      if (shown.find("is too little to tell") != std::string_view::npos) files.insert(path.string());
-    });
-    return files;
-  };
-  EXPECT_THAT(told_in(profile), ::testing::IsEmpty());
-  EXPECT_THAT(told_in(without_idle), ::testing::ElementsAre("report.html", "report.md"));
-}
-
 TEST(report, tells_which_part_of_the_run_was_recorded) {
   analysis::run_facts facts = golden_cases().back().facts;
   for (analysis::capture& capture : facts.captures) {

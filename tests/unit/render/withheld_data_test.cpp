@@ -31,7 +31,7 @@ std::vector<withheld_source> sources() {
          facts.captures.clear();
          facts.captures_absent_reason = "nsys was not found";
        },
-       {"no kernel runs during", "largest operator", "largest kernel", "Fuse kernels", "idles"}},
+       {"no kernel runs during", "largest operator", "largest kernel", "after the last launch", "idles"}},
       {"ceilings",
        [](run_facts& facts) {
          facts.bare.bench->ceiling_flops_per_s.reset();

@@ -55,10 +55,12 @@ struct traced_activity {
   /// The same of one occurrence on one device, and what it waits for in those of middling length: programs
   /// warm up, and their texts are not all as long. Nothing where occurrences cannot be told apart.
   std::optional<double> busy_median_ns{};
-  std::optional<gap_causes> typical_gaps{};
+  std::optional<gap_causes> typical_gaps{};  ///< the sum of several; one has typical_gap_ns
+  std::optional<double> typical_gap_ns{};
   std::int64_t devices = 0;  ///< that ran kernels
   std::int64_t kernels = 0;
-  std::int64_t launches = 0;  ///< calls that launched kernels; a graph's is one
+  std::int64_t launches = 0;        ///< calls that launched kernels; a graph's is one
+  std::int64_t launch_call_ns = 0;  ///< the host was in those calls; 0: the tool does not tell
   gap_causes gaps;
   std::int64_t copies = 0;  ///< copies and memsets asked for inside the stage
   std::int64_t copy_ns = 0;
