@@ -154,7 +154,11 @@ const figure_table<telemetry_figures>& telemetry_table() {
        {"throttle_reasons", through(&gpu::throttle_reasons, valid_texts),
         "every reason for lower clocks that the driver named, idleness included"},
        {"energy_mean_j", &gpu::energy_mean_j, "of one repetition", "energy", "energy", better::lower},
-       {"energy_uncertainty_ratio", &gpu::energy_uncertainty_ratio}});
+       {"energy_uncertainty_ratio", &gpu::energy_uncertainty_ratio},
+       {"energy_run_ns", &gpu::energy_run_ns,
+        "a repetition while energy was measured: without a pause in between it takes longer than a timed "
+        "one"},
+       {"energy_run_power_w", &gpu::energy_run_power_w, "`energy_mean_j` over `energy_run_ns`"}});
   return table;
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "analysis/bare_run.h"
+#include "core/units.h"
 
 namespace profgate::analysis {
 namespace {
@@ -47,10 +48,15 @@ measured<telemetry_figures> stage_telemetry(const bare_facts& facts, const std::
                                                     : measured<std::string>(taken.power_method);
   figures.temperature_c = taken_or_reason(taken.temperature_c, taken, "temperature_c");
   figures.throttle_reasons = taken_or_reason(taken.throttle_reasons, taken, "throttle_reasons");
-  figures.energy_mean_j =
-      quotient(taken_or_reason(taken.energy_j, taken, "energy_j"),
-               static_cast<double>(taken.energy_runs_count.value_or(taken.windows_count)) /
-                   static_cast<double>(inputs_count(facts)));
+  const double repetitions = static_cast<double>(taken.energy_runs_count.value_or(taken.windows_count)) /
+                             static_cast<double>(inputs_count(facts));
+  figures.energy_mean_j = quotient(taken_or_reason(taken.energy_j, taken, "energy_j"), repetitions);
+  const measured<std::int64_t> runs_ns = taken_or_reason(taken.energy_runs_ns, taken, "energy_runs_ns");
+  figures.energy_run_ns = runs_ns ? quotient(static_cast<double>(*runs_ns), repetitions)
+                                  : measured<double>::absent(runs_ns.reason());
+  figures.energy_run_power_w = figures.energy_run_ns
+                                   ? quotient(figures.energy_mean_j, *figures.energy_run_ns / core::ns_per_s)
+                                   : measured<double>::absent(runs_ns.reason());
   figures.energy_uncertainty_ratio =
       taken_or_reason(taken.energy_uncertainty_ratio, taken, "energy_uncertainty_ratio");
   return figures;

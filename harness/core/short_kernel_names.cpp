@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compact_kernel_name.h"
 #include "core/escape.h"
 #include "core/kernel_names.h"
 
@@ -154,6 +155,32 @@ std::string cut_middle(const std::string& text) {
   return shorten_middle(text, longest_short_name_bytes);
 }
 
+constexpr left_out all_left_out[] = {left_out::nothing, left_out::plumbing, left_out::repetitions,
+                                     left_out::numbers, left_out::plain_types};
+
+/// The readable name, without arguments that say little where that makes it short enough, else cut.
+std::string compact_or_cut(const std::string& readable) {
+  for (const left_out most : all_left_out)
+    if (const std::string compact = compact_kernel_name(readable, most);
+        compact.size() <= longest_short_name_bytes)
+      return compact;
+  return cut_middle(compact_kernel_name(readable, left_out::repetitions));
+}
+
+/// The same for names that must differ; nothing where they do not.
+std::vector<std::string> compact_and_distinct(const std::vector<std::string>& names) {
+  for (const left_out most : all_left_out) {
+    std::vector<std::string> texts;
+    for (const std::string& name : names)
+      texts.push_back(compact_kernel_name(readable_kernel_name(name), most));
+    const bool are_short = std::all_of(texts.begin(), texts.end(), [](const std::string& text) {
+      return text.size() <= longest_short_name_bytes;
+    });
+    if (are_short && are_distinct(texts)) return texts;
+  }
+  return {};
+}
+
 /// Texts that differ somewhere in their middle, each cut to that place.
 std::vector<std::string> cut_to_difference(const std::vector<std::string>& texts) {
   constexpr std::size_t most_before = 36;
@@ -182,6 +209,7 @@ std::vector<std::string> cut_to_difference(const std::vector<std::string>& texts
 
 /// Names of kernels whose short names are alike, in other words.
 std::vector<std::string> told_apart(const std::vector<std::string>& names) {
+  if (std::vector<std::string> compact = compact_and_distinct(names); !compact.empty()) return compact;
   std::vector<std::string> forms;
   for (int level = 0; level <= 3; ++level) {
     forms.clear();
@@ -211,7 +239,7 @@ std::string readable_kernel_name(std::string_view demangled) {
 }
 
 std::string short_kernel_name(std::string_view demangled) {
-  return cut_middle(readable_kernel_name(demangled));
+  return compact_or_cut(readable_kernel_name(demangled));
 }
 
 short_kernel_names::short_kernel_names(std::vector<std::string> names) {

@@ -155,6 +155,7 @@ core::stage_telemetry read_stage(const json_cursor& stage) {
   }
   if (const auto energy = stage.find("energy_j")) taken.energy_j = energy->quantity();
   if (const auto runs = stage.find("energy_runs_count")) taken.energy_runs_count = runs->integer(1);
+  if (const auto runs = stage.find("energy_runs_ns")) taken.energy_runs_ns = runs->count();
   if (const auto ratio = stage.find("energy_uncertainty_ratio"))
     taken.energy_uncertainty_ratio = ratio->quantity();
   if (const auto method = stage.find("power_method")) taken.power_method = method->text();

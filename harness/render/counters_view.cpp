@@ -49,13 +49,13 @@ json kernels_in_list(const json& kernels, const named_kernels& named) {
 
 void put_counter_tables(json& profile) {
   json columns = json::array();
-  json keys{"share_ratio"};
+  json keys = json::array({json::array({"share_ratio", "share"})});
   for (const analysis::figure_description& figure : analysis::figures_of("stages[].counters.kernels[]")) {
     if (figure.shown.label.empty()) continue;
     columns.push_back({{"key", figure.key}, {"label", figure.shown.label}, {"format", figure.shown.format}});
-    keys.push_back(figure.key);
+    keys.push_back(json::array({figure.key, figure.shown.label}));
   }
-  keys.push_back("bound");
+  keys.push_back(json::array({"bound", "bound by"}));
   profile["counter_columns"] = std::move(columns);
   profile["counter_keys"] = std::move(keys);
   for (json& stage : profile["stages"]) {

@@ -27,8 +27,9 @@ constexpr double icicle_width = 1000;
 constexpr double layer_height = 30;
 constexpr double label_character_px = 7.6;
 constexpr std::size_t named_tints = 6;
-constexpr std::size_t rest_tint = 6;  ///< grey
-constexpr double narrowest = 3;       ///< what is narrower is drawn together with its neighbours
+constexpr std::size_t rest_tint = 6;      ///< grey
+constexpr std::size_t stage_colours = 4;  ///< those of the table's bars and of the roofline's dots
+constexpr double narrowest = 3;           ///< what is narrower is drawn together with its neighbours
 
 /// What was counted of a kernel under an operator: of its roof all counted grids together, the time of all at
 /// the roof over that which they take; bound by what bounds the grid with the largest share.
@@ -109,6 +110,7 @@ struct block {
   double own_ns = 0;
   double share_ratio = 0;  ///< of the stage
   std::size_t tint = 0;
+  bool is_stage = false;  ///< drawn in full colour, which no operator has
   std::size_t first_place = 0;
   std::size_t end_place = 0;
 };
@@ -155,7 +157,7 @@ class icicle_builder {
     if (width_of(sum.own_ns) < narrowest) return;
     sum.label = fmt::format("{} smaller", narrow.size());
     sum.end_place = narrow.back().end_place;
-    sum.tint = rest_tint;
+    sum.tint = sum.is_stage ? 0 : rest_tint;
     put(sum, right - width_of(sum.own_ns), layer);
   }
 
@@ -166,7 +168,7 @@ class icicle_builder {
          {"y", layer_height * static_cast<double>(layer)},
          {"width", rounded_px(width_of(one.own_ns))},
          {"layer", layer},
-         {"tint", one.tint},
+         {"fill", fmt::format("{}{}", one.is_stage ? 'f' : 't', one.tint)},
          {"label", one.label},
          {"shown", fitting_label(one.label, width_of(one.own_ns), label_character_px)},
          {"first_place", one.first_place},
@@ -273,7 +275,7 @@ json kernel_table_of(const std::vector<kernel_row>& rows) {
     const double launch_ns = row->own_ns / std::max(row->calls_count, 1.0);
     list.push_back(
         {{"stage", row->stage_name},
-         {"tint", row->stage % 4},
+         {"tint", row->stage % stage_colours},
          {"place", row->place ? std::to_string(*row->place) : "-1"},
          {"op", row->op},
          {"label", row->label},
@@ -318,7 +320,8 @@ json icicle_of(const std::vector<kernel_row>& rows) {
   std::vector<block> stage_blocks;
   for (const auto& [index, stage_rows] : stages) {
     stage_blocks.push_back(sum_of_rows(stage_rows, stage_rows.front()->stage_name));
-    stage_blocks.back().tint = index % named_tints;
+    stage_blocks.back().tint = index % stage_colours;
+    stage_blocks.back().is_stage = true;
   }
   const std::vector<double> stage_lefts = builder.draw(stage_blocks, 0, 0);
   std::size_t place = 0;

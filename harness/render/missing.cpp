@@ -50,6 +50,15 @@ constexpr shown_figure of_stage[] = {
     {"", "counters", "counters"},
 };
 
+constexpr shown_figure of_telemetry[] = {
+    {"/telemetry", "sm_clock_median_mhz", "SM clock"},
+    {"/telemetry", "memory_clock_median_mhz", "memory clock"},
+    {"/telemetry", "power_median_w", "power"},
+    {"/telemetry", "temperature_median_c", "temperature"},
+    {"/telemetry", "throttle_reasons", "throttle reasons"},
+    {"/telemetry", "energy_mean_j", "energy"},
+};
+
 constexpr shown_figure of_machine[] = {
     {"/environment/git", "commit", "the commit"},
     {"/environment/build", "compiler", "how it was built"},
@@ -91,8 +100,9 @@ std::string why_missing(const json& document, const shown_figure& figure) {
   return is_missing ? reason_of(object, figure.key) : "";
 }
 
-/// One line where a reason holds for all stages; where it holds for some, they are named.
-void add_of_stages(const json& stages, const shown_figure& figure, missing_list& list) {
+/// One line where a reason holds for all stages, which need not be named then unless `names_all`.
+void add_of_stages(const json& stages, const shown_figure& figure, missing_list& list,
+                   bool names_all = false) {
   std::vector<std::pair<std::string, std::vector<std::string>>> stages_by_reason;
   for (const json& stage : stages) {
     const std::string reason = why_missing(stage, figure);
@@ -106,7 +116,7 @@ void add_of_stages(const json& stages, const shown_figure& figure, missing_list&
     found.second.push_back(name != stage.end() && name->is_string() ? name->get<std::string>() : "a stage");
   }
   for (const auto& [reason, names] : stages_by_reason) {
-    const bool is_of_all = names.size() == stages.size();
+    const bool is_of_all = !names_all && names.size() == stages.size();
     list.add(is_of_all ? figure.name : fmt::format("{} of {}", figure.name, fmt::join(names, " and ")),
              reason);
   }
@@ -156,6 +166,12 @@ std::string why_nothing_is_told(const json& profile) {
                             "a trace without operators and kernels (NVTX ranges around its steps, or for "
                             "PyTorch --adapter pytorch, give it some)"),
       why_step_left_nothing(profile, "counters", "counters", "no counters"));
+}
+
+json missing_telemetry(const json& profile) {
+  missing_list list;
+  for (const shown_figure& figure : of_telemetry) add_of_stages(profile["stages"], figure, list, true);
+  return list.take();
 }
 
 json missing_figures(const json& profile) {

@@ -8,6 +8,7 @@
 #include "analysis/statistics.h"
 #include "core/json.h"
 #include "counters_view.h"
+#include "energy_notes.h"
 #include "headline.h"
 #include "idle_view.h"
 #include "missing.h"
@@ -81,6 +82,8 @@ void put_later_fields(json& document) {
     put_null(stage, "step");
     if (stage["step"].is_object())
       for (const char* key : {"range_cost_ns", "range_cost_ratio"}) put_null(stage["step"], key);
+    if (stage["telemetry"].is_object())
+      for (const char* key : {"energy_run_ns", "energy_run_power_w"}) put_null(stage["telemetry"], key);
     if (stage["idle"].is_object()) {
       put_null(stage["idle"], "pause_ns");
       for (const char* key : {"after_ns", "unexplained_ns"}) put_null(stage["idle"], key);
@@ -216,15 +219,24 @@ void put_stage_words(json& document) {
   });
 }
 
-/// Whether a kernel was faster than what set its ceiling, which is explained where it is so.
-bool is_any_above_roof(const json& stages) {
+/// Whether a kernel was faster than what set its ceiling, that of arithmetic or that of bandwidth, which is
+/// explained where it is so.
+json kernels_above_roof(const json& stages) {
+  bool is_above_flops = false;
+  bool is_above_bytes = false;
   for (const json& stage : stages) {
     if (!stage["counters"].is_object()) continue;
-    for (const json& kernel : stage["counters"]["kernels"])
+    for (const json& kernel : stage["counters"]["kernels"]) {
+      bool is_above = false;
       for (const char* key : {"reached_ratio", "reached_alone_ratio"})
-        if (number(kernel, key).value_or(0) > 1 + ceiling_rounding_ratio) return true;
+        is_above = is_above || number(kernel, key).value_or(0) > 1 + ceiling_rounding_ratio;
+      const bool is_of_arithmetic = number(kernel, "flops_over_ceiling_ratio").value_or(0) >
+                                    number(kernel, "bytes_over_ceiling_ratio").value_or(0);
+      is_above_flops = is_above_flops || (is_above && is_of_arithmetic);
+      is_above_bytes = is_above_bytes || (is_above && !is_of_arithmetic);
+    }
   }
-  return false;
+  return {{"flops", is_above_flops}, {"bytes", is_above_bytes}};
 }
 
 /// Templates go through lists again and again, and list the largest kernels only: of more they know the
@@ -287,13 +299,15 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   put_stage_words(document);
   put_savings(document);
   document["missing"] = missing_figures(document);
+  document["missing_telemetry"] = missing_telemetry(document);
+  document["energy_notes"] = energy_notes(document);
   document["findings"]["why_nothing_is_told"] = why_nothing_is_told(document);
   document["reports"] = report_list();
   document["has_experts"] = std::any_of(document["stages"].begin(), document["stages"].end(),
                                         [](const json& stage) { return stage.contains("experts"); });
   put_counter_tables(document);
   document["token_times_note"] = token_times_note(document);
-  document["is_any_above_roof"] = is_any_above_roof(document["stages"]);
+  document["above_roof"] = kernels_above_roof(document["stages"]);
   put_own_times(document);
   leave_out_unlisted(document);
   shorten_kernel_names(document, names);

@@ -38,15 +38,16 @@ json reasons(const json& rows, const json& keys) {
   std::vector<std::pair<std::string, std::string>> fields_by_reason;
   for (const json& row : rows.is_object() ? json::array({rows}) : rows) {
     for (const json& key : keys) {
-      const auto& field = key.get_ref<const std::string&>();
+      const auto& field = (key.is_array() ? key.at(0) : key).get_ref<const std::string&>();
+      const auto& column_name = (key.is_array() ? key.at(1) : key).get_ref<const std::string&>();
       if (!row.is_object() || !row.contains(field) || !row[field].is_null()) continue;
       const std::string reason = reason_of(row, field);
       const auto known = std::find_if(fields_by_reason.begin(), fields_by_reason.end(),
                                       [&](const auto& entry) { return entry.first == reason; });
       if (known == fields_by_reason.end()) {
-        fields_by_reason.emplace_back(reason, field);
-      } else if ((", " + known->second + ",").find(", " + field + ",") == std::string::npos) {
-        known->second += ", " + field;
+        fields_by_reason.emplace_back(reason, column_name);
+      } else if ((", " + known->second + ",").find(", " + column_name + ",") == std::string::npos) {
+        known->second += ", " + column_name;
       }
     }
   }

@@ -52,6 +52,16 @@ bool is_whole_number(const json& value) {
   return value.is_number_integer() || value.get<double>() == std::floor(value.get<double>());
 }
 
+/// Two significant digits, never an exponent: of a few samples a deviation is no better known.
+std::string spread_text(const json& value) {
+  const double number = value.get<double>();
+  if (number == 0) return "0";
+  const auto decade_of = [](double size) { return static_cast<int>(std::floor(std::log10(std::abs(size)))); };
+  const double step = std::pow(10.0, decade_of(number) - 1);
+  const double rounded = std::round(number / step) * step;
+  return fmt::format("{:.{}f}", rounded, std::clamp(1 - decade_of(rounded * 1.001), 0, 12));
+}
+
 /// Of parameters: "8.03 B", "596 M".
 std::string amount_text(const json& value) {
   const double number = value.get<double>();
@@ -102,6 +112,7 @@ const std::map<std::string, formatter>& formatters() {
       {"energy", [](const json& v) { return core::format_energy(v.get<double>()); }},
       {"number",
        [](const json& v) { return is_whole_number(v) ? count(v) : core::format_number(v.get<double>()); }},
+      {"spread", spread_text},
       {"amount", amount_text},
       {"ceiling", share_of_ceiling},
       {"whole", [](const json& v) { return fmt::format("{:.0f}", v.get<double>()); }},

@@ -14,8 +14,9 @@ inline constexpr const char* empty_cell = "–";
 
 /// `object[key]` in the given format, escaped for Markdown, or empty_cell where it is null.
 /// Formats: ms, duration, bytes, percent, count, flops, flops_per_s, bytes_per_s, per_s, factor, scientific,
-/// energy, number (four significant digits), amount ("8.03 B"), ceiling (a share of one), whole, mhz, watts,
-/// cosine, precise_duration (one digit more), signed_duration, signed_percent, texts (a list), text, name.
+/// energy, number (four significant digits), spread (two of them), amount ("8.03 B"), ceiling (a share of
+/// one), whole, mhz, watts, cosine, precise_duration (one digit more), signed_duration, signed_percent, texts
+/// (a list), text, name.
 std::string cell(const nlohmann::json& object, const std::string& key, const std::string& format);
 
 /// The same in prose: "not measured: <reason>" where it is null.
@@ -71,7 +72,8 @@ nlohmann::json distinct(const nlohmann::json& rows, const std::string& key);
 nlohmann::json having(const nlohmann::json& rows, const std::string& key);
 
 /// Why the empty cells of a table are empty: [{fields, reason}], each reason once with all fields it
-/// explains. `rows` is one object or an array of them.
+/// explains. `rows` is one object or an array of them; a key is a field, or a field and what its column is
+/// called: ["cuda_ns", "cuda_time_ms"].
 nlohmann::json reasons(const nlohmann::json& rows, const nlohmann::json& keys);
 
 /// What `pointer` ("/host/cpu_model") leads to in a document of another part, in the given format:

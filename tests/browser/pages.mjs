@@ -42,7 +42,7 @@ const allButContrast = { ...wcagAa, rules: { "color-contrast": { enabled: false 
 async function checkPhone(page) {
   const cut = await page.evaluate(() => {
     const found = [];
-    for (const cell of document.querySelectorAll("#table tbody tr:not([hidden]) td")) {
+    for (const cell of document.querySelectorAll("#table tbody tr:not([hidden], .folded) td")) {
       const box = cell.getBoundingClientRect();
       if (cell.textContent !== "" && (box.width === 0 || box.left < 0 || box.right > innerWidth || cell.scrollWidth > Math.ceil(box.width))) found.push(cell.textContent);
     }
@@ -58,6 +58,22 @@ async function checkPhone(page) {
     return found;
   });
   assert.deepEqual(cut, [], "cut off, or scrolls without a hint");
+}
+
+/** All rows that no search leaves out, nothing to press, and dark ink on white, also for whom the screen is dark. */
+async function checkPaper(page) {
+  assert.equal(await page.locator("#table tbody tr:not([hidden]):visible").count(), await page.locator("#table tbody tr:not([hidden])").count(), "every row is printed");
+  assert.equal(await page.locator(".tools button:visible, #search:placeholder-shown:visible, #found:visible").count(), 0, "nothing to press");
+  const colours = () => page.evaluate(() => [...document.querySelectorAll("body, section, p, h2, td, svg text, svg rect, svg path, .meter, .split i, .wf *")].map(one => {
+    const style = getComputedStyle(one);
+    return `${one.tagName} ${style.color} ${style.backgroundColor} ${style.fill} ${style.stroke}`;
+  }));
+  const light = await colours();
+  assert.ok(light[0].includes("rgb(255, 255, 255)"), `the page is white: ${light[0]}`);
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  const dark = await colours();
+  const other = dark.filter((one, index) => one !== light[index]);
+  assert.deepEqual(other, [], "the same colours on paper, whatever the screen has");
 }
 
 const documentBeside = (path, name) => JSON.parse(readFileSync(join(dirname(path), name), "utf8"));
@@ -130,6 +146,8 @@ async function checkOtherWays(path, page, at, fits) {
   await at("printed", async () => {
     await fits();
     assert.deepEqual(await page.$$eval("details > :not(summary)", all => all.filter(one => !one.checkVisibility()).map(one => one.tagName)), [], "folded parts are unfolded");
+    await page.reload();  // as it was before somebody unfolded the table
+    await checkPaper(page);
   });
   const plain = await open(path, { javaScriptEnabled: false });
   await at("without a script", async () => {

@@ -164,6 +164,24 @@ async function checkIcicle(page, blocks, table) {
   await page.click("#whole");
 }
 
+/** No text of the roofline lies on another, by what each of their letters covers; for a crowd of long ones there is no room. */
+async function checkLabels(page) {
+  const overlaps = await page.$$eval("svg[aria-label=roofline]", all => all.flatMap(svg => {
+    const boxes = [...svg.querySelectorAll("text")].filter(text => text.textContent.length <= 30).map(text => {
+      const matrix = text.getCTM(), letters = [];
+      for (let i = 0; i < text.getNumberOfChars(); ++i) {
+        const { x, y, width, height } = text.getExtentOfChar(i);
+        const middle = new DOMPoint(x + width / 2, y + height / 2).matrixTransform(matrix), half = Math.abs(matrix.a) * width / 2 + 0.1;
+        letters.push({ left: middle.x - half, right: middle.x + half, top: middle.y - matrix.d * height * 0.3, bottom: middle.y + matrix.d * height * 0.3 });
+      }
+      return { what: text.textContent, letters };
+    });
+    const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    return boxes.flatMap((one, at) => boxes.slice(at + 1).filter(other => one.letters.some(a => other.letters.some(b => meet(a, b)))).map(other => `${one.what} and ${other.what}`));
+  }));
+  assert.deepEqual(overlaps, [], "texts of the roofline that overlap");
+}
+
 /** A dot leads to its kernel's row, by keyboard and by mouse; the last one lies on top of the others. */
 async function checkDots(page) {
   const dots = page.locator("circle[data-find]");
@@ -192,4 +210,8 @@ export async function checkReport(page, path) {
   await checkSearch(page, table);
   await checkIcicle(page, blocks, table);
   await checkDots(page);
+  for (const width of [420, 1000, 1400]) {
+    await page.setViewportSize({ width, height: 1000 });
+    await checkLabels(page);
+  }
 }

@@ -68,7 +68,7 @@ energy_reading measure_energy(const energy_meter& meter, const std::function<voi
     }
     const auto age_ns = static_cast<double>(std::min(longest_run_ns, counter_renewal_ns));
     known = repeated_energy{static_cast<double>(*now_mj - *first_mj) * joules_per_mj, runs_count,
-                            age_ns / static_cast<double>(now_ns - first_ns)};
+                            age_ns / static_cast<double>(now_ns - first_ns), now_ns - first_ns};
     if (is_enough(*known)) return *known;
   }
   return not_known_well_enough(known, what, limit_ns);
@@ -91,8 +91,11 @@ stage_energies measure_stage_energies(const energy_meter& meter, const std::func
   const double prefill_off_j = found.prefill->run_uncertainty_j();
   const auto decode_of = [&](const repeated_energy& both) {
     const double run_j = both.run_j() - prefill_j;
-    return repeated_energy{run_j * static_cast<double>(both.runs_count), both.runs_count,
-                           (both.run_uncertainty_j() + prefill_off_j) / run_j};
+    const auto runs = static_cast<double>(both.runs_count);
+    const double prefills_ns =
+        static_cast<double>(found.prefill->runs_ns) / static_cast<double>(found.prefill->runs_count) * runs;
+    return repeated_energy{run_j * runs, both.runs_count, (both.run_uncertainty_j() + prefill_off_j) / run_j,
+                           std::max<std::int64_t>(0, both.runs_ns - std::llround(prefills_ns))};
   };
   const auto is_enough = [&](const repeated_energy& both) {
     return both.run_j() > prefill_j && decode_of(both).uncertainty_ratio <= wanted_energy_ratio;

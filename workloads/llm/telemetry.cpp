@@ -106,7 +106,7 @@ reading<repeated_energy> telemetry::record::energy() const {
                           ", at whose ends the driver's energy counter is up to " +
                           in_ms(counter_renewal_ns) +
                           " old, and it was not repeated (stage1.energy_limit_s)");
-  return repeated_energy{static_cast<double>(energy_mj) * joules_per_mj, windows_count, ratio};
+  return repeated_energy{static_cast<double>(energy_mj) * joules_per_mj, windows_count, ratio, windows_ns};
 }
 
 telemetry::telemetry(const std::optional<std::string>& pci_bus_id, telemetry_options choice)

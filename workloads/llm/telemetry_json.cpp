@@ -46,6 +46,7 @@ ordered_json stage_json(const stage_telemetry& taken, const std::string& power_m
   };
   put_energy("energy_j", [](const repeated_energy& energy) { return energy.energy_j; });
   put_energy("energy_runs_count", [](const repeated_energy& energy) { return energy.runs_count; });
+  put_energy("energy_runs_ns", [](const repeated_energy& energy) { return energy.runs_ns; });
   put_energy("energy_uncertainty_ratio",
              [](const repeated_energy& energy) { return energy.uncertainty_ratio; });
   if (!reasons.empty()) stage["not_measured"] = std::move(reasons);

@@ -62,6 +62,18 @@ TEST(energy_per_decoded_token, is_of_the_runs_that_it_was_measured_in) {
   EXPECT_DOUBLE_EQ(*analyze_bare(facts).energy_per_decoded_token_j, 0.5);  // 80 J / (20 · 4 · 2)
 }
 
+TEST(stage_telemetry, has_the_power_of_the_runs_that_energy_was_measured_in) {
+  bare_facts facts = on_a_gpu();
+  EXPECT_EQ(stage_telemetry(facts, "decode_all")->energy_run_power_w.reason(),
+            "the workload does not report it");
+  core::stage_telemetry& decode = facts.bench->telemetry["decode_all"];
+  decode.energy_runs_count = 20;
+  decode.energy_runs_ns = 160'000'000;  // 8 ms each, whatever the timed ones took
+  const auto figures = stage_telemetry(facts, "decode_all");
+  EXPECT_DOUBLE_EQ(*figures->energy_run_ns, 8e6);
+  EXPECT_DOUBLE_EQ(*figures->energy_run_power_w, 500);  // 4 J in 8 ms
+}
+
 TEST(energy_per_decoded_token, is_absent_with_a_reason) {
   bare_facts facts = on_a_gpu();
   facts.bench->telemetry["decode_all"].windows_count = 0;

@@ -131,6 +131,50 @@ TEST(short_kernel_names, keep_what_tells_two_apart) {
   EXPECT_EQ(names.of("void other::k(int)"), "k") << "what it is called alone";
 }
 
+/// As PyTorch 2.11 has them.
+TEST(short_kernel_names, keep_the_operation_inside_of_an_elementwise_kernel) {
+  const std::string in_native = "void at::native::";
+  const std::string multiply =
+      "at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, "
+      "at::native::binary_internal::MulFunctor<float>>";
+  EXPECT_EQ(
+      short_kernel_name(
+          in_native + "elementwise_kernel<(int)128, (int)4, void at::native::" + "gpu_kernel_impl_nocast<" +
+          multiply + ">(at::TensorIteratorBase &, const T1 &)::[lambda(int) (instance 1)]>(int, T3)"),
+      "elementwise_kernel<128, 4, BinaryFunctor<BFloat16, …, MulFunctor<float>>>");
+  EXPECT_EQ(short_kernel_name(in_native + "vectorized_elementwise_kernel<(int)8, " + multiply +
+                              ", std::array<char *, (unsigned long)3>>(int, T2, T3)"),
+            "vectorized_elementwise_kernel<…, BinaryFunctor<…, MulFunctor<float>>, …>");
+  EXPECT_EQ(
+      short_kernel_name(
+          in_native +
+          "unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase "
+          "&)::[lambda() "
+          "(instance 3)], std::array<char *, (unsigned long)2>, (int)4, TrivialOffsetCalculator<(int)1, "
+          "unsigned int>, TrivialOffsetCalculator<(int)1, unsigned int>, "
+          "at::native::memory::LoadWithCast<1>, "
+          "at::native::memory::StoreWithCast<1>>(int, T1)"),
+      "unrolled_elementwise_kernel<direct_copy_kernel_cuda, …, 4, …>");
+  EXPECT_EQ(short_kernel_name(in_native +
+                              "reduce_kernel<(int)512, (int)1, at::native::ReduceOp<float, "
+                              "at::native::MeanOps<float, float, float, float>, unsigned int, float, (int)4, "
+                              "(int)4>>(T3)"),
+            "reduce_kernel<…, ReduceOp<…, MeanOps<float, …>, …>>");
+  EXPECT_EQ(short_kernel_name("void f<std::array<char *, (unsigned long)3>>(int)"), "f<array<char *, 3>>")
+      << "what fits is whole";
+}
+
+TEST(short_kernel_names, tell_apart_what_differs_in_what_is_left_out_first) {
+  const auto name = [](int operands) {
+    return "void at::native::vectorized_elementwise_kernel<(int)8, at::native::BinaryFunctor<c10::BFloat16, "
+           "c10::BFloat16, c10::BFloat16, at::native::MulFunctor<float>>, std::array<char *, (unsigned "
+           "long)" +
+           std::to_string(operands) + ">>(int, T2, T3)";
+  };
+  const short_kernel_names names({name(2), name(3)});
+  EXPECT_NE(names.of(name(2)), names.of(name(3)));
+}
+
 TEST(short_kernel_names, cut_long_ones_to_where_they_differ) {
   const auto name = [](const std::string& middle) {
     return "void f<" + std::string(90, 'x') + middle + std::string(90, 'y') + ">(T)";

@@ -62,6 +62,7 @@ TEST(energy, of_a_run_far_shorter_than_the_counters_period_is_within_what_it_say
     ASSERT_TRUE(found) << found.reason();
     EXPECT_LE(found->uncertainty_ratio, 0.05);
     EXPECT_NEAR(found->run_j(), run_j, run_j * found->uncertainty_ratio + 1e-3);
+    EXPECT_EQ(found->runs_ns, found->runs_count * run_us * 1000) << "what those runs took, and no others";
     EXPECT_LE(gpu.m_now_ns, 3 * second);
   }
 }
@@ -78,6 +79,7 @@ TEST(energy, of_a_decode_is_that_of_both_stages_without_the_prefill) {
   EXPECT_NEAR(found.prefill->run_j(), 5.2, 5.2 * 0.025);
   EXPECT_NEAR(found.decode_all->run_j(), 16.65, 16.65 * found.decode_all->uncertainty_ratio);
   EXPECT_LE(found.decode_all->uncertainty_ratio, wanted_energy_ratio);
+  EXPECT_EQ(found.decode_all->runs_ns, found.decode_all->runs_count * 37 * millisecond);
   EXPECT_LE(gpu.m_now_ns, 4 * second) << "it stops as soon as it knows";
 }
 

@@ -79,6 +79,7 @@ TEST_F(telemetry_of_a_fake_gpu, sums_up_the_windows_of_each_stage) {
   EXPECT_NEAR(decode.energy->energy_j, 4 * (198 + 120 + 190 + 195), 1e-9);
   EXPECT_EQ(decode.energy->runs_count, 4);
   EXPECT_DOUBLE_EQ(decode.energy->uncertainty_ratio, 0.025);  // 100 of 4000 ms
+  EXPECT_EQ(decode.energy->runs_ns, 16'000'000'000);
   EXPECT_EQ(report.stages.at("prefill").samples_count, 1);
 }
 
@@ -104,7 +105,7 @@ TEST_F(telemetry_of_a_fake_gpu, tells_the_energy_of_runs_outside_of_its_windows)
   run(watched, "decode_all", 50);
   m_gpu->energy_mj = 1234;
   EXPECT_EQ(*watched.meter()->counter_mj(), 1234U);
-  watched.set_energy("prefill", repeated_energy{52.0, 10, 0.02});
+  watched.set_energy("prefill", repeated_energy{52.0, 10, 0.02, 80'000'000});
   watched.set_energy("decode_all", reading<repeated_energy>::absent("it was too short"));
   const auto report = watched.report();
   EXPECT_TRUE(watched.knows_energy("prefill"));
@@ -112,6 +113,7 @@ TEST_F(telemetry_of_a_fake_gpu, tells_the_energy_of_runs_outside_of_its_windows)
   put_telemetry(report, document);
   EXPECT_EQ(document["telemetry"]["prefill"]["energy_j"], 52.0);
   EXPECT_EQ(document["telemetry"]["prefill"]["energy_runs_count"], 10);
+  EXPECT_EQ(document["telemetry"]["prefill"]["energy_runs_ns"], 80'000'000);
   EXPECT_EQ(document["telemetry"]["prefill"]["energy_uncertainty_ratio"], 0.02);
   EXPECT_EQ(document["telemetry"]["decode_all"]["energy_j"], nullptr);
   EXPECT_EQ(document["telemetry"]["decode_all"]["not_measured"]["energy_runs_count"], "it was too short");

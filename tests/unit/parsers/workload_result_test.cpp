@@ -64,7 +64,7 @@ const std::string decode_telemetry = R"("telemetry":{"decode_all":{
   "windows_count":5,"windows_ns":2000000000,"samples_count":98,
   "sm_clock_mhz":{"min":1755,"median":1980.5,"max":1980},"power_w":null,"power_method":"instant",
   "temperature_c":{"min":40,"median":41,"max":44},"throttle_reasons":["software_power_cap"],
-  "energy_j":912.5,"energy_runs_count":7,"energy_uncertainty_ratio":0.25,"not_measured":{"power_w":"NVML: Not Supported"}}})";
+  "energy_j":912.5,"energy_runs_count":7,"energy_runs_ns":1500000000,"energy_uncertainty_ratio":0.25,"not_measured":{"power_w":"NVML: Not Supported"}}})";
 
 TEST_F(workload_result, reads_what_the_gpu_did_around_the_samples) {
   std::string text = decode_telemetry;
@@ -85,6 +85,7 @@ TEST_F(workload_result, reads_what_the_gpu_did_around_the_samples) {
   EXPECT_EQ(decode.throttle_reasons, (std::vector<std::string>{"software_power_cap"}));
   EXPECT_EQ(decode.energy_j, 912.5);
   EXPECT_EQ(decode.energy_runs_count, 7);
+  EXPECT_EQ(decode.energy_runs_ns, 1'500'000'000);
   EXPECT_EQ(decode.energy_uncertainty_ratio, 0.25);
   EXPECT_EQ(parsers::parse_workload_result(with(R"("telemetry":null,"telemetry_reason":"a CPU")"), "r")
                 .telemetry_reason,

@@ -16,6 +16,7 @@
 #include "markdown_tables.h"
 #include "render/verdict_json.h"
 #include "report_profiles.h"
+#include "values.h"
 
 namespace profgate::render {
 namespace {
@@ -119,9 +120,13 @@ void compare_token_times(const std::string& summary, const json& throughput,
 void compare_aggregates(const std::string& summary, const json& throughput, std::vector<std::string>& wrong) {
   const auto rate = field_at(throughput, "/tokens_median_per_s");
   if (rate.is_number())  // "100" and "100.0" are the same
-    compare_labelled(summary, "([0-9]+(?:\\.[0-9]*[1-9])?)(?:\\.?0+)? tokens/s",
+    compare_labelled(std::regex_replace(summary, std::regex("deviation [0-9.]+ tokens/s"), ""),
+                     "([0-9]+(?:\\.[0-9]*[1-9])?)(?:\\.?0+)? tokens/s",
                      std::regex_replace(core::format_number(rate.get<double>()), std::regex("\\.0+$"), ""),
                      wrong);
+  if (const json spread = field_at(throughput, "/tokens_std_per_s"); rate.is_number() && spread.is_number())
+    compare_labelled(summary, "standard deviation ([0-9.]+) tokens/s",
+                     formatted(spread.get<double>(), "spread"), wrong);
   if (field_at(throughput, "/energy_per_decoded_token_j").is_number())
     compare_labelled(summary, "([0-9.]+(?: ± [0-9.]+)? (?:m|µ|k)?J) per (?:decoded )?token",
                      energy_text(throughput), wrong);

@@ -17,6 +17,7 @@ namespace profgate::render {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -140,13 +141,25 @@ TEST(one_number, above_a_ceiling_is_not_shown_as_all_of_it) {
     EXPECT_EQ(text.find(explanation), std::string::npos) << file << ": no value is above";
   for (json& stage : profile["stages"])
     if (stage["counters"].is_object())
-      for (json& kernel : stage["counters"]["kernels"]) kernel["reached_ratio"] = 1.028;
+      for (json& kernel : stage["counters"]["kernels"]) {
+        kernel["reached_ratio"] = 1.028;
+        kernel["flops_over_ceiling_ratio"] = 0.9;
+        kernel["bytes_over_ceiling_ratio"] = 0.1;
+      }
   auto reports = reports_of(profile.dump());
   for (const table_row& row : table_below(reports["report.md"], "## Counters"))
     EXPECT_EQ(row.at("of its roof"), "≥ 100 %");
   EXPECT_THAT(reports["report.html"], HasSubstr("<td>≥ 100 %</td>"));
   for (const char* report : {"report.md", "kernels.md", "report.html"})
-    EXPECT_THAT(reports[report], HasSubstr(explanation)) << report;
+    EXPECT_THAT(reports[report],
+                AllOf(HasSubstr(explanation), HasSubstr("is set by one product of large matrices"),
+                      Not(HasSubstr("is set by a copy"))))
+        << report;
+  for (json& stage : profile["stages"])
+    if (stage["counters"].is_object())
+      for (json& kernel : stage["counters"]["kernels"]) kernel["bytes_over_ceiling_ratio"] = 0.95;
+  EXPECT_THAT(reports_of(profile.dump())["report.md"],
+              AllOf(HasSubstr("is set by a copy"), Not(HasSubstr("is set by one product"))));
 }
 
 TEST(one_number, a_stages_share_in_the_picture_is_told_where_the_text_has_another) {

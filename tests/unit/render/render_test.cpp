@@ -58,6 +58,10 @@ TEST(templates, show_a_value_in_each_format) {
   EXPECT_EQ(value_shown("0.57744", "number"), "0.5774\n");
   EXPECT_EQ(value_shown("17309.2", "number"), "17309\n");
   EXPECT_EQ(value_shown("28", "number"), "28\n");
+  EXPECT_EQ(value_shown("0.27423", "spread"), "0.27\n");
+  EXPECT_EQ(value_shown("117.5", "spread"), "120\n");
+  EXPECT_EQ(value_shown("0.0996", "spread"), "0.10\n");
+  EXPECT_EQ(value_shown("0", "spread"), "0\n");
   EXPECT_EQ(value_shown("8030261248", "amount"), "8.03 B\n");
   EXPECT_EQ(value_shown("0.97", "ceiling"), "97.0 %\n");
   EXPECT_EQ(value_shown("1.03", "ceiling"), "≥ 100 %\n");
@@ -86,6 +90,13 @@ TEST(templates, show_why_a_value_is_missing) {
   EXPECT_EQ(
       show(json, "{% for r in reasons(o, [\"x\", \"y\"]) %}{{ r.fields }}: {{ md(r.reason) }}{% endfor %}\n"),
       "x, y: no &lt;gpu&gt;\n");
+}
+
+TEST(templates, call_a_missing_field_as_its_column_is_called) {
+  EXPECT_EQ(show(R"({"rows": [{"cuda_ns": null, "x": null, "not_measured": {"cuda_ns": "r", "x": "r"}}]})",
+                 "{% for e in reasons(rows, [[\"cuda_ns\", \"cuda_time_ms\"], \"x\"]) %}{{ e.fields }}{% "
+                 "endfor %}\n"),
+            "cuda_time_ms, x\n");
 }
 
 TEST(templates, follow_a_pointer_and_say_where_it_ends) {

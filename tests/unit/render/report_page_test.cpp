@@ -159,12 +159,14 @@ TEST(icicle, gives_an_operator_one_colour_in_all_stages) {
          {"kernel_groups", {kernel_group("a", "mlp", 5e6, 1), kernel_group("b", "attn.core", 4e6, 1)}}},
         {{"name", "decode"}, {"kernel_groups", {kernel_group("b", "attn.core", 3e6, 1)}}}}}};
   const json icicle = icicle_of(kernel_rows_of(profile, {}));
-  std::map<std::string, std::set<int>> tints;
+  std::map<std::string, std::set<std::string>> tints;
   for (const json& block : icicle["rectangles"])
-    if (block["layer"] > 0) tints[block["label"]].insert(block["tint"].get<int>());
+    tints[block["label"]].insert(block["fill"].get<std::string>());
   EXPECT_EQ(tints["attn.core"].size(), 1U);
   EXPECT_EQ(tints["attn.core"], tints["b"]) << "and its kernel, too";
   EXPECT_NE(tints["attn.core"], tints["mlp"]);
+  EXPECT_EQ(tints["prefill"], std::set<std::string>{"f0"}) << "a stage has no operator's colour";
+  EXPECT_EQ(tints["decode"], std::set<std::string>{"f1"});
 }
 
 TEST(icicle, has_no_layer_of_operators_where_there_are_none) {
@@ -175,7 +177,7 @@ TEST(icicle, has_no_layer_of_operators_where_there_are_none) {
   EXPECT_EQ(icicle["height"], 60);
   ASSERT_EQ(icicle["rectangles"].size(), 3U);
   EXPECT_EQ(icicle["rectangles"][1]["label"], "a");
-  EXPECT_NE(icicle["rectangles"][1]["tint"], icicle["rectangles"][2]["tint"]);
+  EXPECT_NE(icicle["rectangles"][1]["fill"], icicle["rectangles"][2]["fill"]);
 }
 
 TEST(token_chart, draws_each_token_within_its_frame) {

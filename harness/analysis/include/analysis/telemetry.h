@@ -24,6 +24,8 @@ struct telemetry_figures {
   measured<std::vector<std::string>> throttle_reasons;  ///< all that the driver named, idleness included
   measured<double> energy_mean_j;                       ///< of one repetition
   measured<double> energy_uncertainty_ratio;
+  measured<double> energy_run_ns;       ///< a repetition while energy was measured
+  measured<double> energy_run_power_w;  ///< mean power of it
 };
 
 measured<telemetry_figures> stage_telemetry(const bare_facts& facts, const std::string& stage);

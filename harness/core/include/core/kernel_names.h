@@ -23,7 +23,8 @@ std::string normalise_kernel_name(std::string_view demangled);
 /// names joined by " and 3 more" stay readable. Not for NVTX ranges, whose names are their own.
 std::string readable_kernel_name(std::string_view demangled);
 
-/// The same in at most 80 bytes, cut in the middle: what reports and verdicts call the kernel.
+/// The same in at most 80 bytes: what reports and verdicts call the kernel. Of a longer one, template
+/// arguments that say little of the work are left out; where that is not enough, it is cut in the middle.
 std::string short_kernel_name(std::string_view demangled);
 
 /// A runtime call as the documentation names it: "cudaStreamSynchronize" of "cudaStreamSynchronize_v3020",

@@ -205,6 +205,7 @@ struct stage_telemetry {
   std::optional<std::vector<std::string>> throttle_reasons;  ///< in any of the samples
   std::optional<double> energy_j;                            ///< of energy_runs_count runs
   std::optional<std::int64_t> energy_runs_count;             ///< nothing: of all windows
+  std::optional<std::int64_t> energy_runs_ns;                ///< all of those runs together
   std::optional<double> energy_uncertainty_ratio;
   std::string power_method;
   std::map<std::string, std::string> not_measured;  ///< why a value is absent, by its key

@@ -27,6 +27,7 @@ struct repeated_energy {
   double energy_j = 0;
   std::int64_t runs_count = 0;
   double uncertainty_ratio = 0;
+  std::int64_t runs_ns = 0;  ///< without a pause in between they slow down: each is longer than a timed one
 
   double run_j() const { return energy_j / static_cast<double>(runs_count); }
   double run_uncertainty_j() const { return run_j() * uncertainty_ratio; }
