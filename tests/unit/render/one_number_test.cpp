@@ -180,6 +180,22 @@ TEST(one_number, of_savings_is_told_whether_it_adds_up_where_that_is_known) {
   EXPECT_THAT(report(), HasSubstr("whether they add up is not told.\n"));
 }
 
+TEST(one_number, of_less_work_is_in_no_sum_and_says_so) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  json& rows = profile["findings"]["recommendations"];
+  json less = rows[0];
+  less["stage"] = "decode_all";
+  less["adds_up"] = false;
+  less["changes_arithmetic"] = true;
+  rows.push_back(less);
+  const std::string report = reports_of(profile.dump())["report.md"];
+  EXPECT_THAT(report,
+              HasSubstr("It changes the model's arithmetic: check its accuracy. Do not add it up: what "
+                        "the other rows of decode\\_all save shrinks with it."));
+  EXPECT_THAT(report, HasSubstr("(with the model's arithmetic as it is"));
+  EXPECT_THAT(report, Not(HasSubstr("time that several rows hold counts once")));
+}
+
 TEST(one_number, of_every_kernel_that_a_recommendation_names_is_in_the_table_of_counters) {
   json profile = recorded_profile();
   json& decode = profile["stages"].back();
