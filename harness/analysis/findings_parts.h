@@ -41,9 +41,7 @@ inline constexpr double mostly_idle_ratio = 0.5;
 
 /// What only less work changes, in a stage bound by memory.
 inline constexpr const char* only_fewer_bytes =
-    "only fewer bytes go below this bound: a smaller dtype, or, for each token, a larger batch, which reads "
-    "the same "
-    "bytes once for all of its sequences";
+    "only fewer bytes go below this bound (a smaller dtype; a larger batch has fewer a token, not a step)";
 
 /// A name can be kilobytes; a sentence cannot.
 std::string short_name(const std::string& name);

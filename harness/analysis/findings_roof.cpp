@@ -104,8 +104,9 @@ std::string advice_below_roof(const roof_share& share, bool is_gpu, const std::s
         threads);
   if (share.reached_ratio >= fast_products_ratio)
     return fmt::format(
-        "Little is left to win{}: its large products are nearly as fast as they can be, and the rest is "
-        "attention, norms and small products. Only fewer FLOPs or a smaller dtype (FP8) go below this bound.",
+        "Speed up attention, norms and small products{}: large products are nearly as fast as they can be. "
+        "Only "
+        "fewer FLOPs or a smaller dtype (FP8) go below this bound.",
         place);
   return fmt::format(
       "Compute faster{}: all products on tensor cores, larger tiles, deeper pipelines; only fewer FLOPs or a "
@@ -144,7 +145,7 @@ void judge_roof(const run_facts& facts, const run_figures& figures, const stage_
   // Where kernels were counted, those that are far from their roofs are named instead.
   const bool has_row = share->reached_ratio < near_roof_ratio && !has_counted_most(stage);
   const std::string beyond = share->reached_ratio < near_roof_ratio
-                                 ? "; the recommendations name the kernels that keep it from the rest"
+                                 ? "; its recommendations name the kernels that fall short"
                              : by_memory ? fmt::format("; {}", only_fewer_bytes)
                                          : "; only fewer or cheaper FLOPs (a smaller dtype) go below it";
   // What is beyond its ceiling is told with the ceilings.

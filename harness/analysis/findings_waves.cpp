@@ -151,8 +151,7 @@ std::string advice_on_single_wave(const counted_kernel& kernel) {
       "smaller blocks, of which more fit, and more splits, or more loads in flight for each";
   if (!resident) return fmt::format("few warps are active, in less than one wave of blocks: {}", remedy);
   return fmt::format(
-      "few warps are active: an SM holds {} at most (limited by {}), and its grid has no more blocks than "
-      "fit at once: {}",
+      "few warps are active: an SM holds {} at most (limited by {}), and its grid fits at once: {}",
       blocks_in_words(resident->at_most), resident->limiters, remedy);
 }
 

@@ -51,10 +51,9 @@ std::string together_of(const json& profile, bool do_all_add_up, bool leaves_ari
 
 std::string note_on(const json& item, bool is_known) {
   if (item.value("changes_arithmetic", false))
-    return fmt::format(
-        "It changes the model's arithmetic: check its accuracy. Do not add it up: what the other rows of {} "
-        "save shrinks with it.",
-        item["stage"].get<std::string>());
+    return "It changes the model's arithmetic (check its accuracy), and other rows shrink with it: do not "
+           "add it "
+           "up.";
   if (is_known)
     return item["adds_up"] == false ? fmt::format("Do not add it up: other rows of {} hold this time, too.",
                                                   item["stage"].get<std::string>())

@@ -189,9 +189,8 @@ TEST(one_number, of_less_work_is_in_no_sum_and_says_so) {
   less["changes_arithmetic"] = true;
   rows.push_back(less);
   const std::string report = reports_of(profile.dump())["report.md"];
-  EXPECT_THAT(report,
-              HasSubstr("It changes the model's arithmetic: check its accuracy. Do not add it up: what "
-                        "the other rows of decode\\_all save shrinks with it."));
+  EXPECT_THAT(report, HasSubstr("It changes the model's arithmetic (check its accuracy), and other rows "
+                                "shrink with it: do not add it up."));
   EXPECT_THAT(report, HasSubstr("(with the model's arithmetic as it is"));
   EXPECT_THAT(report, Not(HasSubstr("time that several rows hold counts once")));
 }
