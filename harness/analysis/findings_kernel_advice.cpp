@@ -100,8 +100,8 @@ std::string advice_on_its_start(const core::kernel_group& group) {
   if (own_ratio >= mostly_own_ratio)
     return ", or start its loads while the kernel before it still runs (programmatic dependent launch)";
   return fmt::format(
-      "; it already overlaps with the kernel before ({} of its time): prefetch its weights before it waits "
-      "for that one, or free registers or shared memory there, so that both fit on an SM",
+      "; it already overlaps with the kernel before ({} of its time): prefetch weights before waiting for "
+      "it, or free registers or shared memory there, so both fit on an SM",
       percent(1 - own_ratio));
 }
 
@@ -130,8 +130,7 @@ std::string advice_on_kernel(const run_figures& figures, const stage_figures& st
   if (const counted_kernel* const sibling = sibling_at_roof(*stage.counters, kernel);
       sibling != nullptr && *kernel.bound != "compute")
     return fmt::format(
-        "it is too short to reach the bandwidth: with more bytes{} the same kernel is at {} of its roof; "
-        "fuse it{}",
+        "it is too short to reach the bandwidth: with more bytes{} it is at {} of its roof; fuse it{}",
         sibling->group.op.empty() ? "" : fmt::format(" (in {})", sibling->group.op),
         ceiling_percent(*sibling->reached_ratio), advice_on_its_start(kernel.group));
   // Whatever bounds the multiprocessors that work: first let all of them do so.

@@ -105,8 +105,7 @@ std::string advice_below_roof(const roof_share& share, bool is_gpu, const std::s
   if (share.reached_ratio >= fast_products_ratio)
     return fmt::format(
         "Speed up attention, norms and small products{}: large products are nearly as fast as they can be. "
-        "Only "
-        "fewer FLOPs or a smaller dtype (FP8) go below this bound.",
+        "Only fewer FLOPs or a smaller dtype (FP8) go below this bound.",
         place);
   return fmt::format(
       "Compute faster{}: all products on tensor cores, larger tiles, deeper pipelines; only fewer FLOPs or a "
@@ -144,9 +143,8 @@ void judge_roof(const run_facts& facts, const run_figures& figures, const stage_
                   share->mbu_ratio ? "" : fmt::format("; {}", share->mbu_ratio.reason()));
   // Where kernels were counted, those that are far from their roofs are named instead.
   const bool has_row = share->reached_ratio < near_roof_ratio && !has_counted_most(stage);
-  const std::string beyond = share->reached_ratio < near_roof_ratio
-                                 ? "; its recommendations name the kernels that fall short"
-                             : by_memory ? fmt::format("; {}", only_fewer_bytes)
+  const std::string beyond = share->reached_ratio < near_roof_ratio ? "; its counters name the slow kernels"
+                             : by_memory ? "; only fewer bytes (a smaller dtype) go below it"
                                          : "; only fewer or cheaper FLOPs (a smaller dtype) go below it";
   // What is beyond its ceiling is told with the ceilings.
   if (share->reached_ratio <= 1) {

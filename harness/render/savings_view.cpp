@@ -43,7 +43,7 @@ std::string together_of(const json& profile, bool do_all_add_up, bool leaves_ari
   if (text.empty()) return "";
   std::vector<std::string> notes;
   if (!do_all_add_up) notes.emplace_back("time that several rows hold counts once");
-  if (leaves_arithmetic_out) notes.emplace_back("with the model's arithmetic as it is");
+  if (leaves_arithmetic_out) notes.emplace_back("same arithmetic");
   if (ends_at_roof) notes.emplace_back("no stage gets below its roof");
   if (leaves_some_out) notes.emplace_back("what rows without a figure save is not in it");
   return notes.empty() ? text + "." : fmt::format("{} ({}).", text, fmt::join(notes, "; "));
@@ -51,9 +51,7 @@ std::string together_of(const json& profile, bool do_all_add_up, bool leaves_ari
 
 std::string note_on(const json& item, bool is_known) {
   if (item.value("changes_arithmetic", false))
-    return "It changes the model's arithmetic (check its accuracy), and other rows shrink with it: do not "
-           "add it "
-           "up.";
+    return "It changes the arithmetic: check accuracy. Do not add it up: others shrink with it.";
   if (is_known)
     return item["adds_up"] == false ? fmt::format("Do not add it up: other rows of {} hold this time, too.",
                                                   item["stage"].get<std::string>())

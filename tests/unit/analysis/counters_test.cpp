@@ -361,12 +361,12 @@ void put_roof(stage_figures& stage) {
 TEST(roof, says_what_goes_below_it_where_no_row_does) {
   stage_figures stage = stage_of_two(launch("big", 1e4, 4e7, 1), launch("slow", 1e4, 1e6, 1, "attn.core"));
   put_roof(stage);
-  EXPECT_THAT(takeaways_with(stage), HasSubstr("It is memory-bound: 80 % of the measured bandwidth; its "
-                                               "recommendations name the kernels that fall short."));
+  EXPECT_THAT(
+      takeaways_with(stage),
+      HasSubstr("It is memory-bound: 80 % of the measured bandwidth; its counters name the slow kernels."));
   stage.bare.use.roof_ns = 9.5e4;
-  EXPECT_THAT(takeaways_with(stage),
-              HasSubstr("It is memory-bound: 95 % of the measured bandwidth; only fewer bytes go below this "
-                        "bound (a smaller dtype; a larger batch has fewer a token, not a step)."));
+  EXPECT_THAT(takeaways_with(stage), HasSubstr("It is memory-bound: 95 % of the measured bandwidth; only "
+                                               "fewer bytes (a smaller dtype) go below it."));
 }
 
 TEST(roof, names_no_operator_of_a_device_as_the_one_that_is_far_from_it) {
@@ -416,9 +416,8 @@ TEST(counters, become_takeaways_without_a_timeline) {
                            {});
   stage.traced = measured<traced_stage>::absent("timeline=none was asked for");
   const std::string words = takeaways_with(stage);
-  EXPECT_THAT(words,
-              HasSubstr("mostly bound by memory. (shares of the counted launches' time under ncu: memory 60 "
-                        "%, latency 40 %)"));
+  EXPECT_THAT(words, HasSubstr("mostly bound by memory. (shares of the counted launches' time under ncu: "
+                               "memory 60 %, latency 40 %)"));
   const recommendation slower = findings_with(stage).recommendations.front();
   EXPECT_THAT(slower.text, HasSubstr("slower in mlp.down: "));
   EXPECT_THAT(slower.evidence, HasSubstr("30 % of the counted launches' time, at 2.5 % of its roof;"));

@@ -25,10 +25,10 @@ TEST(kernel_advice, to_start_early_is_for_kernels_that_do_not_overlap) {
   EXPECT_THAT(advice_on_overlapping(slow, 95000), HasSubstr("(programmatic dependent launch)"));
   EXPECT_THAT(
       advice_on_overlapping(slow, 60000),
-      AllOf(HasSubstr(
-                "it already overlaps with the kernel before (40 % of its time): prefetch its weights before "
-                "it waits for that one, or free registers or shared memory there, so that both fit on an SM"),
-            Not(HasSubstr("dependent launch"))));
+      AllOf(
+          HasSubstr("it already overlaps with the kernel before (40 % of its time): prefetch weights before "
+                    "waiting for it, or free registers or shared memory there, so both fit on an SM"),
+          Not(HasSubstr("dependent launch"))));
 }
 
 TEST(kernel_advice, on_launches_that_are_too_short_knows_the_overlap_too) {

@@ -307,10 +307,11 @@ TEST(opportunities, of_a_kernel_that_reads_fast_elsewhere_are_its_start_and_end)
   stage_figures stage = stage_of_two(launch("gemv", 1e4, 2.8e7, 1), few);
   stage.counters = analyze({launch("gemv", 1e4, 2.8e7, 1), few},
                            {traced_group("gemv", 70000), traced_group("gemv", 60000, "attn.out")});
-  EXPECT_THAT(advice_with(stage),
-              HasSubstr("gemv in attn.out: it is too short to reach the bandwidth: with more bytes (in "
-                        "mlp.down) the same kernel is at 100 % of its roof; fuse it, or start its loads "
-                        "while the kernel before it still runs"));
+  EXPECT_THAT(
+      advice_with(stage),
+      HasSubstr(
+          "gemv in attn.out: it is too short to reach the bandwidth: with more bytes (in mlp.down) it is at "
+          "100 % of its roof; fuse it, or start its loads while the kernel before it still runs"));
 }
 
 }  // namespace
