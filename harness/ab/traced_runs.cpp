@@ -51,7 +51,7 @@ traced_arm::traced_arm(const arm_build& build, const fs::path& folder, const std
     if (fs::exists(traces / "result.json"))
       process.result = parsers::read_workload_result(traces / "result.json");
     if (build.config.text("workload.device") == "cpu" && process.timeline.kernels.empty())
-      process.timeline.kernels_absent_reason = "the pair runs on the CPU: there are no kernels";
+      process.timeline.kernels_absent_reason = "the workload runs on the CPU: there are no kernels";
     m_doubts.insert(m_doubts.end(), process.timeline.doubts.begin(), process.timeline.doubts.end());
     if (process.timeline.dropped_records > 0) {
       m_doubts.push_back(fmt::format("a trace of the {} lacks {} records", arm_name(which),

@@ -105,7 +105,7 @@ utilisation stage_utilisation(const bare_facts& facts, const bare_figures& figur
   use.bytes = or_absent(work.bytes, reason);
   if (use.flops || use.bytes) use.source = facts.bench ? "the workload" : "the model's shape";
   use.are_peaks_configured = facts.peaks && !facts.peaks->is_of_vendor();
-  set_rates(figures, median_of(stage.time_ns), use);
+  set_rates(facts, figures, median_of(stage.time_ns), use);
   return use;
 }
 
@@ -246,12 +246,12 @@ void set_energy(const bare_facts& facts, bare_figures& result) {
 
 }  // namespace
 
-void set_work(const bare_figures& figures, const measured<double>& flops, const measured<double>& bytes,
-              const std::string& source, bare_stage& stage) {
+void set_work(const bare_facts& facts, const bare_figures& figures, const measured<double>& flops,
+              const measured<double>& bytes, const std::string& source, bare_stage& stage) {
   stage.use.flops = flops;
   stage.use.bytes = bytes;
   stage.use.source = source;
-  set_rates(figures, median_of(stage.time_ns), stage.use);
+  set_rates(facts, figures, median_of(stage.time_ns), stage.use);
 }
 
 const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts) {
@@ -306,7 +306,7 @@ bare_figures analyze_bare(const bare_facts& facts) {
   result.model_use.flops = sum(flops, no_stages);
   result.model_use.bytes = sum(bytes, no_stages);
   if (!result.stages.empty()) result.model_use.source = result.stages.front().use.source;
-  set_rates(result, result.total_median_ns, result.model_use);
+  set_rates(facts, result, result.total_median_ns, result.model_use);
   result.vision_ns = facts.bench && facts.bench->samples_ns.count(vision_stage) > 0
                          ? stage_time(facts, vision_stage)
                          : measured<sample_statistics>::absent("the workload reports no vision time");

@@ -47,6 +47,28 @@ void set_roof(const bare_figures& figures, utilisation& use) {
   use.roof = std::string(*memory_s >= *compute_s ? "memory" : "compute");
 }
 
+/// Why the memory's bandwidth bounds nothing of this work; empty: it may. A model that fits the last cache is
+/// read from memory once, and from the cache ever after.
+std::string why_memory_is_no_ceiling(const bare_facts& facts, const measured<double>& moved_bytes) {
+  if (!facts.last_level_cache_bytes || !moved_bytes) return "";
+  double bytes = *moved_bytes;  // no more than these can be different ones
+  if (facts.bench && facts.bench->weight_bytes)
+    bytes = std::min(
+        bytes, static_cast<double>(*facts.bench->weight_bytes + facts.bench->kv_cache_bytes.value_or(0)));
+  const auto cache_bytes = static_cast<double>(*facts.last_level_cache_bytes);
+  if (bytes > cache_bytes) return "";
+  return fmt::format("its {} fit the {} cache: the memory ceiling does not apply", core::format_bytes(bytes),
+                     core::format_bytes(cache_bytes));
+}
+
+void leave_memory_out(const std::string& reason, const bare_figures& figures, utilisation& use) {
+  use.mbu_over_measured_ratio = use.mbu_over_vendor_ratio = measured<double>::absent(reason);
+  const measured<double> compute_s = quotient(use.flops, figures.ceiling_flops_per_s);
+  if (!compute_s) return;  // then there is no roof, and its reason stands
+  use.roof_ns = *compute_s * core::ns_per_s;
+  use.roof = std::string("compute");
+}
+
 }  // namespace
 
 const core::workload_result* model_of(const bare_facts& facts) {
@@ -80,7 +102,8 @@ void set_ceilings(const bare_facts& facts, bare_figures& result) {
   result.ceiling_bytes_per_s = or_absent(facts.bench->ceiling_bytes_per_s, reason);
 }
 
-void set_rates(const bare_figures& figures, const measured<double>& duration_ns, utilisation& use) {
+void set_rates(const bare_facts& facts, const bare_figures& figures, const measured<double>& duration_ns,
+               utilisation& use) {
   const measured<double> duration_s = quotient(duration_ns, core::ns_per_s);
   use.flops_per_s = quotient(use.flops, duration_s);
   use.bytes_per_s = quotient(use.bytes, duration_s);
@@ -89,6 +112,8 @@ void set_rates(const bare_figures& figures, const measured<double>& duration_ns,
   use.mbu_over_measured_ratio = quotient(use.bytes_per_s, figures.ceiling_bytes_per_s);
   use.mbu_over_vendor_ratio = quotient(use.bytes_per_s, figures.vendor_bytes_per_s);
   set_roof(figures, use);
+  if (const std::string reason = why_memory_is_no_ceiling(facts, use.bytes); !reason.empty())
+    leave_memory_out(reason, figures, use);
 }
 
 }  // namespace profgate::analysis

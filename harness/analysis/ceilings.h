@@ -11,7 +11,9 @@ const core::workload_result* model_of(const bare_facts& facts);
 
 void set_ceilings(const bare_facts& facts, bare_figures& result);
 
-/// `use` with its flops and bytes set, done in `duration_ns`.
-void set_rates(const bare_figures& figures, const measured<double>& duration_ns, utilisation& use);
+/// `use` with its flops and bytes set, done in `duration_ns`. What stays in a cache of the CPU meets no
+/// ceiling of its memory.
+void set_rates(const bare_facts& facts, const bare_figures& figures, const measured<double>& duration_ns,
+               utilisation& use);
 
 }  // namespace profgate::analysis

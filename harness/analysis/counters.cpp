@@ -249,6 +249,7 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
     counted_kernel kernel = figures_of(counted, roofs);
     kernel.group = group_of.at(key);
     kernel.is_in_timeline = kernel.group.calls > 0;
+    kernel.multiprocessors = facts.multiprocessors;
     const std::string reason = groups_absent_reason.empty()
                                    ? "the timeline has no launch of this name, grid and block"
                                    : groups_absent_reason;

@@ -15,6 +15,9 @@
 namespace profgate::analysis {
 namespace {
 
+/// What the savings of a program that times itself are shares of.
+constexpr const char* share_of_whole = "the whole";
+
 /// Times that spread so far tell of the machine, not of the stage.
 constexpr double noise_cv_ratio = 0.25;
 
@@ -82,8 +85,10 @@ void judge_overhead(const run_figures& figures, const stage_figures& stage, find
 void judge_steps(const run_facts& facts, findings& result) {
   for (const step_facts& step : facts.steps) {
     if (step.state != core::step_state::failed || step.remedy.empty()) continue;
-    result.recommendations.push_back(
-        about_measuring("", fmt::format("Repair step {}: {}.", step.name, step.remedy), step.reason));
+    recommendation item =
+        about_measuring("", fmt::format("Repair step {}: {}.", step.name, step.remedy), step.reason);
+    item.comes_first = step.name == counters_step;  // what bounds each kernel is known by it alone
+    result.recommendations.push_back(std::move(item));
   }
 }
 
@@ -106,6 +111,19 @@ void judge_trace(const run_facts& facts, const run_figures& figures, findings& r
                                   : "Operators are unknown: there is no trace, only sums over kernels.";
     result.takeaways.push_back({"", words, facts.captures_absent_reason});
   }
+}
+
+/// Of the time of all stages: what saves less of it nobody would feel.
+constexpr double small_of_whole_ratio = 0.005;
+
+/// What the whole would not feel, of a program that tells what the whole is. Rows about the measurement, and
+/// those without a bound, save no known share.
+void leave_out_what_the_whole_does_not_feel(const run_figures& figures, std::vector<recommendation>& rows) {
+  if (!figures.is_timed_by_itself) return;
+  std::erase_if(rows, [](const recommendation& row) {
+    return row.ratio_of == share_of_whole && row.saves_at_most_ratio &&
+           *row.saves_at_most_ratio < small_of_whole_ratio && !row.is_told_though_small && !row.comes_first;
+  });
 }
 
 /// How often a program goes through a stage. One that times itself does so for each of its own accord, as
@@ -135,6 +153,10 @@ bool holds_time_of(saved_time wide, saved_time narrow) {
 void mark_shared_savings(std::vector<recommendation>& rows) {
   for (recommendation& row : rows) {
     if (!row.saves_at_most_ns) continue;
+    if (row.from == saved_time::other_arithmetic) {
+      row.adds_up = false;  // what the others save shrinks with the work
+      continue;
+    }
     row.adds_up = std::none_of(rows.begin(), rows.end(), [&](const recommendation& other) {
       return other.stage == row.stage && other.saves_at_most_ns && holds_time_of(other.from, row.from);
     });
@@ -161,11 +183,14 @@ findings find(const run_facts& facts, const run_figures& figures) {
     }
     judge_counters(stage, result);
     judge_opportunities(figures, stage, result);
-    judge_read_ahead(figures, stage, result);
+    judge_read_ahead(facts, figures, stage, result);
+    judge_fewer_bytes(facts, figures, stage, result);
   }
+  judge_missing_counters(facts, figures, result);
   judge_steps(facts, result);
   judge_adapter(facts, result);
   judge_trace(facts, figures, result);
+  leave_out_what_the_whole_does_not_feel(figures, result.recommendations);
   mark_shared_savings(result.recommendations);
   result.stage_savings = savings_together(figures, result.recommendations);
   // What nobody can bound comes after what is bounded, the measurement's own last.
@@ -216,7 +241,7 @@ recommendation saving(const run_figures& figures, const stage_figures& stage, sa
           from,
           saved_ns,
           quotient(saved_ns, figures.bare.total_median_ns),
-          "the whole"};
+          share_of_whole};
 }
 
 }  // namespace profgate::analysis

@@ -12,8 +12,6 @@ namespace {
 constexpr double large_imbalance_ratio = 4;
 constexpr double least_mean_rows = 8;
 
-constexpr const char* experts_operator = "moe.experts";
-
 /// The routed experts' part of the stage, in the trace.
 measured<double> experts_share(const stage_figures& stage) {
   using figure = measured<double>;

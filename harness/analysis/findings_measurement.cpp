@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 #include "findings_parts.h"
@@ -26,11 +27,48 @@ bool is_felt(const stage_figures& stage) {
          *stage.bare.time_ns->cv > steady_cv_ratio;
 }
 
+/// Whether its kernels take most of its time, so that what bounds them bounds it.
+bool is_spent_in_kernels(const stage_figures& stage) {
+  return stage.traced && !stage.traced->kernels.empty() &&
+         (!stage.idle || stage.idle->idle_ratio < mostly_idle_ratio);
+}
+
+/// What gives counters, by what kept them away.
+std::string way_to_counters(const run_facts& facts) {
+  for (const step_facts& step : facts.steps) {
+    if (step.name != counters_step) continue;
+    return step.remedy.empty() ? "let the step counters run: ctest does, and so does `profgate run`"
+                               : step.remedy;
+  }
+  return "record the program with ncu as well, and give its CSV to profgate analyze (--counters)";
+}
+
 }  // namespace
 
 recommendation about_measuring(const std::string& stage, std::string text, std::string evidence) {
   const auto nothing = measured<double>::absent("it concerns the measurement, not the workload");
   return {stage, std::move(text), std::move(evidence), saved_time::none, nothing, nothing, ""};
+}
+
+void judge_missing_counters(const run_facts& facts, const run_figures& figures, findings& result) {
+  if (facts.device != "cuda") return;
+  const auto has_counters = [](const stage_figures& stage) { return stage.counters.has_value(); };
+  if (std::any_of(figures.stages.begin(), figures.stages.end(), has_counters)) return;
+  const auto spent = std::find_if(figures.stages.begin(), figures.stages.end(), is_spent_in_kernels);
+  if (spent == figures.stages.end()) return;
+  for (const step_facts& step : facts.steps) {
+    const bool is_to_be_repaired = step.state == core::step_state::failed && !step.remedy.empty();
+    if (step.name == counters_step && is_to_be_repaired) return;  // which is told of every step
+  }
+  recommendation item = about_measuring(
+      "",
+      fmt::format(
+          "Take counters (ncu): which kernels are far from their roofs, and why, is not known without. "
+          "To get them: {}.",
+          way_to_counters(facts)),
+      fmt::format("there are none: {}", spent->counters.reason()));
+  item.comes_first = true;
+  result.recommendations.push_back(std::move(item));
 }
 
 void judge_clocks(const stage_figures& stage, findings& result) {

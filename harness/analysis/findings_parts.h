@@ -36,6 +36,13 @@ inline constexpr double small_opportunity_ratio = 0.02;
 /// Whether tracing slowed the stage so much that the host's time in its operators is not what it was.
 bool is_distorted(const stage_figures& stage);
 
+/// A device that idles longer waits for its host: that is what bounds the stage.
+inline constexpr double mostly_idle_ratio = 0.5;
+
+/// What only less work changes, in a stage bound by memory.
+inline constexpr const char* only_fewer_bytes =
+    "only fewer bytes go below this bound (a smaller dtype; a larger batch has fewer a token, not a step)";
+
 /// A name can be kilobytes; a sentence cannot.
 std::string short_name(const std::string& name);
 
@@ -86,6 +93,12 @@ void judge_clocks(const stage_figures& stage, findings& result);
 /// MFU and MBU above 1: the work was counted too high, or the ceiling is too low.
 void judge_ceilings(const stage_figures& stage, findings& result);
 
+/// The step that counts under ncu.
+inline constexpr const char* counters_step = "counters";
+
+/// Kernels of a GPU that nobody counted: why, and what to do about it.
+void judge_missing_counters(const run_facts& facts, const run_figures& figures, findings& result);
+
 /// Decode steps that compute again what a KV cache would keep.
 void judge_cache(const run_facts& facts, const stage_figures& stage, findings& result);
 
@@ -94,6 +107,9 @@ std::optional<std::string> cache_sentence(const run_facts& facts);
 
 /// How much of the stage's time the operator's kernels lie above their roofs, where counters tell of all.
 measured<double> room_of_operator(const stage_figures& stage, const std::string& op_name);
+
+/// The routed experts of a layer.
+inline constexpr const char* experts_operator = "moe.experts";
 
 /// Tokens that crowd at few experts.
 void judge_experts(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
@@ -167,6 +183,8 @@ inline constexpr const char* larger_product =
 
 // Rules about a kernel's grid, each a clause that says what is wrong and what helps; empty: nothing is.
 
+/// Whether its blocks are so few that nine of ten multiprocessors have none.
+bool leaves_most_sms_idle(const counted_kernel& kernel);
 /// A grid of less than a wave: empty multiprocessors, or room on each.
 std::string advice_on_empty_places(const counted_kernel& kernel);
 /// A little more than whole waves: most of the GPU waits for the blocks of the last one.
@@ -180,7 +198,19 @@ std::string launch_in_words(const counted_kernel& kernel);
 /// The kernels with the most to win: their exclusive time, without what the roofline would still need.
 void judge_opportunities(const run_figures& figures, const stage_figures& stage, findings& result);
 
+/// What to change about a kernel whose bound is known: a clause. Its stage must have counters.
+std::string advice_on_kernel(const run_figures& figures, const stage_figures& stage,
+                             const counted_kernel& kernel);
+
+/// How the kernel was launched, where its advice rests on that: "; grid (13, 10, 1), …".
+std::string launch_evidence(const counted_kernel& kernel);
+
 /// What lies above the stage's roof and above none of its kernels', where they fetch for each other.
-void judge_read_ahead(const run_figures& figures, const stage_figures& stage, findings& result);
+void judge_read_ahead(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
+                      findings& result);
+
+/// Weights of fewer bits, of a stage that reads them nearly as fast as the memory can.
+void judge_fewer_bytes(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
+                       findings& result);
 
 }  // namespace profgate::analysis

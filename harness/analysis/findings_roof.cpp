@@ -12,14 +12,14 @@ namespace {
 
 /// Less of its stage is not worth a sentence.
 constexpr double small_room_ratio = 0.02;
-/// A device that idles longer waits for its host: that is what bounds the stage.
-constexpr double mostly_idle_ratio = 0.5;
+/// From here on all large products run as fast as they can: what is left lies elsewhere.
+constexpr double fast_products_ratio = 0.8;
 
 /// How near a stage comes to what its device can do with the same work.
 struct roof_share {
   double reached_ratio = 0;
   bool is_by_memory = false;
-  double mbu_ratio = 0;
+  measured<double> mbu_ratio;  ///< absent where the memory is no ceiling: the work stays in a cache
   double mfu_ratio = 0;
   bool is_measured = true;     ///< else the vendor's peaks, which lie higher
   bool is_configured = false;  ///< those peaks come from settings
@@ -35,12 +35,12 @@ measured<roof_share> share_of_roof(const stage_figures& stage) {
   const utilisation& use = stage.bare.use;
   const measured<double> reached = quotient(use.roof_ns, median_ns_of(stage));
   if (reached)
-    return roof_share{*reached, *use.roof == "memory", *use.mbu_over_measured_ratio,
+    return roof_share{*reached, *use.roof == "memory", use.mbu_over_measured_ratio,
                       *use.mfu_over_measured_ratio, true};
   const measured<double>& mbu = use.mbu_over_vendor_ratio;
   const measured<double>& mfu = use.mfu_over_vendor_ratio;
   if (!mbu || !mfu) return measured<roof_share>::absent(reached.reason());
-  return roof_share{std::max(*mbu, *mfu), *mbu >= *mfu, *mbu, *mfu, false, use.are_peaks_configured};
+  return roof_share{std::max(*mbu, *mfu), *mbu >= *mfu, mbu, *mfu, false, use.are_peaks_configured};
 }
 
 /// Whether the trace or the counters tell what bounds it, where its work is not known.
@@ -86,22 +86,31 @@ double least_share_of(const stage_figures& stage, const large_operator& traced) 
 }
 
 /// `place`: where to begin, after a verb; empty: nobody knows.
-std::string advice_below_roof(const roof_share& share, const std::string& place) {
+std::string advice_below_roof(const roof_share& share, bool is_gpu, const std::string& place) {
   if (share.reached_ratio < bound_ratio)
+    return fmt::format("Find what it waits for{}: neither memory nor arithmetic bounds it ({}).", place,
+                       is_gpu ? "short kernels, few blocks, warps that wait for their operands"
+                              : "threads that wait for each other, short loops, work in series");
+  // The workload measures its ceilings with as many threads as it works with: more of them are no remedy.
+  const char* const threads = share.is_measured ? "" : "more threads, ";
+  if (share.is_by_memory)
+    return fmt::format("Move bytes faster{}: {}; {}.", place,
+                       is_gpu ? "more bytes in flight (more warps, wider or asynchronous loads)"
+                              : fmt::format("{}wider loads, prefetching", threads),
+                       only_fewer_bytes);
+  if (!is_gpu)
     return fmt::format(
-        "Find what it waits for{}: neither memory nor arithmetic bounds it (threads that wait for each "
-        "other, "
-        "short loops, work in series).",
+        "Compute faster{}: {}larger tiles, vector instructions; only fewer FLOPs go below this bound.", place,
+        threads);
+  if (share.reached_ratio >= fast_products_ratio)
+    return fmt::format(
+        "Speed up attention, norms and small products{}: large products are nearly as fast as they can be. "
+        "Only fewer FLOPs or a smaller dtype (FP8) go below this bound.",
         place);
-  return share.is_by_memory
-             ? fmt::format(
-                   "Move bytes faster{}: more threads or wider loads; only fewer bytes (a smaller "
-                   "dtype, a larger batch) go below this bound.",
-                   place)
-             : fmt::format(
-                   "Compute faster{}: larger tiles, matrix units, more threads; only fewer FLOPs go "
-                   "below this bound.",
-                   place);
+  return fmt::format(
+      "Compute faster{}: all products on tensor cores, larger tiles, deeper pipelines; only fewer FLOPs or a "
+      "smaller dtype go below this bound.",
+      place);
 }
 
 }  // namespace
@@ -128,14 +137,15 @@ void judge_roof(const run_facts& facts, const run_figures& figures, const stage_
   const std::string ceiling = fmt::format("{} {}", peaks_word(*share, "measured", "peak"),
                                           by_memory ? "bandwidth" : "arithmetic rate");
   std::string evidence =
-      fmt::format("MBU {}, MFU {} of the {}", ceiling_percent(share->mbu_ratio),
-                  ceiling_percent(share->mfu_ratio), peaks_word(*share, "measured ceilings", "peaks"));
+      fmt::format("{}MFU {} of the {}{}",
+                  share->mbu_ratio ? fmt::format("MBU {}, ", ceiling_percent(*share->mbu_ratio)) : "",
+                  ceiling_percent(share->mfu_ratio), peaks_word(*share, "measured ceilings", "peaks"),
+                  share->mbu_ratio ? "" : fmt::format("; {}", share->mbu_ratio.reason()));
   // Where kernels were counted, those that are far from their roofs are named instead.
   const bool has_row = share->reached_ratio < near_roof_ratio && !has_counted_most(stage);
-  const std::string_view beyond =
-      share->reached_ratio < near_roof_ratio ? "; its kernels tell what keeps it from all of it"
-      : by_memory ? "; only fewer bytes (a smaller dtype, a larger batch) go below it"
-                  : "; only fewer or cheaper FLOPs (a smaller dtype) go below it";
+  const std::string beyond = share->reached_ratio < near_roof_ratio ? "; its counters name the slow kernels"
+                             : by_memory ? "; only fewer bytes (a smaller dtype) go below it"
+                                         : "; only fewer or cheaper FLOPs (a smaller dtype) go below it";
   // What is beyond its ceiling is told with the ceilings.
   if (share->reached_ratio <= 1) {
     result.takeaways.push_back(
@@ -166,7 +176,8 @@ void judge_roof(const run_facts& facts, const run_figures& figures, const stage_
                                                : "";
   if (has_place) evidence += fmt::format("; {} has {}", largest->name, largest->evidence);
   recommendation item = saving(figures, stage, saved_time::all_kernels, room_ratio,
-                               advice_below_roof(*share, place), std::move(evidence));
+                               advice_below_roof(*share, facts.device == "cuda" || has_kernels(stage), place),
+                               std::move(evidence));
   if (has_place) item.op_name = largest->op_name;
   result.recommendations.push_back(std::move(item));
 }

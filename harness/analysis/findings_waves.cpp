@@ -18,6 +18,8 @@ namespace {
 constexpr double full_wave_ratio = 0.9;
 /// Of its places over all of its waves; below it an emptier last wave is no finding.
 constexpr double large_tail_ratio = 0.2;
+/// Of the multiprocessors: a grid for fewer leaves nearly all of the GPU idle.
+constexpr double few_sms_ratio = 0.1;
 
 /// How a grid gets more blocks: what is split depends on what the kernel does.
 std::string split_further(const counted_kernel& kernel) {
@@ -26,7 +28,7 @@ std::string split_further(const counted_kernel& kernel) {
   if (category == "attention") return "split it further (more splits of the keys, smaller tiles)";
   const bool is_product = category == "gemm" || category == "gemv" || category == "convolution";
   if (is_product || category.empty()) return "split it further (split-K, smaller tiles)";
-  return "smaller blocks, several for a row, or fuse it with its neighbours";
+  return "spread it over more and smaller blocks, or fuse it with its neighbours";
 }
 
 /// What one multiprocessor holds of a kernel's blocks, and what keeps it from holding more.
@@ -55,6 +57,26 @@ std::optional<resident_blocks> blocks_an_sm(const counted_kernel& kernel) {
 
 std::string blocks_in_words(double count) {
   return fmt::format("{:.0f} {}", count, count == 1 ? "block" : "blocks");
+}
+
+double blocks_in_grid(const counted_kernel& kernel) {
+  const auto& [x, y, z] = kernel.group.grid;
+  return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
+}
+
+/// How many of the multiprocessors get a block, for blocks go to empty ones first; 1 where nobody tells.
+double used_sms_ratio(const counted_kernel& kernel) {
+  if (kernel.multiprocessors && *kernel.multiprocessors > 0)
+    return std::min(1.0, blocks_in_grid(kernel) / static_cast<double>(*kernel.multiprocessors));
+  const measured<double> waves = metric_of(kernel, "waves_ratio");
+  const std::optional<resident_blocks> resident = blocks_an_sm(kernel);
+  return waves && resident ? std::min(1.0, *waves * resident->at_most) : 1;
+}
+
+/// Each of its blocks sees all positions up to its own: the last rows' take longest. Names tell, as those of
+/// kernels do that compute attention for a whole prompt.
+bool is_causal(const counted_kernel& kernel) {
+  return kernel.group.category == "attention" && kernel.group.kernel_name.find("causal") != std::string::npos;
 }
 
 /// ncu rounds waves to hundredths: of a few blocks they are 0.
@@ -86,15 +108,21 @@ double taken_places_ratio(const counted_kernel& kernel) {
   return waves && *waves > 0 ? *waves / std::ceil(*waves) : 1;
 }
 
+bool leaves_most_sms_idle(const counted_kernel& kernel) {
+  return used_sms_ratio(kernel) <= few_sms_ratio;
+}
+
 std::string advice_on_empty_places(const counted_kernel& kernel) {
   const measured<double> waves = metric_of(kernel, "waves_ratio");
   if (!waves || *waves >= full_wave_ratio) return "";
-  // Blocks go to empty multiprocessors first.
-  const std::optional<resident_blocks> resident = blocks_an_sm(kernel);
-  const double reached_ratio = resident ? *waves * resident->at_most : 1;
-  if (reached_ratio < full_wave_ratio)
-    return fmt::format("its grid has blocks for {} of the SMs: {}", filled_percent(reached_ratio),
-                       split_further(kernel));
+  const double sms_ratio = used_sms_ratio(kernel);
+  if (sms_ratio < full_wave_ratio)
+    return kernel.multiprocessors
+               ? fmt::format("its grid of {} uses {:.0f} of {} SMs: {}",
+                             blocks_in_words(blocks_in_grid(kernel)), blocks_in_grid(kernel),
+                             *kernel.multiprocessors, split_further(kernel))
+               : fmt::format("its grid has blocks for {} of the SMs: {}", filled_percent(sms_ratio),
+                             split_further(kernel));
   return fmt::format("its grid fills {} of one wave: {}", filled_percent(*waves), split_further(kernel));
 }
 
@@ -103,6 +131,11 @@ std::string advice_on_last_wave(const counted_kernel& kernel) {
   if (!waves || *waves <= 1) return "";
   const double empty_ratio = 1 - taken_places_ratio(kernel);
   if (empty_ratio < large_tail_ratio) return "";
+  if (is_causal(kernel))
+    return fmt::format(
+        "its last wave is {} full, and its blocks differ in length, for later rows see more keys: start the "
+        "longest first, so that short ones fill the end, or {}",
+        percent(*waves - std::floor(*waves)), split_further(kernel));
   return fmt::format(
       "its last wave is {} full, and blocks of equal length leave {} of the GPU's places empty: {}, or fit "
       "its grid to whole waves",
@@ -118,7 +151,7 @@ std::string advice_on_single_wave(const counted_kernel& kernel) {
       "smaller blocks, of which more fit, and more splits, or more loads in flight for each";
   if (!resident) return fmt::format("few warps are active, in less than one wave of blocks: {}", remedy);
   return fmt::format(
-      "few warps are active: an SM holds {} at most (limited by {}), and its grid is no more: {}",
+      "few warps are active: an SM holds {} at most (limited by {}), and its grid fits at once: {}",
       blocks_in_words(resident->at_most), resident->limiters, remedy);
 }
 

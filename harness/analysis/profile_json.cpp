@@ -253,6 +253,7 @@ json findings_json(const findings& findings) {
                entry.put("adds_up", item.saves_at_most_ns
                                         ? measured<bool>(item.adds_up)
                                         : measured<bool>::absent(item.saves_at_most_ns.reason()));
+               entry.put("changes_arithmetic", item.from == saved_time::other_arithmetic);
                entry.put_text("kernel_name", item.kernel_name, "it is not about one kernel");
                entry.put_text("op_name", item.op_name, "it is not about one operator");
                if (!item.neighbours.empty()) entry.put("neighbours", text_list(item.neighbours));

@@ -72,8 +72,8 @@ measured<stage_counters> counters_of(const run_facts& facts, const bare_figures&
 }
 
 /// What a stage's kernels were counted to do, where nobody says what it has to do.
-void take_counted_work(const bare_figures& figures, const stage_counters& counters, std::int64_t occurrences,
-                       bare_stage& stage) {
+void take_counted_work(const bare_facts& facts, const bare_figures& figures, const stage_counters& counters,
+                       std::int64_t occurrences, bare_stage& stage) {
   const auto sum = [&](measured<double> counted_kernel::*of_launch) {
     measured<double> all(0.0);
     for (const counted_kernel& kernel : counters.kernels) {
@@ -84,7 +84,7 @@ void take_counted_work(const bare_figures& figures, const stage_counters& counte
     return all ? quotient(*all, static_cast<double>(occurrences)) : all;
   };
   if (!counters.coverage_ratio || *counters.coverage_ratio <= 0) return;
-  set_work(figures, sum(&counted_kernel::flops), sum(&counted_kernel::dram_bytes),
+  set_work(facts, figures, sum(&counted_kernel::flops), sum(&counted_kernel::dram_bytes),
            fmt::format("counters of kernels that make up {:.0f} % of its GPU time; the others count as none",
                        *counters.coverage_ratio * 100),
            stage);
@@ -148,7 +148,7 @@ run_figures analyze_run(const run_facts& facts) {
     const measured<double> overhead_ratio = overhead(bare, traced);
     measured<stage_counters> counters = counters_of(facts, figures.bare, bare.name, traced);
     if (counters && traced && bare.use.source.empty())
-      take_counted_work(figures.bare, *counters, traced->occurrences, bare);
+      take_counted_work(facts.bare, figures.bare, *counters, traced->occurrences, bare);
     const measured<idle_figures> idle = stage_idle(bare, traced);
     const measured<step_figures> step = stage_step(bare, traced);
     const measured<double> launches = per_token(facts.bare, bare.name, traced, &traced_activity::launches);

@@ -319,7 +319,7 @@ void add_correctness(const run_facts& facts, const run_figures& figures, std::ve
 void add_skipped_steps(const run_facts& facts, std::vector<std::string>& summary) {
   for (const step_facts& step : facts.steps) {
     if (step.state == core::step_state::skipped) {
-      summary.push_back(fmt::format("Step {} was skipped: {}.", step.name, step.reason));
+      summary.push_back(fmt::format("The {} step was skipped: {}.", step.name, step.reason));
     }
   }
 }

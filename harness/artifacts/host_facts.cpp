@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -90,6 +91,28 @@ core::measured<std::int64_t> usable_cpus() {
   return std::int64_t{CPU_COUNT(&set)};
 }
 
+/// "32768K", "36M"; 0: it is no such text.
+std::int64_t cache_size_bytes(const std::string& text) {
+  char* end = nullptr;
+  const std::int64_t count = std::strtoll(text.c_str(), &end, 10);
+  constexpr std::int64_t most_count = std::int64_t{1} << 32;
+  if (count <= 0 || count > most_count) return 0;
+  return *end == 'K' ? count << 10 : *end == 'M' ? count << 20 : *end == '\n' || *end == '\0' ? count : 0;
+}
+
+core::measured<std::int64_t> last_level_cache(const fs::path& root) {
+  const fs::path folder = root / "sys/devices/system/cpu/cpu0/cache";
+  std::int64_t largest_bytes = 0;
+  constexpr int most_caches = 10;  // three levels, and one of them split in two
+  for (int index = 0; index < most_caches; ++index) {
+    if (const auto size = system_file(folder / ("index" + std::to_string(index)) / "size"))
+      largest_bytes = std::max(largest_bytes, cache_size_bytes(*size));
+  }
+  if (largest_bytes == 0)
+    return core::measured<std::int64_t>::absent(folder.string() + " does not tell the size of a cache");
+  return largest_bytes;
+}
+
 core::measured<double> load_average(const fs::path& root) {
   const core::measured<std::string> text = system_file(root / "proc/loadavg");
   if (!text) return core::measured<double>::absent(text.reason());
@@ -118,6 +141,7 @@ host_facts gather_host_facts(const fs::path& root) {
   facts.cpus_usable_count = usable_cpus();
   facts.cpu_governor = system_file(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   if (facts.cpu_governor) facts.cpu_governor = facts.cpu_governor->substr(0, facts.cpu_governor->find('\n'));
+  facts.last_level_cache_bytes = last_level_cache(root);
   facts.memory_bytes = memory_field(root, "MemTotal");
   facts.memory_available_bytes = memory_field(root, "MemAvailable");
   facts.load_average_1min_count = load_average(root);

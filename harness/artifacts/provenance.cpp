@@ -79,6 +79,7 @@ ordered_json host_json(const host_facts& host) {
   put(object, "cpus_online_count", host.cpus_online_count);
   put(object, "cpus_usable_count", host.cpus_usable_count);
   put(object, "cpu_governor", host.cpu_governor);
+  put(object, "last_level_cache_bytes", host.last_level_cache_bytes);
   put(object, "memory_bytes", host.memory_bytes);
   put(object, "memory_available_bytes", host.memory_available_bytes);
   put(object, "load_average_1min_count", host.load_average_1min_count);

@@ -36,8 +36,8 @@ pair_outcome outcome_of(const std::vector<artifacts::step_status>& steps,
 std::string closing_line(const std::vector<pair_outcome>& pairs);
 
 /// Why steps that a pair can do without were skipped, each reason once: "counters skipped of 5 pairs: the
-/// pair runs on the CPU: there are no kernels to count". CTest shows no output of a skipped test. `pairs`:
-/// the steps of each.
+/// workload runs on the CPU: there are no kernels to count". CTest shows no output of a skipped test.
+/// `pairs`: the steps of each.
 std::vector<std::string> skipped_step_lines(const std::vector<std::vector<artifacts::step_status>>& pairs);
 
 /// Worse before damaged before failed: a regression is never hidden by what else went wrong.

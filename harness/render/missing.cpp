@@ -21,6 +21,7 @@ struct shown_figure {
   const char* object;  ///< JSON pointer, of the profile or of each stage
   const char* key;
   const char* name;
+  const char* unless = nullptr;  ///< a figure beside it whose line tells of both, where it is missing, too
 };
 
 constexpr shown_figure of_run[] = {
@@ -44,6 +45,7 @@ constexpr shown_figure of_stage[] = {
     {"", "telemetry", "clocks and power"},
     {"/utilisation", "work_flops", "FLOPs and bytes of the work"},
     {"/utilisation", "mfu_over_measured_ratio", "MFU and MBU over measured ceilings"},
+    {"/utilisation", "mbu_over_measured_ratio", "MBU", "mfu_over_measured_ratio"},
     {"/utilisation", "mfu_over_vendor_ratio", "MFU and MBU over the vendor's peaks"},
     {"", "traced", "operators and kernels"},
     {"", "idle", "idle time"},
@@ -96,7 +98,9 @@ std::string why_missing(const json& document, const shown_figure& figure) {
   const json::json_pointer pointer(figure.object);
   if (!document.contains(pointer)) return "";
   const json& object = document[pointer];
-  const bool is_missing = object.is_object() && object.contains(figure.key) && object[figure.key].is_null();
+  const auto is_null = [&](const char* key) { return object.contains(key) && object[key].is_null(); };
+  const bool is_told_already = object.is_object() && figure.unless != nullptr && is_null(figure.unless);
+  const bool is_missing = object.is_object() && is_null(figure.key) && !is_told_already;
   return is_missing ? reason_of(object, figure.key) : "";
 }
 

@@ -29,7 +29,7 @@ std::string most_of(const json& profile, const json& item) {
 }
 
 /// "prefill 1.20 ms, 12.0 % of the whole; decode_all …": of each stage what its rows save together.
-std::string together_of(const json& profile, bool do_all_add_up) {
+std::string together_of(const json& profile, bool do_all_add_up, bool leaves_arithmetic_out) {
   std::string text;
   bool ends_at_roof = false;
   bool leaves_some_out = false;
@@ -43,12 +43,15 @@ std::string together_of(const json& profile, bool do_all_add_up) {
   if (text.empty()) return "";
   std::vector<std::string> notes;
   if (!do_all_add_up) notes.emplace_back("time that several rows hold counts once");
+  if (leaves_arithmetic_out) notes.emplace_back("same arithmetic");
   if (ends_at_roof) notes.emplace_back("no stage gets below its roof");
   if (leaves_some_out) notes.emplace_back("what rows without a figure save is not in it");
   return notes.empty() ? text + "." : fmt::format("{} ({}).", text, fmt::join(notes, "; "));
 }
 
 std::string note_on(const json& item, bool is_known) {
+  if (item.value("changes_arithmetic", false))
+    return "It changes the arithmetic: check accuracy. Do not add it up: others shrink with it.";
   if (is_known)
     return item["adds_up"] == false ? fmt::format("Do not add it up: other rows of {} hold this time, too.",
                                                   item["stage"].get<std::string>())
@@ -63,7 +66,9 @@ std::string note_on(const json& item, bool is_known) {
 void put_savings(json& profile) {
   json& findings = profile["findings"];
   std::size_t known_count = 0;
+  std::size_t summed_count = 0;
   bool do_all_add_up = true;
+  bool do_summed_add_up = true;
   bool is_sum_told = true;  // an earlier profgate told one saving in several rows
   for (json& item : findings["recommendations"]) {
     const std::string most = most_of(profile, item);
@@ -73,8 +78,12 @@ void put_savings(json& profile) {
     ++known_count;
     is_sum_told = is_sum_told && item["adds_up"].is_boolean();
     do_all_add_up = do_all_add_up && item["adds_up"] == true;
+    if (item.value("changes_arithmetic", false)) continue;
+    ++summed_count;
+    do_summed_add_up = do_summed_add_up && item["adds_up"] == true;
   }
-  findings["savings_together"] = known_count < 2 ? "" : together_of(profile, do_all_add_up);
+  findings["savings_together"] =
+      summed_count < 2 ? "" : together_of(profile, do_summed_add_up, summed_count < known_count);
   findings["savings_sum"] = known_count < 2 ? ""
                             : !is_sum_told  ? "Savings are upper bounds; whether they add up is not told."
                             : do_all_add_up

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/program_name.h"
+#include "environment_facts.h"
 #include "nsys_summaries.h"
 #include "parsers/adapter_report.h"
 #include "parsers/workload_result.h"
@@ -123,7 +124,15 @@ std::string run_reader::reason_of(const std::string& step) {
 
 analysis::step_facts run_reader::step_facts_of(const std::string& step) {
   const std::optional<artifacts::step_status>& found = status(step);
-  if (!found) return {step, core::step_state::skipped, "it has not run", "", std::nullopt, "", "", {}};
+  if (!found)
+    return {step,
+            core::step_state::skipped,
+            "it was not started, or what it left was removed",
+            "run it again with all of its steps (ctest does, and so does `profgate run`)",
+            std::nullopt,
+            "",
+            "",
+            {}};
   // The report step is the one that asks; its own end is not known yet.
   const core::step_state state = found->state.value_or(core::step_state::ok);
   return {step,           state,       found->reason,       found->remedy,
@@ -135,6 +144,9 @@ const analysis::bare_facts& run_reader::bare() {
   analysis::bare_facts& bare = m_bare.emplace();
   bare.stages = config().list("workload.stages");
   bare.peaks = peaks_of(config());
+  const fs::path environment = path() / "env.json";
+  if (config().text("workload.device") == "cpu" && artifacts::file_exists(environment))
+    bare.last_level_cache_bytes = last_level_cache_bytes_in(read_document(environment, "run the pair again"));
   const fs::path result = path() / "stage1" / "result.json";
   if (artifacts::file_exists(result)) {
     bare.bench = parsers::parse_workload_result(artifacts::read_file(result), result.string());
@@ -202,7 +214,7 @@ void run_reader::read_captures(analysis::run_facts& facts) {
     if (recorded && recorded->tool == capture.timeline.tool && !recorded->tool_version.empty())
       capture.timeline.tool_version = recorded->tool_version;
     if (facts.device == "cpu" && capture.timeline.kernels.empty()) {
-      capture.timeline.kernels_absent_reason = "the pair runs on the CPU: there are no kernels";
+      capture.timeline.kernels_absent_reason = "the workload runs on the CPU: there are no kernels";
     }
     facts.captures.push_back(std::move(capture));
   }
@@ -275,6 +287,7 @@ analysis::run_facts run_reader::facts() {
   facts.inputs = inputs_of(config(), facts.bare.seen_tokens);
   facts.changed_settings = changed_settings_of(config());
   facts.env_json = read_document(path() / "env.json", "run the pair again");
+  facts.counters.multiprocessors = multiprocessors_in(facts.env_json);
   return facts;
 }
 

@@ -141,7 +141,7 @@ TEST_F(registered_program, plain_ctest_ends_with_why_steps_were_skipped) {
   EXPECT_THAT(ran.output, ::testing::ContainsRegex(
                               "a line of the project's own\n\none.smoke +ok [^\n]*\\(gate: no baseline\\)\n"
                               "two.smoke +ok [^\n]*\n"
-                              "counters skipped of 2 pairs: the pair runs on the CPU: [^\n]*\n"
+                              "counters skipped of 2 pairs: the workload runs on the CPU: [^\n]*\n"
                               "(.*\n)*0 pairs judged, 2 not judged: 2 no baseline\n$"));
 
   const command_result one = run({"ctest", "--test-dir", "build", "-R", R"(^stage2\.two\.smoke\.gate$)"});

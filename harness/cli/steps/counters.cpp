@@ -120,7 +120,7 @@ void count_kernels(step_context& context) {
 
 void run_counters(step_context& context) {
   if (context.config.text("workload.device") == "cpu") {
-    throw core::not_possible("the pair runs on the CPU: there are no kernels to count", "");
+    throw core::not_possible("the workload runs on the CPU: there are no kernels to count", "");
   }
   try {
     count_kernels(context);

@@ -43,7 +43,7 @@ inline measured<stage_counters> analyze(const std::vector<core::kernel_counters>
                                         const std::vector<core::kernel_group>& groups) {
   counter_facts facts;
   facts.launches = launches;
-  facts.absent_reason = "step counters was skipped";
+  facts.absent_reason = "ncu is not installed";
   return analyze_counters(facts, "decode_all", stages, groups, groups.empty() ? "there is no timeline" : "",
                           roofs);
 }

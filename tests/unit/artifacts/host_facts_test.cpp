@@ -43,6 +43,20 @@ TEST_F(host, gives_the_reason_for_what_is_not_there) {
   EXPECT_THAT(facts.cpu_model.reason(), HasSubstr("cpuinfo"));
 }
 
+TEST_F(host, tells_the_largest_cache) {
+  const auto put_size = [&](const std::string& index, const std::string& text) {
+    put(folder() / "sys/devices/system/cpu/cpu0/cache" / index / "size", text);
+  };
+  EXPECT_THAT(gather_host_facts(folder()).last_level_cache_bytes.reason(), HasSubstr("cpu0/cache"));
+  put_size("index0", "64K\n");
+  put_size("index2", "1024K\n");
+  EXPECT_EQ(gather_host_facts(folder()).last_level_cache_bytes.value(), 1 << 20);
+  put_size("index3", "32M\n");
+  EXPECT_EQ(gather_host_facts(folder()).last_level_cache_bytes.value(), 32 << 20);
+  put_size("index3", "large\n");
+  EXPECT_EQ(gather_host_facts(folder()).last_level_cache_bytes.value(), 1 << 20);
+}
+
 TEST(real_host, has_a_name_cpus_and_memory) {
   const host_facts facts = gather_host_facts();
   EXPECT_FALSE(facts.host_name.value_or("").empty());

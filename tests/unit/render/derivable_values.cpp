@@ -149,6 +149,7 @@ void add_saved_together(const nlohmann::json& findings, const nlohmann::json& st
   std::map<std::string, operator_rows> by_operator;
   for (const nlohmann::json& item : findings["recommendations"]) {
     if (item["stage"] != stage["name"] || !item["saves_at_most_ns"].is_number()) continue;
+    if (item.value("changes_arithmetic", false)) continue;  // which is in no sum
     const double saved_ns = number_or_0(item, "saves_at_most_ns");
     const bool adds_up = item.value("adds_up", nlohmann::json()) == true;
     const nlohmann::json op = item.value("op_name", nlohmann::json());

@@ -103,10 +103,9 @@ TEST(one_number, the_time_of_a_step_is_that_of_the_device_or_says_that_it_is_the
       report,
       HasSubstr("The host spent " + core::format_duration(submitted["mean_ns"].get<double>()) +
                 " on average in each of 64 decode_step ranges; the GPU worked " + a_step + " for each."));
-  EXPECT_THAT(report,
-              HasSubstr("took " + core::format_duration(own_ns) +
-                        " of it (own time), all of it in operators. The host was in no operator's range: "
-                        "CUDA graphs replay them."));
+  EXPECT_THAT(report, HasSubstr("took " + core::format_duration(own_ns) +
+                                " of it (own time), all of it in operators. The host was in no operator's "
+                                "range: CUDA graphs replay them."));
   const double embed_ns = decode["operators"].back()["cuda_own_ns"];
   decode["operators"].erase(decode["operators"].size() - 1);
   report = reports_of(profile.dump())["operators.md"];
@@ -175,10 +174,9 @@ TEST(one_number, a_stages_share_in_the_picture_is_told_where_the_text_has_anothe
   stages[0]["share_ratio"] = 0.331;
   stages[1]["share_ratio"] = 0.669;
   EXPECT_THAT(reports_of(profile.dump())["report.html"],
-              HasSubstr(fmt::format(
-                  "Widths are own time in the trace: prefill {:.1f} % (33.1 % of the unprofiled run), "
-                  "decode_all {:.1f} % (66.9 % of the unprofiled run).",
-                  100 * traced, 100 - 100 * traced)));
+              HasSubstr(fmt::format("Widths are own time in the trace: prefill {:.1f} % (33.1 % of the "
+                                    "unprofiled run), decode_all {:.1f} % (66.9 % of the unprofiled run).",
+                                    100 * traced, 100 - 100 * traced)));
 }
 
 TEST(one_number, of_savings_is_told_whether_it_adds_up_where_that_is_known) {
@@ -191,6 +189,22 @@ TEST(one_number, of_savings_is_told_whether_it_adds_up_where_that_is_known) {
   EXPECT_THAT(report(), HasSubstr("Do not add it up: other rows of "));
   for (json& row : rows) row.erase("adds_up");  // as an earlier profgate wrote it
   EXPECT_THAT(report(), HasSubstr("whether they add up is not told.\n"));
+}
+
+TEST(one_number, of_less_work_is_in_no_sum_and_says_so) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  json& rows = profile["findings"]["recommendations"];
+  json less = rows[0];
+  less["stage"] = "decode_all";
+  less["adds_up"] = false;
+  less["changes_arithmetic"] = true;
+  rows.push_back(less);
+  const std::string report = reports_of(profile.dump())["report.md"];
+  EXPECT_THAT(
+      report,
+      HasSubstr("It changes the arithmetic: check accuracy. Do not add it up: others shrink with it."));
+  EXPECT_THAT(report, HasSubstr("(same arithmetic"));
+  EXPECT_THAT(report, Not(HasSubstr("time that several rows hold counts once")));
 }
 
 TEST(one_number, of_every_kernel_that_a_recommendation_names_is_in_the_table_of_counters) {
@@ -240,8 +254,7 @@ TEST(one_number, of_savings_together_ends_the_recommendations) {
   findings["recommendations"][1]["adds_up"] = false;
   const std::string words =
       "prefill 1.25 ms, 12.5 % of the whole (time that several rows hold counts once; no stage gets below "
-      "its "
-      "roof; what rows without a figure save is not in it).";
+      "its roof; what rows without a figure save is not in it).";
   const auto reports = reports_of(profile.dump());
   for (const char* name : {"report.md", "stakeholder_summary.md"})
     EXPECT_THAT(reports.at(name), HasSubstr("**All of them together save at most:** " + words)) << name;

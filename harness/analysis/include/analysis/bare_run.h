@@ -83,8 +83,8 @@ bare_figures analyze_bare(const bare_facts& facts);
 
 /// For a stage of which nobody says what work it does: `flops` and `bytes` of one repetition, as `source` has
 /// them.
-void set_work(const bare_figures& figures, const measured<double>& flops, const measured<double>& bytes,
-              const std::string& source, bare_stage& stage);
+void set_work(const bare_facts& facts, const bare_figures& figures, const measured<double>& flops,
+              const measured<double>& bytes, const std::string& source, bare_stage& stage);
 
 /// "batch", "prompt", "decode": what the workload says of itself, or a program was seen to be fed and to
 /// make.

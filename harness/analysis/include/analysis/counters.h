@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,11 @@ struct ceilings {
 /// Of one launch, the mean over those that were counted. Times are ncu's: clocks, caches and neighbours
 /// differ from the run's own.
 struct counted_kernel {
-  core::kernel_group group;      ///< name as the timeline has it; total_ns and calls of the timeline
-  bool is_in_timeline = false;   ///< by name, grid and block
-  std::int64_t launches = 0;     ///< that were counted
-  measured<double> share_ratio;  ///< of the stage's GPU time
+  core::kernel_group group;     ///< name as the timeline has it; total_ns and calls of the timeline
+  bool is_in_timeline = false;  ///< by name, grid and block
+  std::int64_t launches = 0;    ///< that were counted
+  std::optional<std::int64_t> multiprocessors{};  ///< of its GPU; nothing: nobody tells
+  measured<double> share_ratio;                   ///< of the stage's GPU time
   measured<double> duration_ns;
   measured<double> dram_bytes;
   measured<double> flops;

@@ -74,7 +74,9 @@ struct bare_facts {
   std::vector<std::int64_t> first_token_ns{};
   std::vector<std::int64_t> further_token_ns{};
   std::vector<program_figure> figures{};
-  std::optional<hardware_peaks> peaks;         ///< nothing: none are known
+  std::optional<hardware_peaks> peaks;  ///< nothing: none are known
+  /// Of the CPU that computes; nothing: it is a GPU that does, or nobody tells.
+  std::optional<std::int64_t> last_level_cache_bytes{};
   std::optional<std::int64_t> peak_rss_bytes;  ///< the operating system's own figure for the process
 };
 
@@ -104,6 +106,7 @@ struct counter_facts {
   std::string cache_control{};  ///< "all": caches were flushed before each pass
   std::string clock_control{};
   std::string replay_mode{};
+  std::optional<std::int64_t> multiprocessors{};  ///< of the GPU; nothing: nobody tells
 };
 
 struct step_facts {

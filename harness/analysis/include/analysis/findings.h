@@ -54,6 +54,7 @@ enum class saved_time {
   one_kernel,        ///< the same of a kernel
   some_kernels,      ///< of kernels that other rows may be about
   kernels_and_gaps,  ///< of neighbours, and of the idle time between them
+  other_arithmetic,  ///< of the work itself, which another dtype makes less: the roof moves with it
   idle,
 };
 
@@ -68,8 +69,9 @@ struct recommendation {
   std::string kernel_name{};  ///< whole; empty: it is not about one kernel
   std::string op_name{};      ///< that the kernel runs under, or that it is about
   std::vector<std::string> neighbours{};  ///< whole names of the kernels that would become one
-  bool adds_up = true;       ///< false: other rows of its stage hold (a part of) what it saves, too
-  bool comes_first = false;  ///< what others rest on cannot be told before
+  bool adds_up = true;                ///< false: other rows of its stage hold (a part of) what it saves, too
+  bool is_told_though_small = false;  ///< it is cheap to mend: the least share of the whole does not count
+  bool comes_first = false;           ///< what others rest on cannot be told before
 };
 
 /// What all recommendations of a stage can save together: time that several of them hold counts once, and

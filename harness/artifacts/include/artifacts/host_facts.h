@@ -17,6 +17,7 @@ struct host_facts {
   core::measured<std::int64_t> cpus_online_count;
   core::measured<std::int64_t> cpus_usable_count;  ///< by this process: affinity, as in a container
   core::measured<std::string> cpu_governor;
+  core::measured<std::int64_t> last_level_cache_bytes;  ///< the largest that the first CPU reaches
   core::measured<std::int64_t> memory_bytes;
   core::measured<std::int64_t> memory_available_bytes;
   core::measured<double> load_average_1min_count;  ///< runnable processes; other work disturbs a measurement
