@@ -81,7 +81,7 @@ void judge_fewer_bytes(const run_facts& facts, const run_figures& figures, const
       figures, stage, saved_time::other_arithmetic, 0,
       fmt::format("Read fewer bytes: {} read {} less a {}.{}", narrower->words,
                   core::format_bytes(saved_bytes / passes), unit,
-                  is_decoding ? " Speculative decoding or a larger batch: fewer a token, not a step." : ""),
+                  is_decoding ? " Speculative decoding or a larger batch: fewer a token." : ""),
       fmt::format("MBU {} of the measured bandwidth; weights in {} are {} of the {} that a {} reads",
                   ceiling_percent(*mbu), core::long_dtype(model->model_dtype),
                   core::format_bytes(weight_bytes / passes), core::format_bytes(*use.bytes / passes), unit));

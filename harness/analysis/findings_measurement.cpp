@@ -86,8 +86,7 @@ void judge_clocks(const stage_figures& stage, findings& result) {
         {stage.bare.name,
          throttling.empty()
              ? fmt::format("Its samples were taken at SM clocks that differ by {}.", spread)
-             : fmt::format("The GPU was throttled ({}) while it was timed: its SM clock moved by {}.",
-                           fmt::join(throttling, ", "), spread),
+             : fmt::format("Throttled ({}): the SM clock moved by {}.", fmt::join(throttling, ", "), spread),
          evidence});
   } else if (!telemetry.sm_clock_spread_ratio) {
     result.takeaways.push_back(

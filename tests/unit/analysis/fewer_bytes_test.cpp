@@ -31,7 +31,7 @@ TEST(fewer_bytes, are_told_of_a_stage_near_the_bandwidth) {
   ASSERT_TRUE(row);
   EXPECT_EQ(row->stage, "decode_all");
   EXPECT_THAT(row->text, HasSubstr("8-bit weights (FP8, INT8) read 400 MB less a token"));
-  EXPECT_THAT(row->text, HasSubstr("a larger batch: fewer a token, not a step"));
+  EXPECT_THAT(row->text, HasSubstr("a larger batch: fewer a token"));
   EXPECT_THAT(row->evidence, HasSubstr("MBU 90 % of the measured bandwidth; weights in bfloat16 are 800 MB "
                                        "of the 900 MB that a token reads"));
   // Half of 3.2 GB at 100 GB/s, of 50 ms in all.

@@ -314,7 +314,7 @@ TEST(findings, say_when_the_gpu_was_throttled) {
               Contains("The GPU was throttled (software_power_cap) while decode_all was timed; its SM clock "
                        "moved by 14 % at times."));
   EXPECT_THAT(takeaways_of(moved, "decode_all"),
-              Contains("The GPU was throttled (software_power_cap) while it was timed: its SM clock moved by "
+              Contains("Throttled (software_power_cap): the SM clock moved by "
                        "14 %. 7 samples with an SM clock of 1700 to 1980 MHz, median 1980 MHz"));
   EXPECT_THAT(takeaways_of(moved, "decode_all"), ::testing::Not(Contains(HasSubstr("SM clocks that differ"))))
       << "once is enough";

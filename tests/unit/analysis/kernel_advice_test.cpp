@@ -87,6 +87,7 @@ TEST(recommendations, of_neighbours_are_left_out_too_where_the_whole_does_not_fe
   traced.activity = activity;
   stage.traced = traced;
   idle_figures idle;
+  idle.stage_ns = 100000;
   idle.busy_ns = 99000;
   idle.idle_ns = 1000;
   idle.idle_ratio = 0.01;

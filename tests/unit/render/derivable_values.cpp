@@ -108,6 +108,11 @@ void add_of_stage(const nlohmann::json& profile, const nlohmann::json& stage, de
     values.add("s", number_or_0(activity, "launch_call_ns") /
                         std::max(1.0, number_or_0(activity, "launches_count")));
   }
+  for (const nlohmann::json& group : stage["kernel_groups"])
+    values.add_ratio(number_or_0(group, "total_ns") - number_or_0(group, "own_ns"),
+                     number_or_0(group, "total_ns"));
+  for (const nlohmann::json& op : stage["operators"])
+    values.add("s", number_or_0(op, "cuda_own_ns") / std::max(1.0, number_or_0(op, "calls_count")));
   if (traced["decode_steps"].is_object())
     values.add("", number_or_0(traced["decode_steps"], "calls_count") / occurrences);
   for (const nlohmann::json& found : stage.value("kernel_neighbours", nlohmann::json::array())) {
@@ -116,6 +121,19 @@ void add_of_stage(const nlohmann::json& profile, const nlohmann::json& stage, de
     values.add("s", number_or_0(found, "together_ns") / times);
     values.add("s", (number_or_0(found, "together_ns") - number_or_0(found, "saves_at_most_ns")) / times);
   }
+}
+
+/// What half as wide weights leave unread, and what a layer's experts read for one token, in 16 bits.
+void add_of_weights(const nlohmann::json& model, derivable_values& values) {
+  constexpr double bytes_a_weight = 2;
+  constexpr double products = 3;  // gate, up and down
+  for (const char* count : {"parameters_count", "active_parameters_count"})
+    values.add("B", number_or_0(model, count) * bytes_a_weight / 2);
+  const nlohmann::json& dims = model["dims"];
+  if (!dims.is_object() || !dims.contains("moe_intermediate_size")) return;
+  const double rows = number_or_0(dims, "num_experts_per_tok") * number_or_0(dims, "moe_intermediate_size") +
+                      number_or_0(dims, "shared_intermediate_size");
+  values.add("B", products * number_or_0(dims, "hidden_size") * rows * bytes_a_weight);
 }
 
 /// The shares of the stages in the picture: of their kernels' own time, or of their operators' and the rest.
@@ -195,6 +213,7 @@ derivable_values values_of_profile(const nlohmann::json& profile) {
   for (const nlohmann::json& kernel : profile["kernels"]["overall"])
     values.add("s", number_or_0(kernel, "own_ns") / std::max(1.0, number_or_0(kernel, "calls_count")));
   add_of_icicle(profile, values);
+  if (profile["model"].is_object()) add_of_weights(profile["model"], values);
   const nlohmann::json& throughput = profile["throughput"];
   const double tokens = number_or_0(throughput, "decode_tokens_count");
   const double joules = number_or_0(throughput, "energy_per_decoded_token_j");
