@@ -26,7 +26,7 @@ std::string kind_name(value_kind kind) {
     case value_kind::boolean:
       return "true or false";
     case value_kind::text_list:
-      return "a list of texts, such as [a, b],";
+      return "a list of texts";
     case value_kind::record_list:
       return "a list of texts or maps";
     case value_kind::input_path:
@@ -56,7 +56,7 @@ bool is_section(std::string_view path) {
 std::string accepted_values(const schema_row& row) {
   std::string words = kind_name(row.kind);
   if (row.kind == value_kind::record_list) {
-    words += fmt::format(" with the keys {}, such as [a, {{name: b, …}}]", fmt::join(row.allowed, ", "));
+    words += fmt::format(" with the keys {}", fmt::join(row.allowed, ", "));
   } else if (!row.allowed.empty()) {
     words = fmt::format("one of: {}", fmt::join(row.allowed, ", "));
   }

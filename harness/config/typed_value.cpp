@@ -59,7 +59,10 @@ class conversion {
 
  private:
   [[noreturn]] void refuse(const yaml_node& node) const {
-    std::string remedy = fmt::format("give it {}", accepted_values(m_row));
+    const char* const example = m_row.kind == value_kind::text_list     ? ", such as [a, b]"
+                                : m_row.kind == value_kind::record_list ? ", such as [a, {name: b, …}]"
+                                                                        : "";
+    std::string remedy = fmt::format("give it {}{}", accepted_values(m_row), example);
     std::optional<std::string> meant;
     if (node.text.size() <= max_shown_bytes) meant = core::nearest(node.text, m_row.allowed);
     const bool is_gpu = node.text == "gpu" || node.text == "GPU";

@@ -143,8 +143,10 @@ std::string size_of(const gate::stage_judgement& stage) {
   }
   if (stage.which == gate::verdict::unchanged && stage.unchanged_below_ratio) {
     const double below = *stage.unchanged_below_ratio;
-    text += fmt::format("; surely below {}, which counts as unchanged",
-                        percent(stage.rate_unit ? gate::rate_loss_ratio(below) : below));
+    const std::string margin = percent(stage.rate_unit ? gate::rate_loss_ratio(below) : below);
+    const bool is_slower = numbers.lower_95_ratio && *numbers.lower_95_ratio >= nothing_ratio;
+    text += is_slower ? fmt::format("; slower, but surely by less than {}, which passes", margin)
+                      : fmt::format("; surely below {}, which counts as unchanged", margin);
   }
   if (stage.which == gate::verdict::regressed && stage.fails_from_ratio) {
     const double from = *stage.fails_from_ratio;

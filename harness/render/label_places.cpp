@@ -74,6 +74,16 @@ std::string fitting_label(const std::string& label, double width_px, double char
   const auto fits = static_cast<std::size_t>(std::max(0.0, (width_px - label_margins_px) / character_px));
   if (label.size() <= fits) return label;
   if (fits < fewest_characters) return "";
+  // Modules of one model differ at the end of their paths: blocks.*.mlp.down is …mlp.down.
+  const bool is_path =
+      label.find('.') != std::string::npos && label.find_first_of("<( ") == std::string::npos;
+  if (is_path) {
+    std::string tail = label.substr(label.size() - (fits - 1));
+    const std::size_t dot = tail.find('.');
+    if (dot != std::string::npos && tail.size() - dot >= fewest_characters) tail.erase(0, dot + 1);
+    while (!tail.empty() && (static_cast<unsigned char>(tail[0]) & 0xC0) == 0x80) tail.erase(0, 1);
+    return "…" + tail;
+  }
   std::size_t end = fits - 1;
   while (end > 0 && (static_cast<unsigned char>(label[end]) & 0xC0) == 0x80) --end;  // not inside a character
   return label.substr(0, end) + "…";

@@ -154,6 +154,11 @@ TEST(gate_lines, say_what_counts_as_unchanged) {
   whole.stages[0].unchanged_below_ratio = 0.03;
   EXPECT_THAT(gate_lines(whole).front(),
               testing::EndsWith("; surely below 3.0 %, which counts as unchanged"));
+  whole.stages[0].unchanged_below_ratio = 0.08;
+  whole.stages[0].numbers->lower_95_ratio = 0.032;
+  EXPECT_THAT(gate_lines(whole).front(),
+              testing::EndsWith("; slower, but surely by less than 8.0 %, which passes"))
+      << "nobody doubts that it is";
 }
 
 TEST(gate_lines, an_arrow_never_contradicts_its_percentage) {
