@@ -57,7 +57,7 @@ std::string why_memory_is_no_ceiling(const bare_facts& facts, const measured<dou
         bytes, static_cast<double>(*facts.bench->weight_bytes + facts.bench->kv_cache_bytes.value_or(0)));
   const auto cache_bytes = static_cast<double>(*facts.last_level_cache_bytes);
   if (bytes > cache_bytes) return "";
-  return fmt::format("its {} fit the {} cache: the memory ceiling does not apply", core::format_bytes(bytes),
+  return fmt::format("what it reads fits the {} cache: the memory ceiling does not apply",
                      core::format_bytes(cache_bytes));
 }
 

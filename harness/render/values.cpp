@@ -52,12 +52,12 @@ bool is_whole_number(const json& value) {
   return value.is_number_integer() || value.get<double>() == std::floor(value.get<double>());
 }
 
-/// Two significant digits, never an exponent: of a few samples a deviation is no better known.
+/// Two significant digits, and those before the point: of a few samples a deviation is no better known.
 std::string spread_text(const json& value) {
   const double number = value.get<double>();
   if (number == 0) return "0";
   const auto decade_of = [](double size) { return static_cast<int>(std::floor(std::log10(std::abs(size)))); };
-  const double step = std::pow(10.0, decade_of(number) - 1);
+  const double step = std::pow(10.0, std::min(0, decade_of(number) - 1));
   const double rounded = std::round(number / step) * step;
   return fmt::format("{:.{}f}", rounded, std::clamp(1 - decade_of(rounded * 1.001), 0, 12));
 }

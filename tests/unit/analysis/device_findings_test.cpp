@@ -124,7 +124,7 @@ TEST(memory_ceiling, does_not_apply_to_what_fits_the_cache) {
   facts.bare.last_level_cache_bytes = 32'000'000;
   const run_figures figures = analyze_run(facts);
   const utilisation& use = figures.stages.at(1).bare.use;
-  const std::string reason = "its 800 kB fit the 32.0 MB cache: the memory ceiling does not apply";
+  const std::string reason = "what it reads fits the 32.0 MB cache: the memory ceiling does not apply";
   EXPECT_EQ(use.mbu_over_measured_ratio.reason(), reason);
   EXPECT_EQ(figures.bare.model_use.mbu_over_measured_ratio.reason(), reason);
   EXPECT_EQ(use.roof.value(), "compute");

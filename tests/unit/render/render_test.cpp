@@ -59,7 +59,7 @@ TEST(templates, show_a_value_in_each_format) {
   EXPECT_EQ(value_shown("17309.2", "number"), "17309\n");
   EXPECT_EQ(value_shown("28", "number"), "28\n");
   EXPECT_EQ(value_shown("0.27423", "spread"), "0.27\n");
-  EXPECT_EQ(value_shown("117.5", "spread"), "120\n");
+  EXPECT_EQ(value_shown("117.5", "spread"), "118\n");
   EXPECT_EQ(value_shown("0.0996", "spread"), "0.10\n");
   EXPECT_EQ(value_shown("0", "spread"), "0\n");
   EXPECT_EQ(value_shown("8030261248", "amount"), "8.03 B\n");
