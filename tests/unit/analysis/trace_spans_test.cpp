@@ -88,8 +88,9 @@ TEST(trace_spans, tell_idle_time_inside_of_stages) {
   const core::timeline timeline = overlapping();
   written_spans spans;
   visit_spans(timeline, both_stages, spans);
-  EXPECT_THAT((spans.of[{track_kind::idle, 0}]),
-              ElementsAre("waits for a launch 0-10", "waits for a launch 60-75", "after the last kernel 90-100"));
+  EXPECT_THAT(
+      (spans.of[{track_kind::idle, 0}]),
+      ElementsAre("waits for a launch 0-10", "waits for a launch 60-75", "after the last kernel 90-100"));
 }
 
 TEST(trace_spans, nest_ranges_and_lay_start_end_ranges_beside_them) {
