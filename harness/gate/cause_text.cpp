@@ -211,6 +211,9 @@ std::string scale_text(const attribution& attributed) {
   if (std::abs(scaled.shown_ns - bare_ns) <= told_from_ratio * std::abs(bare_ns)) return "";
   if (std::abs(scaled.all_ratio - 1) > told_from_ratio)
     return fmt::format("{}, so sizes are theirs × {:.2f}", shown, scaled.all_ratio);
+  if (scaled.idle_ratio < told_from_ratio)
+    return "idle time of the traces is left out: a tracer stretches it, and without one there is no room for "
+           "it";
   if (std::abs(scaled.idle_ratio - 1) > told_from_ratio)
     return fmt::format("{}, which stretches idle time, so sizes of idle time are theirs × {:.2f}", shown,
                        scaled.idle_ratio);

@@ -488,6 +488,15 @@ TEST(attribute, says_that_idle_time_alone_is_scaled) {
       scale_text(result),
       "the traces show 3.10 µs for the 2.10 µs measured without a tracer, which stretches idle time, so "
       "sizes of idle time are theirs × 0.67");
+  attribution kernels_alone;
+  kernels_alone.bare_difference_ns = 9e6;
+  kernels_alone.scaled = result.scaled;
+  kernels_alone.scaled->shown_ns = -11e6;
+  kernels_alone.scaled->idle_ratio = 0;
+  EXPECT_EQ(
+      scale_text(kernels_alone),
+      "idle time of the traces is left out: a tracer stretches it, and without one there is no room for "
+      "it");
 }
 
 TEST(attribute, what_changed_by_itself_comes_before_what_only_takes_longer) {
