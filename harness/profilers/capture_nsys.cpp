@@ -113,7 +113,16 @@ class nsys_session {
           "machine",
           "run again when it is done, or record without nsys: timeline=embedded");
     }
-    if (profiled.tail.find("Agent launcher failed") != std::string::npos) {
+    const auto is_lost_agent = [&] {
+      return profiled.tail.find("Agent launcher failed") != std::string::npos;
+    };
+    // A workload that fails leaves a report: nsys writes what it saw.
+    if (!is_lost_agent() && has_failed_at_once(profiled)) {
+      m_result.notes.push_back(fmt::format(
+          "nsys ended with exit code {} at first and left no report, so it ran again", profiled.exit_code));
+      profiled = run_command(command);
+    }
+    if (is_lost_agent()) {
       throw core::step_failure(
           "nsys could not start its agent (\"Agent launcher failed\"): another nsys runs, or one that was "
           "killed "
@@ -121,6 +130,13 @@ class nsys_session {
           "end every leftover process 'nsys --start-agent', remove /dev/shm/NSys-*, then run again");
     }
     return profiled;
+  }
+
+  bool has_failed_at_once(const tool_run& run) const {
+    const bool has_exited =
+        run.started && !run.interrupted && !run.timed_out && !run.stopped && run.signal == 0;
+    return has_exited && run.exit_code != 0 && std::chrono::nanoseconds(run.wall_ns) < short_time &&
+           !fs::exists(with(".nsys-rep")) && !fs::exists(with(".qdstrm"));
   }
 
   tool_run run_command(const tool_command& command) {

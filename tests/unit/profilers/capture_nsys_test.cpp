@@ -32,6 +32,7 @@ class capture_with_fake_nsys : public capture_test {
         profilers::tool_run run;
         run.started = true;
         if (command.argv.front() != "/opt/nsys") return run_by_fork(command);
+        ++m_starts;
         run.tail = output;
         run.exit_code = exit_code;
         for (const std::string& name : left_files) std::ofstream(m_folder / name) << "x";
@@ -41,6 +42,7 @@ class capture_with_fake_nsys : public capture_test {
   }
 
   profilers::nsys_installation m_nsys;
+  int m_starts = 0;
 };
 
 TEST_F(capture_with_fake_nsys, knows_the_wedge) {
@@ -52,6 +54,15 @@ TEST_F(capture_with_fake_nsys, knows_its_own_fault_from_the_workloads) {
   EXPECT_THAT(
       words("exception type: QuadDCommon::SystemException\n[errinfo_api_function_*] = sem_open\n", 1, {}),
       AllOf(HasSubstr("nsys itself failed before the workload began"), HasSubstr("timeline=embedded")));
+}
+
+TEST_F(capture_with_fake_nsys, runs_once_more_where_nsys_failed_at_once_and_left_nothing) {
+  EXPECT_THAT(words("Processing events...\nno session\n\n", 1, {}),
+              HasSubstr("the workload under nsys failed: exit code 1: no session"));
+  EXPECT_EQ(m_starts, 2);
+  m_starts = 0;
+  EXPECT_THAT(words("boo\n", 1, {"run.qdstrm"}), HasSubstr("failed: exit code 1: boo"));
+  EXPECT_EQ(m_starts, 1) << "a workload that fails leaves a report";
 }
 
 TEST_F(capture_with_fake_nsys, names_a_missing_importer_and_its_missing_library) {
