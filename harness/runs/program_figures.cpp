@@ -1,10 +1,13 @@
 #include "runs/program_figures.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <ctime>
+#include <thread>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -37,6 +40,17 @@ std::int64_t as_duration_ns(double value, double ns_per_unit, const std::string&
   return std::llround(duration_ns);
 }
 
+std::int64_t ns_of(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+/// The clock of files: the finer one is ahead of it by some milliseconds.
+std::int64_t file_clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return ns_of(now);
+}
+
 /// The figure of that name, made where there is none yet.
 analysis::program_figure& figure_called(const config::record& figure, process_samples& samples) {
   const auto found =
@@ -62,10 +76,20 @@ bool program_figures::wants_client_output() const {
 }
 
 void program_figures::note_start() {
-  // The clock of files: the finer one is ahead of it by some milliseconds.
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  m_started_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  // Its clock ticks every few milliseconds: a file that another run wrote within this tick would look as if
+  // this one had. One that lies in the future is not waited for.
+  constexpr int most_waits = 50;
+  std::int64_t latest_write_ns = 0;
+  for (const config::record& figure : m_figures) {
+    struct stat file {};
+    if (figure.contains("file") && ::stat((m_folder / figure.at("file")).c_str(), &file) == 0)
+      latest_write_ns = std::max(latest_write_ns, ns_of(file.st_mtim));
+  }
+  m_started_ns = file_clock_ns();
+  for (int waits = 0; m_started_ns <= latest_write_ns && waits < most_waits; ++waits) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    m_started_ns = file_clock_ns();
+  }
 }
 
 std::vector<double> program_figures::values_of(const config::record& figure, const outputs& run) const {
