@@ -96,6 +96,44 @@ launch_order order_as_launched(std::vector<const core::kernel_execution*> kernel
   return order;
 }
 
+/// How often a kernel is launched in the windows of one stage, by the window's place among them.
+using launches_by_window = std::map<std::size_t, std::int64_t>;
+
+bool is_tuned(const launches_by_window& launches, std::size_t windows_count) {
+  constexpr std::int64_t fewest = 32;  // what a first step does once more than others is no tuning
+  constexpr std::int64_t times_as_often = 4;
+  if (windows_count < 2 || launches.begin()->first != 0) return false;
+  std::int64_t most_later = 0;
+  for (auto later = std::next(launches.begin()); later != launches.end(); ++later)
+    most_later = std::max(most_later, later->second);
+  const std::int64_t first = launches.begin()->second;
+  return first >= fewest + most_later && first > times_as_often * most_later;
+}
+
+/// `windows`: by their start.
+std::set<std::string> find_tuned_kernels(const std::vector<const core::kernel_execution*>& kernels,
+                                         const std::vector<stage_window>& windows, std::size_t stages_count) {
+  std::set<std::string> tuned;
+  for (std::size_t stage = 0; stage < stages_count; ++stage) {
+    std::vector<const stage_window*> own;
+    for (const stage_window& window : windows)
+      if (window.stage == stage) own.push_back(&window);
+    std::map<std::string_view, launches_by_window> launches_of;
+    for (const core::kernel_execution* kernel : kernels) {
+      const auto after =
+          std::upper_bound(own.begin(), own.end(), kernel->launched_ns,
+                           [](std::int64_t time, const stage_window* each) { return time < each->start_ns; });
+      if (after == own.begin()) continue;
+      const stage_window& window = **std::prev(after);
+      if (window.process_id != kernel->process_id || kernel->launched_ns >= window.end_ns) continue;
+      launches_of[kernel->shape->name][static_cast<std::size_t>(std::prev(after) - own.begin())] += 1;
+    }
+    for (const auto& [name, launches] : launches_of)
+      if (is_tuned(launches, own.size())) tuned.emplace(name);
+  }
+  return tuned;
+}
+
 json size_json(const std::array<std::uint32_t, 3>& size) {
   return json(size);
 }
@@ -209,7 +247,10 @@ launch_order order_of_program(const core::timeline& timeline, const std::vector<
     const bool is_counted = which == counted_launches::all || inside.holds(kernel);
     if (kernel.process_id == most->first && is_counted) kernels.push_back(&kernel);
   }
-  return order_as_launched(std::move(kernels), inside);
+  std::set<std::string> tuned = find_tuned_kernels(kernels, windows, ranges.size());
+  launch_order order = order_as_launched(std::move(kernels), inside);
+  order.tuned_kernels = std::move(tuned);
+  return order;
 }
 
 launch_order order_of_program(const std::vector<capture>& captures, const std::vector<std::string>& ranges,

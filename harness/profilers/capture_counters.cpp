@@ -91,6 +91,13 @@ std::string why_nothing_profiled(std::string_view output) {
   return "it launched no kernel that matched";
 }
 
+/// A filter by NVTX range or by name that lets nothing through is told; launches that end before the skipped
+/// ones do are not, and kernels that matched were there.
+bool says_all_were_skipped(std::string_view output) {
+  return says_nothing_profiled(output) && output.find("Available Kernels:") == std::string_view::npos &&
+         output.find("NVTX include expressions") == std::string_view::npos;
+}
+
 constexpr const char* denied_remedy =
     "set NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module and reload it, or run as root; until "
     "then runs "
@@ -220,8 +227,24 @@ class ncu_sessions {
     }
   }
 
-  /// Empty, or why there is nothing of it.
+  /// Empty, or why there is nothing of it. A program that launched fewer kernels than in the timeline is
+  /// started once more.
   std::string record(const counter_session& session) {
+    const std::uintmax_t log_start = size_or_zero(m_request.log_file);
+    const std::string reason = attempt(session);
+    const std::int64_t skip = session.filter.skip;
+    if (reason.empty() || skip == 0 || !says_all_were_skipped(text_from(m_request.log_file, log_start)))
+      return reason;
+    counter_session earlier = session;
+    earlier.filter.skip = skip / 2;
+    m_result.notes.push_back(fmt::format(
+        "{}: under ncu it launched fewer than the {} kernels that the timeline has before those to "
+        "count: counted behind {} instead, with one more start",
+        session.what, skip, earlier.filter.skip));
+    return attempt(earlier);
+  }
+
+  std::string attempt(const counter_session& session) {
     const fs::path report = file("run", session, ".ncu-rep");
     for (const fs::path& stale : {report, file("raw", session, ".csv"), file("counters", session, ".csv")}) {
       fs::remove(stale);

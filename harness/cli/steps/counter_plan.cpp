@@ -94,6 +94,24 @@ void name_kernels(analysis::kernel_selection& selection, const analysis::launch_
   }
 }
 
+/// ncu finds a launch by counting those before it, which works with kernels that are launched as often at
+/// every start. Those that are not stay uncounted, unless they are all that there is.
+void leave_out_tuned(const analysis::launch_order& order, analysis::kernel_selection& selection,
+                     std::vector<std::string>& notes) {
+  std::set<std::string> tuned;
+  std::set<std::string> others;
+  for (const core::kernel_group& group : selection.groups)
+    (order.tuned_kernels.contains(group.kernel_name) ? tuned : others).insert(group.kernel_name);
+  if (tuned.empty() || others.empty()) return;
+  std::vector<std::string> shown;
+  for (const std::string& name : tuned) shown.push_back(core::shorten_middle(name, 80));
+  notes.push_back(fmt::format(
+      "not counted: {}: the program launches {} in its first step far more often than later, as a compiler "
+      "does that tunes, and another number of times at each start",
+      fmt::join(shown, ", "), tuned.size() == 1 ? "it" : "them"));
+  leave_out(tuned, selection);
+}
+
 std::string session_name(const std::string& stage, std::size_t window) {
   std::string name = stage;
   // A dot might pass for a file's ending.
@@ -203,6 +221,7 @@ void plan_whole_program(const config::resolved& config, const analysis::run_fact
         facts.captures, ranges ? ranges->names : facts.bare.stages, facts.nvtx_domain,
         ranges ? analysis::counted_launches::inside_ranges : analysis::counted_launches::all);
     if (ranges) filter.nvtx_include = ranges->filters;
+    leave_out_tuned(order, all, plan.notes);
     name_kernels(all, order, filter, plan.notes);
     windows = analysis::plan_windows(all, order, limits_of(config, 1));
   }

@@ -323,6 +323,33 @@ TEST(order_of_launches, prefers_the_capture_gated_on_the_stage) {
   EXPECT_EQ(order.configurations[0].kernel_name, "b");
 }
 
+/// torch.compile's first step tries variants of a kernel again and again, until some milliseconds are over.
+TEST(order_of_program, knows_kernels_that_a_compiler_tunes_in_the_first_step) {
+  timeline_builder builder;
+  std::int64_t now_ns = 0;
+  const auto launch = [&](const std::string& name, int times) {
+    for (int i = 0; i < times; ++i, now_ns += 10) builder.kernel(name, now_ns, now_ns + 2, now_ns + 8);
+  };
+  for (int round = 0; round < 2; ++round) {
+    const std::int64_t start_ns = now_ns;
+    launch("tuned_and_used", round == 0 ? 60 : 2);
+    launch("fill_of_the_tuner", round == 0 ? 300 : 0);
+    launch("once_at_first", round == 0 ? 3 : 0);
+    launch("gemm", 200);
+    builder.range("prefill", start_ns, now_ns);
+    for (int step = 0; step < 3; ++step) {
+      const std::int64_t step_ns = now_ns;
+      launch("gemv", 40);
+      builder.range("decode_step", step_ns, now_ns);
+    }
+  }
+  const auto tuned_in = [&](const std::vector<std::string>& ranges) {
+    return order_of_program(builder.build(), ranges, "LLM", counted_launches::inside_ranges).tuned_kernels;
+  };
+  EXPECT_THAT(tuned_in({"prefill", "decode_step"}), ElementsAre("fill_of_the_tuner", "tuned_and_used"));
+  EXPECT_THAT(tuned_in({"decode_step"}), IsEmpty());
+}
+
 TEST(selection_json, says_what_was_chosen_and_why_not) {
   const std::string hostile = "a|b<c>\"\xff";
   planned_stage chosen{

@@ -212,6 +212,34 @@ TEST(counter_plan, counts_inside_of_an_adapters_ranges) {
   EXPECT_THAT(planned(anywhere).nvtx_include, IsEmpty());
 }
 
+/// The same program compiled: what its compiler tries in the first step comes another number of times under
+/// ncu, so the window must not depend on it.
+TEST(counter_plan, skips_no_launches_that_a_compiler_tries) {
+  const config::resolved config = config::parse_resolved(
+      "workload:\n  device: cuda\n  nvtx_domain: any\n  adapter: pytorch\n  stages:\n    - {name: prefill, "
+      "domain: "
+      "LLM}\n    - {name: decode_all, domain: LLM}\nncu:\n  gating_nvtx: false\n  max_launches: 20\n",
+      "config.yaml");
+  const auto planned = [&](int tries) {
+    analysis::run_facts facts = recorded_run();
+    facts.nvtx_domain = "any";
+    core::timeline& timeline = facts.captures[0].timeline;
+    timeline = runs::read_stages({recordings / "pytorch-2.11" / "adapter_compiled.sqlite"}, config);
+    const auto first = std::find_if(timeline.kernels.begin(), timeline.kernels.end(), [](const auto& kernel) {
+      return kernel.shape->name == "triton_red_fused_embedding_native_layer_norm_0";
+    });
+    const core::kernel_execution tried = *first;
+    for (int i = 0; i < tries; ++i) timeline.kernels.push_back(tried);
+    return plan_counters(config, facts, analysis::analyze_run(facts));
+  };
+  const counter_plan few = planned(100);
+  const counter_plan many = planned(1000);
+  EXPECT_THAT(many.notes, Contains(HasSubstr("as a compiler does that tunes")));
+  EXPECT_EQ(few.sessions.at(0).filter.skip, many.sessions.at(0).filter.skip);
+  EXPECT_EQ(few.sessions.at(0).filter.kernel_names, many.sessions.at(0).filter.kernel_names);
+  EXPECT_THAT(planned(0).notes, IsEmpty());
+}
+
 TEST(counter_plan, takes_filters_of_stages_only) {
   const analysis::run_facts facts = recorded_run();
   const analysis::run_figures figures = analysis::analyze_run(facts);

@@ -182,6 +182,29 @@ TEST_F(capture_counters, says_why_no_kernel_matched_though_ncu_ends_well) {
                     HasSubstr("it launched choose_kernel, embed_kernel, gemv"), HasSubstr("and 6 more")));
   says("ncu_norange.log");
   EXPECT_THAT(words<core::step_failure>(), HasSubstr("no kernel was launched inside of the NVTX range"));
+  const auto starts =
+      std::count_if(m_ncu.commands.begin(), m_ncu.commands.end(),
+                    [](const profilers::tool_command& command) { return has_word(command, "--export"); });
+  EXPECT_EQ(starts, 2) << "another start would find as little";
+}
+
+/// torch.compile tunes by time: under ncu it tried its kernels less often than under nsys.
+TEST_F(capture_counters, counts_earlier_where_the_program_ended_before_the_launches_to_count) {
+  m_request.sessions[0].filter.skip = 1365;
+  std::vector<std::string> skipped;
+  const auto run = [&](const profilers::tool_command& command) {
+    if (const auto skip = std::find(command.argv.begin(), command.argv.end(), "--launch-skip");
+        skip != command.argv.end()) {
+      says(skipped.empty() ? "ncu_all_skipped.log" : "ncu_deep.log");
+      m_ncu.leaves_report = !skipped.empty();
+      skipped.push_back(*(skip + 1));
+    }
+    return m_ncu(command);
+  };
+  const profilers::counters_result result = profilers::capture_counters(m_request, run);
+  EXPECT_THAT(skipped, ElementsAre("1365", "682"));
+  EXPECT_EQ(result.launches.size(), 6U);
+  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("decode_all: under ncu it launched fewer than the 1365")));
 }
 
 TEST_F(capture_counters, one_empty_session_of_two_is_a_note) {

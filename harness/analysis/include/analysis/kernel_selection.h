@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -59,6 +60,10 @@ struct launch_order {
   std::vector<std::uint32_t> launches;               ///< indices into `configurations`
   /// Of each kernel its names as the linker knows them: ncu filters by these, since it simplifies the others.
   std::map<std::string, std::vector<std::string>> mangled_names;
+  /// Kernels that the first instance of a range launches far more often than any later one: a compiler that
+  /// tunes (torch.compile) tries them for some milliseconds, which is another number of launches at each
+  /// start.
+  std::set<std::string> tuned_kernels;
 };
 
 /// Kernels as a filter finds them: by the linker's names, where those of all are known, else by their own.
