@@ -278,35 +278,41 @@ bare_stage untimed_stage(const bare_facts& facts, const bare_figures& figures, c
   return stage;
 }
 
+void sum_up_stages(const bare_facts& facts, const std::set<std::string>& nested, bare_figures& figures) {
+  const std::string no_stages = "the workload has no stages";
+  std::vector<measured<double>> medians_ns;
+  std::vector<measured<double>> weights_ns;
+  std::vector<measured<double>> flops;
+  std::vector<measured<double>> bytes;
+  for (const bare_stage& stage : figures.stages) {
+    if (nested.contains(stage.name)) continue;
+    medians_ns.push_back(median_of(stage.time_ns));
+    weights_ns.push_back(weight_ns(facts, stage));
+    flops.push_back(stage.use.flops);
+    bytes.push_back(stage.use.bytes);
+  }
+  figures.total_median_ns = sum(medians_ns, no_stages);
+  const measured<double> total_weight_ns = sum(weights_ns, no_stages);
+  for (bare_stage& stage : figures.stages)
+    stage.share_ratio = quotient(weight_ns(facts, stage), total_weight_ns);
+  figures.model_use.flops = sum(flops, no_stages);
+  figures.model_use.bytes = sum(bytes, no_stages);
+  if (!figures.stages.empty()) figures.model_use.source = figures.stages.front().use.source;
+  set_rates(facts, figures, figures.total_median_ns, figures.model_use);
+}
+
 bare_figures analyze_bare(const bare_facts& facts) {
   bare_figures result;
   set_ceilings(facts, result);
-  const std::string no_stages = "the workload has no stages";
-  std::vector<measured<double>> medians_ns;
-  std::vector<measured<double>> flops;
-  std::vector<measured<double>> bytes;
   for (const std::string& name : stage_names(facts)) {
     bare_stage stage{name, stage_time(facts, name),     time_source(facts, name), {},
                      {},   stage_telemetry(facts, name)};
     stage.use = stage_utilisation(facts, result, stage);
     stage.range_cost_ns = range_cost_ns(facts, name);
     if (facts.bench && facts.bench->experts.contains(name)) stage.experts = facts.bench->experts.at(name);
-    medians_ns.push_back(median_of(stage.time_ns));
-    flops.push_back(stage.use.flops);
-    bytes.push_back(stage.use.bytes);
     result.stages.push_back(std::move(stage));
   }
-  result.total_median_ns = sum(medians_ns, no_stages);
-  std::vector<measured<double>> weights_ns;
-  for (const bare_stage& stage : result.stages) weights_ns.push_back(weight_ns(facts, stage));
-  const measured<double> total_weight_ns = sum(weights_ns, no_stages);
-  for (bare_stage& stage : result.stages) {
-    stage.share_ratio = quotient(weight_ns(facts, stage), total_weight_ns);
-  }
-  result.model_use.flops = sum(flops, no_stages);
-  result.model_use.bytes = sum(bytes, no_stages);
-  if (!result.stages.empty()) result.model_use.source = result.stages.front().use.source;
-  set_rates(facts, result, result.total_median_ns, result.model_use);
+  sum_up_stages(facts, {}, result);
   result.vision_ns = facts.bench && facts.bench->samples_ns.count(vision_stage) > 0
                          ? stage_time(facts, vision_stage)
                          : measured<sample_statistics>::absent("the workload reports no vision time");

@@ -52,8 +52,17 @@ const figure_table<stage_figures>& stage_table() {
        {"bare", object_by(bare_times_table(), through(&stage::bare, &bare_stage::time_ns))},
        {"step", object_by(step_table(), &stage::step)},
        {"share_ratio", through(&stage::bare, &bare_stage::share_ratio),
-        "of `throughput.total_median_ns`; of ranges that a program went through, of the time of all of them",
+        "of `throughput.total_median_ns`; of ranges that a program went through, of the time of all of them; "
+        "those that run inside of others are part of these",
         "share of all stages", "percent"},
+       {"inside_of",
+        [](const stage& one) {
+          return one.traced && !one.traced->outer_stages.empty()
+                     ? std::optional<json>(*valid_texts(one.traced->outer_stages))
+                     : std::nullopt;
+        },
+        "stages in whose ranges all of its own lie: their times have its time, their kernels are without its "
+        "own; absent where there are none"},
        {"utilisation", object_by(utilisation_table(), through(&stage::bare, &bare_stage::use))},
        {"telemetry", object_by(telemetry_table(), through(&stage::bare, &bare_stage::telemetry))},
        {"experts",

@@ -49,11 +49,13 @@ operator_figures operator_of(const std::string& stage_name, std::string_view nam
     figures.record.cuda_ns = sum.cuda_ns;
     figures.cuda_self_ns = sum.cuda_self_ns;
     figures.cuda_exclusive_ns = sum.cuda_exclusive_ns;
+    figures.cuda_whole_exclusive_ns = sum.cuda_whole_exclusive_ns;
     figures.cuda_share_ratio =
         quotient(static_cast<double>(sum.cuda_exclusive_ns), static_cast<double>(kernel_exclusive_ns));
   } else {
     figures.cuda_self_ns = measured<std::int64_t>::absent(figures.cuda_absent_reason);
     figures.cuda_exclusive_ns = measured<std::int64_t>::absent(figures.cuda_absent_reason);
+    figures.cuda_whole_exclusive_ns = measured<std::int64_t>::absent(figures.cuda_absent_reason);
     figures.cuda_share_ratio = measured<double>::absent(figures.cuda_absent_reason);
   }
   return figures;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/findings.h"
 #include "analysis/trace_spans.h"
@@ -112,6 +113,15 @@ std::vector<std::string> stages_that_did_not_occur(const run_facts& facts) {
   return stages;
 }
 
+/// `stages` as those of the timeline.
+std::set<std::string> nested_stages(const std::vector<std::string>& stages,
+                                    const timeline_figures& timeline) {
+  std::set<std::string> nested;
+  for (std::size_t s = 0; s < std::min(stages.size(), timeline.stages.size()); ++s)
+    if (timeline.stages[s] && !timeline.stages[s]->outer_stages.empty()) nested.insert(stages[s]);
+  return nested;
+}
+
 }  // namespace
 
 measured<double> share_of_largest(const std::vector<core::kernel_record>& kernels, std::size_t top_n) {
@@ -136,6 +146,7 @@ run_figures analyze_run(const run_facts& facts) {
       facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
       {facts.kernel_categories, facts.region_kernels, !facts.bare.bench || inputs_count(facts.bare) > 1,
        facts.device_timed_stages, facts.stage_expressions, stages_that_did_not_occur(facts)});
+  sum_up_stages(facts.bare, nested_stages(facts.bare.stages, figures.timeline), figures.bare);
   compare_with_summaries(facts, figures.timeline.problems);
   const std::vector<kernel_summary> summaries = summaries_without_trace(facts);
   take_kernels_of_summaries(summaries, figures.timeline);

@@ -33,6 +33,7 @@ void stage_sums::add_kernel(const core::kernel_execution& kernel,
   const auto add_to = [&](std::string_view name) {
     inner = &operators[name];
     inner->cuda_ns += duration_ns;
+    inner->cuda_whole_exclusive_ns += exclusive_ns;
     innermost = name;
   };
   for (std::size_t level = 0; level < replayed.size(); ++level) {

@@ -24,7 +24,8 @@ struct operator_sums {
   std::int64_t cuda_ns = 0;            ///< with what nested operators launched
   std::int64_t cuda_self_ns = 0;       ///< without
   std::int64_t cuda_exclusive_ns = 0;  ///< of that what its kernels did not wait for the ones before them
-  std::int64_t replayed_calls = 0;     ///< by a graph: the host ran through no range
+  std::int64_t cuda_whole_exclusive_ns = 0;  ///< the same with what nested operators launched
+  std::int64_t replayed_calls = 0;           ///< by a graph: the host ran through no range
   bool has_start_end = false;
   bool on_stage_thread = false;
 };

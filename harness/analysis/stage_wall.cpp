@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace profgate::analysis {
 namespace {
@@ -53,6 +54,28 @@ std::vector<std::optional<std::size_t>> find_inner_stages(const std::vector<stag
     until_ns[window.stage] = std::max(until_ns[window.stage], window.end_ns);
   }
   return inner;
+}
+
+std::vector<std::vector<std::size_t>> find_outer_stages(const std::vector<stage_window>& windows,
+                                                        std::size_t stages) {
+  std::vector<std::set<std::size_t>> outer(stages);
+  std::vector<bool> runs_beside(stages);
+  std::map<std::uint32_t, std::vector<std::int64_t>> open_until_ns;  // by process and stage
+  for (const stage_window& window : windows) {
+    std::vector<std::int64_t>& until_ns = open_until_ns.try_emplace(window.process_id, stages).first->second;
+    bool is_inside = false;
+    for (std::size_t s = 0; s < stages; ++s) {
+      if (s == window.stage || until_ns[s] < window.end_ns) continue;
+      outer[window.stage].insert(s);
+      is_inside = true;
+    }
+    if (!is_inside) runs_beside[window.stage] = true;
+    until_ns[window.stage] = std::max(until_ns[window.stage], window.end_ns);
+  }
+  std::vector<std::vector<std::size_t>> result(stages);
+  for (std::size_t s = 0; s < stages; ++s)
+    if (!runs_beside[s]) result[s].assign(outer[s].begin(), outer[s].end());
+  return result;
 }
 
 void mark_repeats(std::vector<stage_window>& windows, std::size_t stages) {

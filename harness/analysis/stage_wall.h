@@ -32,6 +32,10 @@ stage_stretches find_stretches(const std::vector<stage_window>& windows, std::si
 std::vector<std::optional<std::size_t>> find_inner_stages(const std::vector<stage_window>& windows,
                                                           std::size_t stages);
 
+/// By stage: those in whose windows all of its own lie, in the same process; empty: it runs beside others.
+std::vector<std::vector<std::size_t>> find_outer_stages(const std::vector<stage_window>& windows,
+                                                        std::size_t stages);
+
 /// nsys ends a recording that a range opened with the range's first occurrence; the embedded collector goes
 /// on at the next one. So that both tell the same, later ones are marked.
 void mark_repeats(std::vector<stage_window>& windows, std::size_t stages);

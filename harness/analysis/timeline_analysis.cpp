@@ -192,6 +192,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   std::vector<stage_sums> sums(stages.size());
   std::vector<std::int64_t> occurrences(stages.size(), 0);
   std::vector<std::optional<std::size_t>> inner_stages(stages.size());
+  std::vector<std::vector<std::size_t>> outer_stages(stages.size());
   kernel_sums outside;
   std::optional<std::string> absent_reason;
   bool has_kernels = false;
@@ -209,9 +210,11 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
     sweep(source.timeline, threads, windows[c], stages, nvtx_domain, visitor);
     visitor.finish(attribution.categories);
     const std::vector<std::optional<std::size_t>> inner = find_inner_stages(windows[c], stages.size());
+    const std::vector<std::vector<std::size_t>> outer = find_outer_stages(windows[c], stages.size());
     for (std::size_t s = 0; s < stages.size(); ++s) {
       if (!takes_stage[s]) continue;
       inner_stages[s] = inner[s];
+      outer_stages[s] = outer[s];
       sums[s].unsound = why_kernels_are_unsound(source, windows[c], s);
       occurrences[s] = stretches.occurrences[s];
     }
@@ -227,6 +230,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
       traced_stage stage = finish_stage(stages[s], captures[c], windows[c], s, occurrences[s], sums[s],
                                         attribution.categories);
       if (inner_stages[s]) stage.inner_stage = stages[*inner_stages[s]];
+      for (const std::size_t outer : outer_stages[s]) stage.outer_stages.push_back(stages[outer]);
       result.stages.emplace_back(std::move(stage));
     } else {
       result.stages.push_back(measured<traced_stage>::absent(

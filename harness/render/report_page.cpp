@@ -1,6 +1,7 @@
 #include "report_page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include "headline.h"
 #include "idle_view.h"
 #include "kernel_views.h"
+#include "nested_operators.h"
 #include "roofline.h"
 #include "stage_bound.h"
 #include "strip_view.h"
@@ -58,6 +60,15 @@ void put_icicle_note(json& icicle, const json& profile, const std::vector<kernel
   icicle["note"] = fmt::format("Widths are own time in the trace{}.", differ ? ": " + shares : "");
 }
 
+/// "30 % of the time, inside of prefill and decode_step"
+std::string share_text(const json& stage) {
+  const double share = number(stage, "share_ratio").value_or(0);
+  std::string text = share > 0 ? formatted(share, "percent") + " of the time" : "";
+  if (!stage.contains("inside_of")) return text;
+  const auto outer = stage["inside_of"].get<std::vector<std::string>>();
+  return fmt::format("{}{}inside of {}", text, text.empty() ? "" : ", ", fmt::join(outer, " and "));
+}
+
 }  // namespace
 
 double decoded_tokens(const json& profile, const json& stage) {
@@ -74,7 +85,6 @@ json report_pictures(const json& profile, const core::short_kernel_names& names,
     const double tokens = decoded_tokens(profile, stage);
     const auto median_ns = number(stage["step"].is_object() ? stage["step"] : stage["bare"], "median_ns");
     const bool is_by_token = tokens > 1 && median_ns;
-    const double share = number(stage, "share_ratio").value_or(0);
     const json split = split_of(stage, tokens);
     stages.push_back(
         {{"name", stage["name"]},
@@ -83,7 +93,7 @@ json report_pictures(const json& profile, const core::short_kernel_names& names,
                               : std::string(empty_cell)},
          {"whole",
           is_by_token ? fmt::format("{} for {:.0f} tokens", core::format_duration(*median_ns), tokens) : ""},
-         {"share", share > 0 ? formatted(share, "percent") + " of the time" : ""},
+         {"share", share_text(stage)},
          {"source", time_source_of(stage)},
          {"bound", bound},
          {"has_reached", reached.has_value()},
@@ -113,6 +123,7 @@ json report_pictures(const json& profile, const core::short_kernel_names& names,
           {"stages", std::move(stages)},
           {"icicle", std::move(icicle)},
           {"kernels", kernel_table_of(kernels)},
+          {"nested_operators", nested_operators_of(profile)},
           {"tokens", token_chart_of(profile)},
           {"strips", std::move(strips)},
           {"roofline", roofline_of(profile, names)}};

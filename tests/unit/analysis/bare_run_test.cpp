@@ -31,6 +31,19 @@ TEST(analyze_bare, times_stages_in_the_configured_order) {
   EXPECT_DOUBLE_EQ(*figures.stages[1].share_ratio, 0.8);
 }
 
+TEST(sum_up_stages, counts_no_time_twice_where_a_stage_runs_inside_of_another) {
+  bare_facts facts;
+  facts.stages = {"step", "attention"};
+  facts.process_wall_ns = {500 * ms};
+  facts.stage_samples_ns = {{"step", {100 * ms, 100 * ms}},
+                            {"attention", {15 * ms, 15 * ms, 15 * ms, 15 * ms}}};
+  bare_figures figures = analyze_bare(facts);
+  sum_up_stages(facts, {"attention"}, figures);
+  EXPECT_DOUBLE_EQ(*figures.total_median_ns, 100e6);
+  EXPECT_DOUBLE_EQ(*figures.stages[0].share_ratio, 1);
+  EXPECT_DOUBLE_EQ(*figures.stages[1].share_ratio, 0.3);
+}
+
 TEST(analyze_bare, relates_work_to_the_measured_ceilings) {
   const bare_figures figures = analyze_bare(two_timed_stages());
   const utilisation& prefill = figures.stages[0].use;

@@ -34,6 +34,22 @@ TEST(timeline_figures, know_what_no_operator_covers_inside_of_a_range_around_all
   EXPECT_EQ(figures.stages[0]->uncovered_ns, 60);
 }
 
+TEST(analyze_timelines, knows_stages_that_only_run_inside_of_others) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("prefill", 0, 100)
+                                      .range("attention", 10, 50)
+                                      .range("copy", 60, 70)
+                                      .range("step", 200, 300)
+                                      .range("attention", 210, 250)
+                                      .range("copy", 310, 320)
+                                      .build();
+  const std::vector<std::string> stages = {"prefill", "step", "attention", "copy"};
+  const timeline_figures figures = analyze_timelines({{"a", std::nullopt, timeline}}, stages, "LLM", "");
+  EXPECT_THAT(figures.stages[2]->outer_stages, ElementsAre("prefill", "step"));
+  EXPECT_THAT(figures.stages[3]->outer_stages, IsEmpty()) << "once it ran beside them";
+  EXPECT_THAT(figures.stages[0]->outer_stages, IsEmpty());
+}
+
 TEST(analyze_timelines, tells_inclusive_from_exclusive_time) {
   const timeline_figures figures = analyze_one(two_traced_stages());
   const traced_stage& prefill = *figures.stages[0];

@@ -13,6 +13,7 @@
 #include "golden_cases.h"
 #include "judgement_cases.h"
 #include "kernel_views.h"
+#include "nested_operators.h"
 #include "render/render.h"
 #include "token_chart.h"
 
@@ -89,6 +90,29 @@ TEST(kernel_table, shows_operators_of_the_host_where_there_are_no_kernels) {
   EXPECT_EQ(table["are_kernels"], false);
   EXPECT_EQ(table["rows"][0]["label"], "attn.qkv");
   EXPECT_EQ(icicle_of(kernel_rows_of(profile, {}))["height"], 60);
+}
+
+json module_times(const char* name, double whole_ns, double own_ns) {
+  return {{"op_name", name}, {"calls_count", 4}, {"cuda_whole_own_ns", whole_ns}, {"cuda_own_ns", own_ns}};
+}
+
+TEST(nested_operators, are_those_with_others_inside_the_largest_first) {
+  const json profile = {
+      {"stages",
+       {{{"name", "prefill"}, {"operators", {module_times("model.mlp", 40e3, 40e3)}}},
+        {{"name", "decode_step"},
+         {"operators",
+          {module_times("model.attn", 60e3, 20e3), module_times("model.attn.core", 40e3, 40e3),
+           module_times("model", 100e3, 40e3)}}}}}};
+  const json nested = nested_operators_of(profile);
+  EXPECT_TRUE(nested["is_on_device"]);
+  ASSERT_EQ(nested["rows"].size(), 2U);
+  EXPECT_EQ(nested["rows"][0]["name"], "model");
+  EXPECT_EQ(nested["rows"][0]["share"], "100.0 %");
+  EXPECT_EQ(nested["rows"][1]["name"], "model.attn");
+  EXPECT_EQ(nested["rows"][1]["whole"], "60.0 µs");
+  EXPECT_EQ(nested["rows"][1]["own"], "20.0 µs");
+  EXPECT_TRUE(nested_operators_of({{"stages", {profile["stages"][0]}}}).is_null());
 }
 
 TEST(icicle, gives_each_layer_the_whole_width) {

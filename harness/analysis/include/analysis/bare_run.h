@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,7 @@ struct bare_figures {
   std::vector<bare_stage> stages;
   measured<sample_statistics> vision_ns;  ///< a part of prefill, so never one of `stages`
   std::vector<input_figures> inputs{};    ///< empty: one prompt of text, or nobody tells
-  measured<double> total_median_ns;       ///< all stages
+  measured<double> total_median_ns;       ///< all stages that run inside of no other
   measured<sample_statistics> ttft_ns;    ///< time to the first token
   measured<distribution> ttft_percentiles_ns;
   measured<distribution> tpot_ns;  ///< time of each further token
@@ -80,6 +81,10 @@ struct bare_figures {
 };
 
 bare_figures analyze_bare(const bare_facts& facts);
+
+/// Sums over all stages, and the stages' shares in them. `nested`: stages that run inside of others, whose
+/// time has theirs already.
+void sum_up_stages(const bare_facts& facts, const std::set<std::string>& nested, bare_figures& figures);
 
 /// For a stage of which nobody says what work it does: `flops` and `bytes` of one repetition, as `source` has
 /// them.

@@ -31,7 +31,8 @@ struct operator_figures {
   measured<double> share_ratio;              ///< self time on the stage's own thread over the stage's time
   measured<std::int64_t> cuda_self_ns;       ///< kernels launched in it and in no operator nested inside
   measured<std::int64_t> cuda_exclusive_ns;  ///< of these, without waits for the kernels before them
-  measured<double> cuda_share_ratio;         ///< exclusive time over that of all the stage's kernels
+  measured<std::int64_t> cuda_whole_exclusive_ns;  ///< the same with those of operators nested inside
+  measured<double> cuda_share_ratio;               ///< exclusive time over that of all the stage's kernels
 };
 
 struct traced_steps {
@@ -123,6 +124,7 @@ struct traced_stage {
   std::vector<std::int64_t> occurrences_ns{};  ///< of each; of ranks, the slowest one's
   double median_ns = 0;                        ///< of one occurrence; of ranks that run it together the mean
   std::string inner_stage{};                   ///< one that ran inside of it, with kernels of its own
+  std::vector<std::string> outer_stages{};     ///< those that it runs inside of, always; empty: beside others
   std::int64_t ranges = 0;                     ///< of all ranks
   std::int64_t range_ns = 0;                   ///< their sum: more than duration_ns where they overlap
   /// Time on the stage's own threads in no operator.

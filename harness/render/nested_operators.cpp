@@ -1,0 +1,80 @@
+#include "nested_operators.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/escape.h"
+#include "core/units.h"
+#include "values.h"
+
+namespace profgate::render {
+namespace {
+
+using nlohmann::json;
+
+/// The fields of an operator's time, with nested ones and without.
+struct time_fields {
+  const char* whole;
+  const char* own;
+};
+constexpr time_fields on_device = {"cuda_whole_own_ns", "cuda_own_ns"};
+constexpr time_fields on_host = {"total_ns", "exclusive_ns"};
+
+struct nested_operator {
+  std::string stage;
+  std::string name;
+  double whole_ns = 0;
+  double own_ns = 0;
+  double stage_ns = 0;  ///< own time of all operators of the stage
+  double calls = 0;
+};
+
+void add_operators(const json& stage, const time_fields& fields, std::vector<nested_operator>& all) {
+  constexpr double rounding_ratio = 1.001;
+  double stage_ns = 0;
+  for (const json& each : stage["operators"]) stage_ns += number(each, fields.own).value_or(0);
+  for (const json& each : stage["operators"]) {
+    const double whole_ns = number(each, fields.whole).value_or(0);
+    const double own_ns = number(each, fields.own).value_or(0);
+    if (stage_ns <= 0 || whole_ns <= own_ns * rounding_ratio) continue;
+    all.push_back({core::to_valid_utf8(stage["name"].get<std::string>()),
+                   core::to_valid_utf8(each["op_name"].get<std::string>()), whole_ns, own_ns, stage_ns,
+                   number(each, "calls_count").value_or(0)});
+  }
+}
+
+bool has_device_time(const json& stages) {
+  return std::any_of(stages.begin(), stages.end(), [](const json& stage) {
+    return stage["operators"].is_array() &&
+           std::any_of(stage["operators"].begin(), stage["operators"].end(),
+                       [](const json& each) { return number(each, on_device.own).value_or(0) > 0; });
+  });
+}
+
+}  // namespace
+
+json nested_operators_of(const json& profile) {
+  constexpr std::size_t most_rows = 40;
+  const bool is_on_device = has_device_time(profile["stages"]);
+  std::vector<nested_operator> all;
+  for (const json& stage : profile["stages"])
+    if (stage["operators"].is_array()) add_operators(stage, is_on_device ? on_device : on_host, all);
+  if (all.empty()) return nullptr;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.whole_ns > b.whole_ns; });
+  json rows = json::array();
+  for (const nested_operator& each : all) {
+    if (rows.size() == most_rows) break;
+    rows.push_back({{"stage", each.stage},
+                    {"name", each.name},
+                    {"whole", core::format_duration(each.whole_ns)},
+                    {"share", formatted(each.whole_ns / each.stage_ns, "percent")},
+                    {"own", core::format_duration(each.own_ns)},
+                    {"calls", formatted(each.calls, "count")}});
+  }
+  return {{"is_on_device", is_on_device}, {"left_out", all.size() - rows.size()}, {"rows", std::move(rows)}};
+}
+
+}  // namespace profgate::render
