@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "ceilings.h"
 #include "core/units.h"
@@ -50,6 +51,16 @@ std::vector<std::string> stage_names(const bare_facts& facts) {
     }
   }
   return names;
+}
+
+/// The first samples that warm up, taken out of `samples_ns`.
+std::vector<std::int64_t> take_warm_up(std::vector<std::int64_t>& samples_ns) {
+  const measured<sample_statistics> times_ns = describe(to_doubles(samples_ns), "there are none");
+  const auto end =
+      samples_ns.begin() + static_cast<std::ptrdiff_t>(times_ns ? cold_samples(*times_ns) : std::size_t{0});
+  std::vector<std::int64_t> warm_up_ns(samples_ns.begin(), end);
+  samples_ns.erase(samples_ns.begin(), end);
+  return warm_up_ns;
 }
 
 measured<sample_statistics> stage_time(const bare_facts& facts, const std::string& stage) {
@@ -278,6 +289,17 @@ bare_stage untimed_stage(const bare_facts& facts, const bare_figures& figures, c
   return stage;
 }
 
+double warm_up_ns(const bare_stage& stage) {
+  return std::accumulate(stage.warm_up_ns.begin(), stage.warm_up_ns.end(), 0.0);
+}
+
+void leave_out_warm_up(bare_facts& facts) {
+  for (auto& [stage, samples_ns] : facts.stage_samples_ns)
+    if (std::vector<std::int64_t> cold_ns = take_warm_up(samples_ns); !cold_ns.empty())
+      facts.warm_up_ns[stage] = std::move(cold_ns);
+  take_warm_up(facts.first_token_ns);
+}
+
 void sum_up_stages(const bare_facts& facts, const std::set<std::string>& nested, bare_figures& figures) {
   const std::string no_stages = "the workload has no stages";
   std::vector<measured<double>> medians_ns;
@@ -309,6 +331,8 @@ bare_figures analyze_bare(const bare_facts& facts) {
                      {},   stage_telemetry(facts, name)};
     stage.use = stage_utilisation(facts, result, stage);
     stage.range_cost_ns = range_cost_ns(facts, name);
+    if (const auto cold = facts.warm_up_ns.find(name); cold != facts.warm_up_ns.end())
+      stage.warm_up_ns = to_doubles(cold->second);
     if (facts.bench && facts.bench->experts.contains(name)) stage.experts = facts.bench->experts.at(name);
     result.stages.push_back(std::move(stage));
   }

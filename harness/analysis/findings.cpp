@@ -34,7 +34,18 @@ bool judge_cold_starts(const stage_figures& stage, const sample_statistics& time
   return true;
 }
 
+void tell_warm_up(const stage_figures& stage, findings& result) {
+  const std::vector<double>& cold_ns = stage.bare.warm_up_ns;
+  if (cold_ns.empty()) return;
+  result.takeaways.push_back(
+      {stage.bare.name, "It warms up at first, which no figure of it has.",
+       fmt::format("{} took {}",
+                   cold_ns.size() == 1 ? "the first" : fmt::format("the first {}", cold_ns.size()),
+                   core::format_duration(warm_up_ns(stage.bare)))});
+}
+
 void judge_spread(const run_figures& figures, const stage_figures& stage, findings& result) {
+  tell_warm_up(stage, result);
   if (!stage.bare.time_ns && stage.traced && stage.bare.name != core::whole_process_stage) {
     const auto times_ns = describe(to_doubles(stage.traced->occurrences_ns), "there is no occurrence");
     if (times_ns && !judge_cold_starts(stage, *times_ns, result)) {

@@ -308,7 +308,7 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   std::map<std::uint32_t, wall_clock> process_clocks;
   std::map<std::uint32_t, std::vector<std::int64_t>> occurrences_ns;
   for (const stage_window& window : windows) {
-    if (window.stage != stage || window.is_repeat) continue;
+    if (window.stage != stage || !window.is_counted()) continue;
     clock.add(window);
     process_clocks[window.process_id].add(window);
     occurrences_ns[window.process_id].push_back(window.device_end_ns - window.device_start_ns);

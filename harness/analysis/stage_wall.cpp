@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
+
+#include "analysis/statistics.h"
 
 namespace profgate::analysis {
 namespace {
@@ -22,7 +25,7 @@ stage_stretches find_stretches(const std::vector<stage_window>& windows, std::si
   result.occurrences.assign(stages, 0);
   std::vector<open_stretch> open(stages);
   for (const stage_window& window : windows) {
-    if (window.is_repeat) {
+    if (!window.is_counted()) {
       result.of_window.push_back(0);
       continue;
     }
@@ -85,6 +88,20 @@ void mark_repeats(std::vector<stage_window>& windows, std::size_t stages) {
     std::optional<std::uint32_t>& stretch = first[windows[w].stage];
     if (!stretch) stretch = stretches.of_window[w];
     windows[w].is_repeat = stretches.of_window[w] != *stretch;
+  }
+}
+
+void mark_warm_up(std::vector<stage_window>& windows, std::size_t stages) {
+  std::map<std::pair<std::uint32_t, std::size_t>, std::vector<stage_window*>> by_process_and_stage;
+  for (stage_window& window : windows)
+    if (!window.is_repeat && window.stage < stages)
+      by_process_and_stage[{window.process_id, window.stage}].push_back(&window);
+  for (auto& [place, own] : by_process_and_stage) {
+    std::vector<double> durations_ns;
+    for (const stage_window* window : own)
+      durations_ns.push_back(static_cast<double>(window->end_ns - window->start_ns));
+    const std::size_t cold = cold_samples(*describe(durations_ns, ""));
+    for (std::size_t i = 0; i < cold; ++i) own[i]->is_warm_up = true;
   }
 }
 

@@ -40,6 +40,9 @@ std::vector<std::vector<std::size_t>> find_outer_stages(const std::vector<stage_
 /// on at the next one. So that both tell the same, later ones are marked.
 void mark_repeats(std::vector<stage_window>& windows, std::size_t stages);
 
+/// The first occurrences of a stage in a process, where they take several times as long as the others.
+void mark_warm_up(std::vector<stage_window>& windows, std::size_t stages);
+
 /// Sums windows that come in the order of their starts.
 class wall_clock {
  public:

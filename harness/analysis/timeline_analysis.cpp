@@ -77,7 +77,8 @@ class capture_sums : public sweep_visitor {
     if (launched.which.what != operation_id::kernel) return;
     const core::kernel_execution& kernel = m_timeline.kernels[index];
     const std::int64_t exclusive_ns = whole_ns(m_exclusive_units[index]);
-    if (launched.window == nullptr) {
+    const bool is_of_warm_up = launched.window != nullptr && launched.window->is_warm_up;
+    if (launched.window == nullptr || (is_of_warm_up && m_takes_stage[launched.window->stage])) {
       m_outside.add(kernel, "", exclusive_ns);
       return;
     }
@@ -110,7 +111,7 @@ class capture_sums : public sweep_visitor {
 
  private:
   /// A stage that is taken from another capture is counted there.
-  bool counts(const stage_window& window) const { return m_takes_stage[window.stage] && !window.is_repeat; }
+  bool counts(const stage_window& window) const { return m_takes_stage[window.stage] && window.is_counted(); }
 
   /// Windows are in the order of their starts: from the last that had begun back to where all had ended.
   template <typename action>
@@ -184,6 +185,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   for (const capture& source : captures) {
     windows.push_back(find_windows(source.timeline, stages, nvtx_domain, attribution.device_timed_stages));
     if (source.gate && is_of_stages(*source.gate, stages)) mark_repeats(windows.back(), stages.size());
+    if (attribution.leaves_out_warm_up) mark_warm_up(windows.back(), stages.size());
     result.captures.push_back(summarize(source));
     find_capture_problems(source, result.captures.back(), result.problems);
   }

@@ -89,7 +89,7 @@ std::string why_kernels_are_unsound(const capture& source, const std::vector<sta
     }
   }
   for (const stage_window& window : windows) {
-    if (window.stage != stage || window.is_repeat) continue;
+    if (window.stage != stage || !window.is_counted()) continue;
     const auto hidden = std::count_if(
         timeline.opaque_graphs.begin(), timeline.opaque_graphs.end(), [&](const core::opaque_graph& graph) {
           return graph.process_id == window.process_id && graph.launched_ns >= window.start_ns &&

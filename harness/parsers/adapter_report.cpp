@@ -76,6 +76,18 @@ std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
   return all;
 }
 
+bool have_one_shape(const std::vector<adapter_report>& reports) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> shapes;
+  for (const adapter_report& report : reports) {
+    for (const adapter_report::stage_calls& each : report.stages) {
+      if (!each.batch || !each.tokens) return false;
+      const std::pair shape(*each.batch, *each.tokens);
+      if (shapes.try_emplace(each.stage, shape).first->second != shape) return false;
+    }
+  }
+  return true;
+}
+
 std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> prefills;  // calls by batch and tokens
   std::int64_t prefill_calls = 0;

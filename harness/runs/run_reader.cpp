@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/bare_run.h"
 #include "artifacts/files.h"
 #include "bundle.h"
 #include "core/error.h"
@@ -173,6 +174,8 @@ const analysis::bare_facts& run_reader::bare() {
   bare.further_token_ns = std::move(samples.further_token_ns);
   const bool has_adapter = config().text("workload.adapter") != "none";
   bare.has_adapter = has_adapter;
+  bare.has_unnamed_warm_up = has_adapter && parsers::have_one_shape(reports);
+  if (bare.has_unnamed_warm_up) analysis::leave_out_warm_up(bare);
   bare.imports_torch = note_beginning(status("timeline"), parsers::torch_without_adapter_note) != nullptr;
   if (const std::string* const note = note_beginning(status("stage1"), parsers::silent_adapter_note))
     bare.adapter_silence = *note;

@@ -31,6 +31,31 @@ TEST(analyze_bare, times_stages_in_the_configured_order) {
   EXPECT_DOUBLE_EQ(*figures.stages[1].share_ratio, 0.8);
 }
 
+/// torch.compile: the first prefill compiles, and an adapter's stage has no other name for that.
+TEST(leave_out_warm_up, takes_first_samples_that_are_far_longer_out_of_stages_and_first_tokens) {
+  bare_facts facts;
+  facts.stages = {"prefill", "decode_all"};
+  facts.process_wall_ns = {9000 * ms};
+  facts.stage_samples_ns = {
+      {"prefill", {3130 * ms, 15 * ms}},
+      {"decode_all", {2220 * ms, 300 * ms, 22 * ms, 20 * ms, 21 * ms, 20 * ms, 20 * ms}}};
+  facts.first_token_ns = {3130 * ms, 15 * ms};
+  leave_out_warm_up(facts);
+  EXPECT_THAT(facts.first_token_ns, ::testing::ElementsAre(15 * ms));
+  const bare_figures figures = analyze_bare(facts);
+  EXPECT_DOUBLE_EQ(figures.stages[0].time_ns->median, 15e6);
+  EXPECT_DOUBLE_EQ(warm_up_ns(figures.stages[0]), 3130e6);
+  EXPECT_EQ(figures.stages[1].time_ns->samples.size(), 5U);
+  EXPECT_DOUBLE_EQ(warm_up_ns(figures.stages[1]), 2520e6);
+}
+
+TEST(leave_out_warm_up, leaves_a_stage_that_ran_once_or_steadily) {
+  bare_facts facts;
+  facts.stage_samples_ns = {{"prefill", {3130 * ms}}, {"decode_all", {25 * ms, 20 * ms, 20 * ms}}};
+  leave_out_warm_up(facts);
+  EXPECT_TRUE(facts.warm_up_ns.empty());
+}
+
 TEST(sum_up_stages, counts_no_time_twice_where_a_stage_runs_inside_of_another) {
   bare_facts facts;
   facts.stages = {"step", "attention"};

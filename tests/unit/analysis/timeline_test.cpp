@@ -34,6 +34,30 @@ TEST(timeline_figures, know_what_no_operator_covers_inside_of_a_range_around_all
   EXPECT_EQ(figures.stages[0]->uncovered_ns, 60);
 }
 
+TEST(analyze_timelines, leaves_out_the_warm_up_of_stages_that_have_no_other_name_for_it) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("prefill", 0, 1000)
+                                      .kernel("tuned", 10, 20, 30)
+                                      .kernel("tuned", 40, 50, 60)
+                                      .range("prefill", 1000, 1100)
+                                      .kernel("used", 1010, 1020, 1030)
+                                      .range("prefill", 1100, 1200)
+                                      .kernel("used", 1110, 1120, 1130)
+                                      .build();
+  attribution_facts attribution;
+  attribution.stages_may_repeat = true;
+  attribution.leaves_out_warm_up = true;
+  const timeline_figures figures =
+      analyze_timelines({{"a", std::nullopt, timeline}}, {"prefill"}, "LLM", "", attribution);
+  const traced_stage& prefill = *figures.stages[0];
+  EXPECT_EQ(prefill.occurrences, 2);
+  EXPECT_EQ(prefill.duration_ns, 200);
+  ASSERT_EQ(prefill.kernels.size(), 1U);
+  EXPECT_EQ(prefill.kernels[0].kernel_name, "used");
+  EXPECT_EQ(figures.kernels.size(), 2U) << "the program's kernels are all there, as the tracer sums them up";
+  EXPECT_THAT(figures.problems, IsEmpty());
+}
+
 TEST(analyze_timelines, knows_stages_that_only_run_inside_of_others) {
   const core::timeline timeline = timeline_builder()
                                       .range("prefill", 0, 100)

@@ -37,6 +37,16 @@ TEST_F(adapter_reports, of_several_processes_are_summed_up) {
   EXPECT_EQ(tokens->decoded, 3) << "26 steps after 8 prefills";
 }
 
+TEST_F(adapter_reports, tell_whether_all_calls_had_the_same_work) {
+  const std::string same =
+      R"({"torch_version": "2.11", "roots": [], "errors": [], "samples_ns": {}, "stages": [
+    {"name": "prefill", "batch": 1, "tokens": 8, "calls": 2}, {"name": "decode_step", "batch": 1, "tokens": 1, "calls": 9}]})";
+  write(same, "pytorch.1.json");
+  EXPECT_TRUE(have_one_shape(read()));
+  write(generation, "pytorch.2.json");
+  EXPECT_FALSE(have_one_shape(read()));
+}
+
 TEST_F(adapter_reports, of_encoders_know_no_tokens) {
   write("pytorch.1.json",
         R"({"torch_version": "1.13", "roots": [], "errors": [], "samples_ns": {}, "stages": [

@@ -43,7 +43,11 @@ struct bare_stage {
   measured<telemetry_figures> telemetry;
   std::optional<core::expert_use> experts{};  ///< of a model with experts, where the workload tells
   measured<double> range_cost_ns = measured<double>::absent("it was not timed");  ///< in each of its times
+  std::vector<double> warm_up_ns{};  ///< its first occurrences, which are not among its times
 };
+
+/// All first occurrences that are not among its times, together.
+double warm_up_ns(const bare_stage& stage);
 
 /// One of several inputs that a repetition runs, or one with an image.
 struct input_figures {
@@ -79,6 +83,10 @@ struct bare_figures {
   measured<double> energy_per_decoded_token_j;
   measured<double> energy_uncertainty_ratio;  ///< of the figure above
 };
+
+/// Where the facts have unnamed warm-ups: takes the first samples of each stage, and of the first tokens,
+/// that took several times as long as the others out of these.
+void leave_out_warm_up(bare_facts& facts);
 
 bare_figures analyze_bare(const bare_facts& facts);
 

@@ -18,7 +18,10 @@ struct stage_window {
   std::int64_t end_ns = 0;
   std::int64_t device_start_ns = 0;  ///< on its devices, which may lag behind the host
   std::int64_t device_end_ns = 0;
-  bool is_repeat = false;  ///< a later one, of a capture that is to hold the first: it is not counted
+  bool is_repeat = false;   ///< a later one, of a capture that is to hold the first
+  bool is_warm_up = false;  ///< see mark_warm_up()
+
+  bool is_counted() const { return !is_repeat && !is_warm_up; }
 };
 
 /// Whether work of the window's process ran on a device meanwhile, whoever launched it.

@@ -176,6 +176,7 @@ struct attribution_facts {
   bool stages_may_repeat = false;                    ///< nobody promised that each is traced once
   std::vector<std::string> device_timed_stages{};    ///< by events on the device: see find_windows()
   std::map<std::string, std::string> expressions{};  ///< by stage, where one tells its ranges
+  bool leaves_out_warm_up = false;                   ///< see bare_facts::has_unnamed_warm_up
   std::vector<std::string> untimed_stages{};  ///< not in the unprofiled run either: the trace lacks nothing
 };
 

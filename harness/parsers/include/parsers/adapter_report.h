@@ -54,6 +54,9 @@ std::vector<std::filesystem::path> adapter_report_files(const std::filesystem::p
 std::vector<adapter_report> read_adapter_reports(const std::vector<std::filesystem::path>& files);
 
 /// Those of all processes, by stage.
+/// Whether all calls of a stage had the same batch and tokens, and these are known.
+bool have_one_shape(const std::vector<adapter_report>& reports);
+
 std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
     const std::vector<adapter_report>& reports);
 inline constexpr const char* device_samples_source = "events on the GPU";
