@@ -24,9 +24,15 @@ namespace profgate::ab {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* cache_file = "CMakeCache.txt";
 constexpr std::uint64_t max_cache_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t max_log_bytes = std::uint64_t{256} << 20;
 constexpr std::int64_t longest_wait_ms = std::int64_t{4} * 3600 * 1000;
+
+/// Of a folder that has a cache.
+build_settings settings_in(const fs::path& binary_dir) {
+  return read_cmake_cache(artifacts::read_file(binary_dir / cache_file, max_cache_bytes), binary_dir);
+}
 
 std::string trimmed(std::string text) {
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
@@ -136,14 +142,13 @@ class builder {
 
   void read_settings() {
     const fs::path binary_dir = cmake_binary_dir(m_wanted.build_dir);
-    const fs::path cache = binary_dir / "CMakeCache.txt";
-    if (!fs::exists(cache)) {
+    if (!fs::exists(binary_dir / cache_file)) {
       throw core::bad_input(
           fmt::format("{} was not configured by CMake, so a baseline cannot be built like it",
                       m_wanted.build_dir.string()),
           "name a build folder as the baseline, or the candidate's with --build-dir");
     }
-    m_settings = read_cmake_cache(artifacts::read_file(cache, max_cache_bytes), binary_dir);
+    m_settings = settings_in(binary_dir);
     const fs::path sources = m_source / fs::proximate(m_settings.source_dir, m_top);
     m_script = initial_cache_script(m_settings, sources.lexically_normal());
     m_project = sources.lexically_normal();
@@ -262,9 +267,16 @@ class builder {
 
 fs::path cmake_binary_dir(const fs::path& build_dir) {
   const fs::path around = fs::absolute(build_dir / "").lexically_normal().parent_path().parent_path();
-  const bool is_configuration =
-      !fs::exists(build_dir / "CMakeCache.txt") && fs::exists(around / "CMakeCache.txt");
+  const bool is_configuration = !fs::exists(build_dir / cache_file) && fs::exists(around / cache_file);
   return is_configuration ? around : build_dir;
+}
+
+bool is_copy_of_build(const fs::path& build_dir) {
+  const fs::path binary_dir = cmake_binary_dir(build_dir);
+  if (!fs::exists(binary_dir / cache_file)) return false;
+  const fs::path made_in = settings_in(binary_dir).made_in;
+  std::error_code is_gone;
+  return !made_in.empty() && !fs::equivalent(binary_dir, made_in, is_gone);
 }
 
 baseline_build provide_baseline(const baseline_request& wanted) {

@@ -106,6 +106,7 @@ build_settings read_cmake_cache(std::string_view text, const fs::path& build_dir
                             std::string(line.substr(equals + 1))};
     if (entry.name == "CMAKE_GENERATOR") settings.generator = entry.value;
     if (entry.name == "CMAKE_HOME_DIRECTORY") settings.source_dir = entry.value;
+    if (entry.name == "CMAKE_CACHEFILE_DIR") settings.made_in = entry.value;
     if (entry.name == "CMAKE_MAKE_PROGRAM") settings.make_program = entry.value;
     if (entry.name == "PROFGATE_DEPENDENCY_PREFIXES") settings.dependency_prefixes = entry.value;
     if (is_shared(entry, build_dir)) settings.variables.push_back(entry);

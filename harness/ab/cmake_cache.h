@@ -19,6 +19,7 @@ struct build_settings {
   std::string make_program{};            ///< empty: CMake finds it
   std::string dependency_prefixes{};     ///< a list; where profgate's own libraries were found
   std::filesystem::path source_dir{};    ///< of the top project
+  std::filesystem::path made_in{};       ///< where CMake wrote this cache; elsewhere it is a copy
   std::vector<cache_entry> variables{};  ///< those that another build of the project shall share
 };
 

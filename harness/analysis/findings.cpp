@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 
+#include "core/dtypes.h"
 #include "core/escape.h"
 #include "core/units.h"
 #include "findings_parts.h"
@@ -224,6 +226,19 @@ bool is_distorted(const stage_figures& stage) {
 std::string short_name(const std::string& name) {
   constexpr std::size_t longest_name_bytes = 80;
   return core::shorten_middle(name, longest_name_bytes);
+}
+
+std::optional<double> bytes_a_weight(const std::string& model_dtype) {
+  const std::string dtype = core::short_dtype(model_dtype);
+  if (dtype == "bf16" || dtype == "fp16") return 2;
+  if (dtype == "fp32") return 4;
+  return std::nullopt;
+}
+
+bool is_pass_of_one_token(const bare_facts& facts, const std::string& stage) {
+  const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
+  const auto batch = tokens.find("batch");
+  return stage == decode_all_stage && batch != tokens.end() && batch->second == 1;
 }
 
 double busy_ratio_of(const stage_figures& stage) {

@@ -18,17 +18,9 @@ namespace {
 /// Of the measured bandwidth. What lies farther below gains more by other means.
 constexpr double near_bandwidth_ratio = 0.8;
 
-/// Weights of half as many bits.
-struct narrower_weights {
-  double bytes_a_weight;  ///< of the model's dtype
-  const char* words;
-};
-
-std::optional<narrower_weights> narrower_than(const std::string& model_dtype) {
-  const std::string dtype = core::short_dtype(model_dtype);
-  if (dtype == "bf16" || dtype == "fp16") return narrower_weights{2, "8-bit weights (FP8, INT8)"};
-  if (dtype == "fp32") return narrower_weights{4, "16-bit weights (BF16)"};
-  return std::nullopt;
+/// Weights of half as many bits as those of the given bytes.
+const char* narrower_than(double weight_bytes) {
+  return weight_bytes > 2 ? "16-bit weights (BF16)" : "8-bit weights (FP8, INT8)";
 }
 
 /// How often one repetition of the stage goes through the model.
@@ -37,13 +29,6 @@ double forward_passes(const bare_facts& facts, const std::string& stage) {
   const auto decoded = tokens.find("decode");
   if (stage == decode_all_stage && decoded != tokens.end()) return static_cast<double>(decoded->second);
   return static_cast<double>(inputs_count(facts));
-}
-
-/// Of one token: that of a single sequence, while it is decoded.
-bool is_pass_of_one_token(const bare_facts& facts, const std::string& stage) {
-  const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
-  const auto batch = tokens.find("batch");
-  return stage == decode_all_stage && (batch == tokens.end() || batch->second <= 1);
 }
 
 /// Parameters that a forward pass reads, at most: several tokens meet more experts than one does.
@@ -63,13 +48,13 @@ void judge_fewer_bytes(const run_facts& facts, const run_figures& figures, const
   const measured<double>& mbu = use.mbu_over_measured_ratio;
   const core::workload_result* const model = model_of(facts.bare);
   if (model == nullptr || !use.roof || *use.roof != "memory" || !mbu || *mbu < near_bandwidth_ratio) return;
-  const std::optional<narrower_weights> narrower = narrower_than(model->model_dtype);
+  const std::optional<double> weight_bytes = bytes_a_weight(model->model_dtype);
   const std::optional<double> parameters = parameters_read(facts.bare, *model, stage.bare.name);
   const measured<double> median_ns = median_ns_of(stage);
-  if (!narrower || !parameters || !median_ns) return;
+  if (!weight_bytes || !parameters || !median_ns) return;
   const double passes = forward_passes(facts.bare, stage.bare.name);
-  const double weight_bytes = std::min(*use.bytes, *parameters * narrower->bytes_a_weight * passes);
-  const double saved_bytes = weight_bytes / 2;
+  const double read_bytes = std::min(*use.bytes, *parameters * *weight_bytes * passes);
+  const double saved_bytes = read_bytes / 2;
   const double saved_ns =
       std::min(*median_ns, saved_bytes / *figures.bare.ceiling_bytes_per_s * core::ns_per_s);
   if (passes < 1 || saved_ns < small_opportunity_ratio * *median_ns) return;
@@ -79,12 +64,12 @@ void judge_fewer_bytes(const run_facts& facts, const run_figures& figures, const
                                                                              : "pass";
   recommendation item = saving(
       figures, stage, saved_time::other_arithmetic, 0,
-      fmt::format("Read fewer bytes: {} read {} less a {}.{}", narrower->words,
+      fmt::format("Read fewer bytes: {} read {} less a {}.{}", narrower_than(*weight_bytes),
                   core::format_bytes(saved_bytes / passes), unit,
                   is_decoding ? " Speculative decoding or a larger batch: fewer a token." : ""),
       fmt::format("MBU {} of the measured bandwidth; weights in {} are {} of the {} that a {} reads",
                   ceiling_percent(*mbu), core::long_dtype(model->model_dtype),
-                  core::format_bytes(weight_bytes / passes), core::format_bytes(*use.bytes / passes), unit));
+                  core::format_bytes(read_bytes / passes), core::format_bytes(*use.bytes / passes), unit));
   // It is the roof itself that sinks: what lies above it does not bound this.
   item.saves_at_most_ns = saved_ns;
   item.saves_at_most_ratio = figures.is_timed_by_itself ? quotient(saved_ns, figures.bare.total_median_ns)

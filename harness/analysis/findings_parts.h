@@ -70,6 +70,13 @@ recommendation saving(const run_figures& figures, const stage_figures& stage, sa
 recommendation saving_part(const run_figures& figures, const stage_figures& stage, saved_time from,
                            double part_ns, std::string text, std::string evidence);
 
+/// Of the model's dtype, by either of its names; nothing of one that is not among the known.
+std::optional<double> bytes_a_weight(const std::string& model_dtype);
+
+/// Whether each forward pass of the stage is one of a single token: decoding, and a batch of one was told.
+/// Where nobody told a batch there may be several sequences.
+bool is_pass_of_one_token(const bare_facts& facts, const std::string& stage);
+
 /// What bounds the stage, and what of its busy time lies above the roof where no kernel is known that does.
 void judge_roof(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
                 findings& result);

@@ -2,10 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
-#include "core/dtypes.h"
 #include "core/units.h"
 #include "findings_parts.h"
 
@@ -74,17 +72,12 @@ struct operator_call {
 /// Of the routed experts while one token is decoded: their weights, and those of the shared ones where these
 /// have no operator of their own. Nothing where the model's dims do not tell.
 std::optional<double> bytes_of_experts(const bare_facts& facts, const stage_figures& stage) {
-  const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
-  const auto batch = tokens.find("batch");
-  const bool is_one_token = batch != tokens.end() && batch->second == 1;
-  if (!facts.bench || stage.bare.name != decode_all_stage || !is_one_token) return std::nullopt;
+  if (!facts.bench || !is_pass_of_one_token(facts, stage.bare.name)) return std::nullopt;
   const core::workload_result& model = *facts.bench;
   const auto dim = [&](const char* name) {
     const auto found = model.model_dims.find(name);
     return found == model.model_dims.end() ? 0.0 : found->second;
   };
-  const std::string dtype = core::short_dtype(model.model_dtype);
-  const double weight_bytes = dtype == "bf16" || dtype == "fp16" ? 2 : dtype == "fp32" ? 4 : 0;
   const std::vector<operator_figures>& operators = stage.traced->operators;
   const bool is_shared_apart =
       std::any_of(operators.begin(), operators.end(),
@@ -92,7 +85,7 @@ std::optional<double> bytes_of_experts(const bare_facts& facts, const stage_figu
   const double rows = dim("num_experts_per_tok") * dim("moe_intermediate_size") +
                       (is_shared_apart ? 0 : dim("shared_intermediate_size"));
   constexpr double products = 3;  // gate, up and down
-  const double bytes = products * dim("hidden_size") * rows * weight_bytes;
+  const double bytes = products * dim("hidden_size") * rows * bytes_a_weight(model.model_dtype).value_or(0);
   return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 

@@ -15,6 +15,7 @@
 #include "core/utc_time.h"
 #include "installation.h"
 #include "make_reports.h"
+#include "out_folder.h"
 #include "profilers/backends.h"
 #include "runs/run_settings.h"
 #include "runs/stage_traces.h"
@@ -183,6 +184,7 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
 
 core::exit_code analyze_files(const analyze_files_options& options) {
   require_new_folder(options.out);
+  require_folder_around(options.out);
   const installation parts = find_installation();
   const analysis::run_facts facts = facts_of(options, config_of(options, parts));
   const std::string profile = analysis::profile_json(facts);

@@ -9,6 +9,7 @@
 #include "compare_inputs.h"
 #include "core/error.h"
 #include "installation.h"
+#include "out_folder.h"
 #include "render/compare_views.h"
 #include "render/models_views.h"
 #include "terminal.h"
@@ -27,6 +28,7 @@ void write_files(const fs::path& folder, const std::vector<std::pair<std::string
 }  // namespace
 
 core::exit_code compare(const compare_options& options) {
+  if (options.out) require_folder_around(*options.out);
   compare_place place{options.runs_dir, options.pair, options.baselines_dir};
   if (!place.pair) place.pair = common_pair(options.a, options.b, options.runs_dir);
   const compare::profile_comparison comparison =
@@ -90,6 +92,7 @@ std::string models_table(const fs::path& runs_dir, const std::vector<std::string
 }
 
 core::exit_code compare_models(const compare_models_options& options) {
+  if (options.out) require_folder_around(*options.out);
   const std::string json = models_table(options.runs_dir, options.pairs, options.out.value_or("."));
   const fs::path templates_dir = find_installation().templates_dir;
   const std::string markdown = render::models_markdown(json, templates_dir);

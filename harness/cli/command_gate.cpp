@@ -7,6 +7,7 @@
 #include "gate/judge.h"
 #include "gate/process_runs.h"
 #include "judging.h"
+#include "out_folder.h"
 #include "read_waivers.h"
 #include "requirements.h"
 #include "run_set_source.h"
@@ -45,6 +46,7 @@ gate::judgement judge(const judge_files_options& options, const std::vector<gate
 }  // namespace
 
 core::exit_code judge_files(const judge_files_options& options) {
+  if (options.out) require_folder_around(*options.out);
   const std::vector<gate::waiver> waivers = read_waivers(options.baselines_dir);
   gate::judgement judged = judge(options, waivers, today_utc());
   if (options.anchor) {

@@ -4,8 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
+#include <iterator>
 
+#include "ab/baseline_build.h"
 #include "artifacts/files.h"
 #include "artifacts/run_list.h"
 #include "core/error.h"
@@ -102,20 +103,23 @@ pair_manifest read_pair_manifest(const fs::path& file) {
   return manifest;
 }
 
-namespace {
-
-/// A build that was put aside, to be compared with: CMake wrote into its cache where it was made.
-bool is_copy_of_build(const fs::path& dir) {
-  constexpr std::string_view key = "CMAKE_CACHEFILE_DIR:INTERNAL=";
-  std::ifstream cache(dir / "CMakeCache.txt");
-  for (std::string line; std::getline(cache, line);) {
-    std::error_code ignored;
-    if (line.starts_with(key)) return !fs::equivalent(dir, line.substr(key.size()), ignored);
+std::vector<fs::path> build_dirs_below(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const fs::path& root : {folder, folder / "build"}) {
+    if (fs::is_directory(pairs_dir(root))) found.push_back(root);
+    if (!fs::is_directory(root)) continue;
+    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+      if (fs::is_directory(pairs_dir(entry.path()))) found.push_back(entry.path());
+    }
   }
-  return false;
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  if (found.size() < 2) return found;
+  std::vector<fs::path> own;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(own),
+               [](const fs::path& dir) { return !ab::is_copy_of_build(dir); });
+  return own.empty() ? found : own;  // of a project that was copied as a whole all are copies
 }
-
-}  // namespace
 
 fs::path find_build_dir(const std::optional<fs::path>& given) {
   if (given) {
@@ -126,18 +130,8 @@ fs::path find_build_dir(const std::optional<fs::path>& given) {
   for (fs::path dir = running_program().parent_path(); dir.has_relative_path(); dir = dir.parent_path()) {
     if (fs::is_directory(pairs_dir(dir))) return dir;
   }
-  std::vector<fs::path> found;
   const fs::path here = fs::current_path();
-  for (const fs::path& root : {here, here / "build"}) {
-    if (fs::is_directory(pairs_dir(root))) found.push_back(root);
-    if (!fs::is_directory(root)) continue;
-    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
-      if (fs::is_directory(pairs_dir(entry.path()))) found.push_back(entry.path());
-    }
-  }
-  if (found.size() > 1) std::erase_if(found, is_copy_of_build);
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  const std::vector<fs::path> found = build_dirs_below(here);
   if (found.size() == 1) return found.front();
   if (found.empty()) {
     throw core::bad_input(fmt::format("no build folder with registered pairs below {}", here.string()),

@@ -41,8 +41,12 @@ pair_manifest read_pair_manifest(const std::filesystem::path& file);
 /// folder that was configured, also in a copy of it.
 std::filesystem::path manifest_here(const std::filesystem::path& file);
 
-/// The build folder a person means: `given`, else the one this program lies in, else the only one below the
-/// current folder that has registered pairs and is no copy.
+/// Build folders that have registered pairs, in `folder` and its build/, sorted. A copy that was put aside is
+/// none, unless all are.
+std::vector<std::filesystem::path> build_dirs_below(const std::filesystem::path& folder);
+
+/// The build folder a person means: `given`, else the one this program lies in, else the only one of
+/// build_dirs_below() the current folder.
 std::filesystem::path find_build_dir(const std::optional<std::filesystem::path>& given);
 
 /// bad_input where it is a setting or a program, which stand elsewhere on the command line.

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/escape.h"
+#include "core/last_words.h"
 #include "core/slips.h"
 
 namespace profgate::profilers {
@@ -101,20 +102,6 @@ void fail_on_files(const std::filesystem::filesystem_error& problem) {
                            "make the run directory writable, with room on its disk, and run again");
 }
 
-namespace {
-
-/// That says something, and not all of what has no end.
-std::string last_line_of(const std::string& output) {
-  constexpr std::size_t longest_bytes = 300;
-  const std::size_t end = output.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return "";
-  const std::size_t newline = output.find_last_of('\n', end);
-  const std::size_t begin = newline == std::string::npos ? 0 : newline + 1;
-  return core::shorten_middle(output.substr(begin, end + 1 - begin), longest_bytes);
-}
-
-}  // namespace
-
 void require_good_run(const tool_run& run, const std::string& what, const std::filesystem::path& log_file) {
   const std::string look = fmt::format("its output is in {}", log_file.string());
   if (run.interrupted) throw core::interrupted(fmt::format("interrupted while {} ran", what));
@@ -127,9 +114,12 @@ void require_good_run(const tool_run& run, const std::string& what, const std::f
                              look + "; give it more time or less to do");
   }
   if (run.is_good()) return;
-  const std::string last = last_line_of(run.tail);
+  constexpr std::size_t longest_bytes = 300;  // a tool's line may have no end
+  const core::last_words said = core::read_last_words(run.tail);
   throw core::step_failure(
-      fmt::format("{} failed: {}{}{}", what, describe_exit(run), last.empty() ? "" : ": ", last), look);
+      fmt::format("{} failed: {}", what,
+                  core::ended_saying(describe_exit(run), core::shorten_middle(said.reason, longest_bytes))),
+      core::remedy_or_look(said.remedy, look));
 }
 
 }  // namespace profgate::profilers

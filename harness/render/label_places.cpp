@@ -82,6 +82,7 @@ std::string fitting_label(const std::string& label, double width_px, double char
     const std::size_t dot = tail.find('.');
     if (dot != std::string::npos && tail.size() - dot >= fewest_characters) tail.erase(0, dot + 1);
     while (!tail.empty() && (static_cast<unsigned char>(tail[0]) & 0xC0) == 0x80) tail.erase(0, 1);
+    tail.erase(0, tail.find_first_not_of('.'));  // "…qkv", not "….qkv"
     return "…" + tail;
   }
   std::size_t end = fits - 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/last_words.h"
 
 namespace profgate::workload {
 namespace fs = std::filesystem;
@@ -13,29 +14,6 @@ std::string replace_all(std::string text, std::string_view from, const std::stri
     text.replace(at, from.size(), to);
   }
   return text;
-}
-
-/// What a program said last: why it failed and, where it keeps our form, what to do.
-struct last_words {
-  std::string reason;
-  std::string remedy;
-};
-
-/// Takes the last line that says something off `text`.
-std::string pop_line(std::string& text) {
-  text.erase(text.find_last_not_of(" \t\r\n") + 1);
-  const std::size_t start = text.find_last_of("\r\n");
-  const std::string line = start == std::string::npos ? text : text.substr(start + 1);
-  text.erase(start == std::string::npos ? 0 : start);
-  return line;
-}
-
-last_words read_last_words(std::string tail) {
-  static constexpr std::string_view remedy_mark = "  to fix it: ";
-  last_words words{pop_line(tail), ""};
-  if (words.reason.starts_with(remedy_mark))
-    words = {pop_line(tail), words.reason.substr(remedy_mark.size())};
-  return words;
 }
 
 }  // namespace
@@ -51,8 +29,7 @@ std::vector<std::string> fill_placeholders(std::vector<std::string> words, const
 }
 
 std::string describe_with_last_line(const process::outcome& outcome) {
-  const last_words said = read_last_words(outcome.tail);
-  return fmt::format("{}{}{}", process::describe(outcome), said.reason.empty() ? "" : ": ", said.reason);
+  return core::ended_saying(process::describe(outcome), core::read_last_words(outcome.tail).reason);
 }
 
 void require_good_end(const process::outcome& outcome, const fs::path& log_file, exit_codes codes,
@@ -65,11 +42,10 @@ void require_good_end(const process::outcome& outcome, const fs::path& log_file,
             ? "correct the command (of a pair: COMMAND of profgate_add_workload()), or build its program"
             : "build the workload, or correct its COMMAND in profgate_add_workload()");
   }
-  const last_words said = read_last_words(outcome.tail);
+  const core::last_words said = core::read_last_words(outcome.tail);
   const bool exited = outcome.how == process::ending::exited;
   const std::string all_it_said = fmt::format("all it said is in {}", log_file.string());
-  const std::string remedy =
-      said.remedy.empty() ? all_it_said : fmt::format("{} ({})", said.remedy, all_it_said);
+  const std::string remedy = core::remedy_or_look(said.remedy, all_it_said);
   const bool is_told = exited && codes == exit_codes::by_contract;
   if (exited && outcome.exit_code == static_cast<int>(core::exit_code::not_possible)) {
     throw core::not_possible(said.reason.empty() ? "the workload cannot run on this machine" : said.reason,

@@ -81,6 +81,19 @@ int signal_of(const process::outcome& server) {
   return server.signal != 0 ? server.signal : server.exit_code > 128 ? server.exit_code - 128 : 0;
 }
 
+std::string all_it_said_is_in(const fs::path& log_file) {
+  return fmt::format("all it said is in {}", log_file.string());
+}
+
+constexpr const char* while_client_ran = "while its client ran";
+
+/// `when`: "before it was ready".
+[[noreturn]] void fail_for_ended_server(const char* when, const process::outcome& server,
+                                        const fs::path& server_log) {
+  throw core::step_failure(fmt::format("the server ended {}: it {}", when, describe_with_last_line(server)),
+                           all_it_said_is_in(server_log));
+}
+
 /// One of those by which a server is stopped.
 bool is_stop_signal(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGKILL;
@@ -224,7 +237,7 @@ void server_run::end_client() {
 }
 
 process::outcome server_run::finish(process::outcome& server, const fs::path& server_log) {
-  const std::string look = fmt::format("all it said is in {}", server_log.string());
+  const std::string look = all_it_said_is_in(server_log);
   const phase ended_in = m_phase;
   end_client();
   if (m_client_fault) std::rethrow_exception(m_client_fault);
@@ -240,11 +253,10 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
   }
   if (ended_in == phase::starting) {
     if (server.how == process::ending::timed_out || server.how == process::ending::stopped) return m_client;
-    throw core::step_failure(
-        fmt::format("the server ended before it was ready: it {}", describe_with_last_line(server)), look);
+    fail_for_ended_server("before it was ready", server, server_log);
   }
   require_good_client(server, server_log);
-  require_own_end(server, look);
+  require_own_end(server, server_log);
   if (server.how == process::ending::stopped && !m_server)
     throw core::step_failure("the client ended, and no server was there to be stopped", look);
   const int died_by = signal_of(server);
@@ -271,14 +283,11 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
 }
 
 /// A client that does not look at its answers ends well beside a server that died.
-void server_run::require_own_end(const process::outcome& server, const std::string& look) const {
+void server_run::require_own_end(const process::outcome& server, const fs::path& server_log) const {
   if (server.signal == 0 || is_stop_signal(server.signal)) return;
-  throw core::step_failure(
-      fmt::format(
-          "the server ended {}: it {}",
-          m_last_signal == 0 ? "while its client ran" : "by itself, at the latest as it was to be stopped",
-          describe_with_last_line(server)),
-      look);
+  fail_for_ended_server(
+      m_last_signal == 0 ? while_client_ran : "by itself, at the latest as it was to be stopped", server,
+      server_log);
 }
 
 void server_run::require_good_client(const process::outcome& server, const fs::path& server_log) const {
@@ -287,7 +296,7 @@ void server_run::require_good_client(const process::outcome& server, const fs::p
   const int died_by = signal_of(server);
   const bool ended_alone =
       (died_by != 0 && !is_stop_signal(died_by)) || (m_last_signal == 0 && !ended_well(server));
-  const std::string look = fmt::format("all it said is in {}", m_rules.client_log.string());
+  const std::string look = all_it_said_is_in(m_rules.client_log);
   const bool ended_for_that =
       m_client.how == process::ending::exited || m_client.how == process::ending::signalled;  // SIGPIPE
   switch (ended_for_that && ended_alone ? process::ending::stopped : m_client.how) {
@@ -295,9 +304,7 @@ void server_run::require_good_client(const process::outcome& server, const fs::p
       throw core::step_failure("the client cannot be started: " + m_client.start_error,
                                "correct workload.client");
     case process::ending::stopped:
-      throw core::step_failure(
-          fmt::format("the server ended while its client ran: it {}", describe_with_last_line(server)),
-          fmt::format("all it said is in {}", server_log.string()));
+      fail_for_ended_server(while_client_ran, server, server_log);
     case process::ending::timed_out:
       throw core::step_failure(
           fmt::format("the client {}", process::describe(m_client)),

@@ -116,10 +116,14 @@ async function checkSearch(page, rows) {
   assert.equal((await visibleRows(page)).length, rows.length, "the whole is shown again");
 }
 
-const drawnBlocks = page => page.$$eval("#icicle a", all => all.map(one => {
-  const rect = one.querySelector("rect");
-  return { isShown: one.checkVisibility(), x: +rect.getAttribute("x"), width: +rect.getAttribute("width"), title: one.querySelector("title").textContent };
-}));
+async function drawnBlocks(page) {
+  const drawn = await page.$$eval("#icicle a", all => all.map(one => {
+    const rect = one.querySelector("rect"), label = one.querySelector("text").textContent;
+    return { isShown: one.checkVisibility(), x: +rect.getAttribute("x"), width: +rect.getAttribute("width"), title: one.querySelector("title").textContent, label };
+  }));
+  for (const { label, title } of drawn) assert.ok(!label.startsWith("…."), `${title} is cut to ${label}, with a dot behind the ellipsis`);
+  return drawn;
+}
 
 /** Places, widths and titles by profile.json. */
 function compareBlocks(drawn, blocks, whole) {

@@ -145,6 +145,7 @@ set(compared
   "models|${profiles}/qwen3-0.6b.decode-b1.nsys.json|${profiles}/llama-3.1-8b.decode-b1.json"
   "devices|${golden}/gpu_kernels/profile.json|${golden}/cpu_embedded/profile.json"
   "hostile|${dense}|${hostile}")
+file(MAKE_DIRECTORY ${folder}/compare)
 foreach(entry IN LISTS compared)
   string(REGEX MATCH "^([^|]*)[|]([^|]*)[|](.*)$" entry "${entry}")
   set(out ${folder}/compare/${CMAKE_MATCH_1})

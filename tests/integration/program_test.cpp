@@ -321,6 +321,10 @@ TEST_F(program, of_somebody_else_is_read_from_its_trace_alone) {
   const std::string report = artifacts::read_file(m_project / "seen/report.md");
   EXPECT_THAT(report, AllOf(HasSubstr("2241 runs of kernels, recorded by nsys"), HasSubstr("| decode "),
                             Not(HasSubstr("not whole"))));
+  const command_result astray = profgate({"analyze", "--timeline", m_recorded, "--out", "sene/report"});
+  EXPECT_EQ(astray.exit_code, 2);
+  EXPECT_THAT(astray.output, AllOf(HasSubstr("there is no folder sene"), HasSubstr("mkdir -p sene")));
+  EXPECT_FALSE(fs::exists(m_project / "sene"));
   const command_result again = profgate({"analyze", "--timeline", m_recorded, "--out", "seen"});
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.output, HasSubstr("is there already and not empty"));

@@ -80,6 +80,11 @@ TEST_F(recorded_gate, leaves_the_picture_of_the_readme) {
   EXPECT_TRUE(fs::exists(m_project / "out/gate.md") && fs::exists(m_project / "out/verdict.json"));
 }
 
+TEST_F(recorded_gate, makes_no_folders_on_the_way_to_its_files) {
+  EXPECT_EQ(judge_case("h200-pytorch-eager-attention", {"--out", (m_project / "a/b").string()}).exit_code, 2);
+  EXPECT_FALSE(fs::exists(m_project / "a"));
+}
+
 /// Whoever reads the documentation types its commands: "$ profgate gate …" of recorded runs, and what it
 /// prints up to "...".
 TEST_F(recorded_gate, prints_what_the_documentation_shows) {

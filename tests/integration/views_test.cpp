@@ -107,6 +107,14 @@ TEST_F(views, of_two_runs_side_by_side_are_three_files) {
   EXPECT_EQ(printed.exit_code, 0);
   EXPECT_THAT(printed.output, HasSubstr("\"differs\": []"));
   EXPECT_EQ(profgate({"compare", "probe.probe", "nothing"}).exit_code, 2);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"compare", "probe.probe", "probe.probe", "--out", "a/b"},
+        {"compare", "--models", "--out", "a/b"}}) {
+    const command_result astray = profgate(words);
+    EXPECT_EQ(astray.exit_code, 2);
+    EXPECT_THAT(astray.output, HasSubstr("mkdir -p a\n"));
+  }
+  EXPECT_FALSE(fs::exists(m_project / "a"));
 }
 
 }  // namespace

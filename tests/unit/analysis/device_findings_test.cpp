@@ -36,6 +36,16 @@ run_facts run_on_a_gpu() {
   return facts;
 }
 
+/// What became of the step that counts.
+step_facts counters_step_that(core::step_state state, const std::string& reason, const std::string& remedy) {
+  step_facts step;
+  step.name = "counters";
+  step.state = state;
+  step.reason = reason;
+  step.remedy = remedy;
+  return step;
+}
+
 TEST(advice_below_the_roof, of_a_cpu_is_no_more_threads_where_the_ceiling_has_as_many) {
   run_facts facts = example_run();
   EXPECT_THAT(roof_advice_on("decode_all", facts),
@@ -72,14 +82,8 @@ TEST(missing_counters, are_what_to_take_first) {
       "them: record the program with ncu as well, and give its CSV to profgate analyze (--counters).");
   EXPECT_EQ(first.evidence, "there are none: ncu is not installed");
   EXPECT_FALSE(first.saves_at_most_ns);
-  facts.steps.push_back({"counters",
-                         core::step_state::skipped,
-                         "ncu is not installed",
-                         "install Nsight Compute",
-                         std::nullopt,
-                         "",
-                         "",
-                         {}});
+  facts.steps.push_back(
+      counters_step_that(core::step_state::skipped, "ncu is not installed", "install Nsight Compute"));
   EXPECT_THAT(device_findings_of(facts).recommendations.at(0).text,
               HasSubstr("To get them: install Nsight Compute."));
   facts.device = "cpu";
@@ -88,14 +92,8 @@ TEST(missing_counters, are_what_to_take_first) {
 
 TEST(missing_counters, of_a_step_that_failed_are_repaired_first) {
   run_facts facts = run_on_a_gpu();
-  facts.steps.push_back({"counters",
-                         core::step_state::failed,
-                         "ncu exited with 1",
-                         "read ncu/log.txt",
-                         std::nullopt,
-                         "",
-                         "",
-                         {}});
+  facts.steps.push_back(
+      counters_step_that(core::step_state::failed, "ncu exited with 1", "read ncu/log.txt"));
   const std::vector<recommendation> rows = device_findings_of(facts).recommendations;
   EXPECT_EQ(rows.at(0).text, "Repair step counters: read ncu/log.txt.");
   for (const recommendation& row : rows) EXPECT_THAT(row.text, Not(StartsWith("Take counters")));
@@ -111,8 +109,7 @@ TEST(missing_counters, are_not_asked_for_where_the_device_mostly_idles) {
 
 TEST(skipped_steps, are_told_in_a_sentence) {
   run_facts facts = example_run();
-  facts.steps.push_back(
-      {"counters", core::step_state::skipped, "the workload runs on the CPU", "", std::nullopt, "", "", {}});
+  facts.steps.push_back(counters_step_that(core::step_state::skipped, "the workload runs on the CPU", ""));
   EXPECT_THAT(device_findings_of(facts).summary,
               ::testing::Contains("The counters step was skipped: the workload runs on the CPU."));
 }

@@ -9,11 +9,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// As example_run(), decoding 4 tokens of 0.9e9 bytes each at 90 % of the bandwidth, 0.8e9 of them weights.
+/// As example_run(), decoding 4 tokens of one sequence, of 0.9e9 bytes each at 90 % of the bandwidth, 0.8e9
+/// of them weights.
 run_facts memory_bound_run() {
   run_facts facts = example_run();
   core::workload_result& bench = *facts.bare.bench;
   bench.work["decode_all"] = {1e9, 3.6e9};
+  bench.tokens["batch"] = 1;
   bench.model_dtype = "bfloat16";
   bench.parameters = 500'000'000;
   bench.active_parameters = 400'000'000;
@@ -75,6 +77,17 @@ TEST(fewer_bytes, of_several_sequences_are_those_of_more_experts_and_of_a_step) 
   facts.bare.bench->experts["decode_all"] = core::expert_use{2, 8, 32, {{0, 8, 8, 0}}};
   ASSERT_TRUE(row_about_bytes(facts));
   EXPECT_THAT(row_about_bytes(facts)->text, HasSubstr("read 450 MB less a step")) << "all that is read";
+}
+
+TEST(fewer_bytes, are_not_those_of_one_token_where_nobody_told_the_batch) {
+  run_facts facts = memory_bound_run();
+  facts.bare.bench->tokens.erase("batch");
+  ASSERT_TRUE(row_about_bytes(facts));
+  EXPECT_THAT(row_about_bytes(facts)->text, HasSubstr("read 400 MB less a step"));
+  EXPECT_THAT(row_about_bytes(facts)->evidence, HasSubstr("of the 900 MB that a step reads"));
+  facts.bare.bench->experts["decode_all"] = core::expert_use{2, 8, 32, {{0, 8, 8, 0}}};
+  EXPECT_THAT(row_about_bytes(facts)->text, HasSubstr("read 450 MB less a step"))
+      << "several sequences, if there are, meet more experts than one does";
 }
 
 }  // namespace

@@ -99,5 +99,24 @@ TEST_F(copied_checkout, is_found_by_tests_that_name_files_of_the_original) {
   EXPECT_EQ(manifest_here(named), named);
 }
 
+TEST_F(copied_checkout, finds_the_builds_that_are_no_copies_unless_all_are) {
+  const auto configure = [](const fs::path& dir) {
+    std::ofstream(dir / "CMakeCache.txt") << "CMAKE_CACHEFILE_DIR:INTERNAL=" << dir.string() << "\n";
+  };
+  configure(m_project / "build/dev");
+  copy(m_project / "build/dev", m_project / "build/before");
+  EXPECT_THAT(build_dirs_below(m_project), ElementsAre(m_project / "build/dev"));
+  copy(m_project, m_folder / "copy");
+  EXPECT_THAT(build_dirs_below(m_folder / "copy"),
+              ElementsAre(m_folder / "copy/build/before", m_folder / "copy/build/dev"));
+
+  // Several configurations in one build folder have one cache, around them.
+  const fs::path several = m_folder / "several";
+  write_manifest(several / "Release");
+  configure(several);
+  fs::rename(copy(several, m_folder / "aside"), several / "build");
+  EXPECT_THAT(build_dirs_below(several), ElementsAre(several / "Release"));
+}
+
 }  // namespace
 }  // namespace profgate::cli

@@ -63,6 +63,8 @@ TEST_F(capture_with_fake_nsys, runs_once_more_where_nsys_failed_at_once_and_left
   m_starts = 0;
   EXPECT_THAT(words("boo\n", 1, {"run.qdstrm"}), HasSubstr("failed: exit code 1: boo"));
   EXPECT_EQ(m_starts, 1) << "a workload that fails leaves a report";
+  EXPECT_THAT(words("boo\n  to fix it: say please\n", 1, {"run.qdstrm"}),
+              AllOf(HasSubstr("failed: exit code 1: boo"), HasSubstr("say please (its output is in ")));
 }
 
 TEST_F(capture_with_fake_nsys, names_a_missing_importer_and_its_missing_library) {

@@ -52,6 +52,7 @@ TEST(fitting_label, is_whole_cut_or_left_out) {
   EXPECT_EQ(fitting_label("attn.core", 100, 7), "attn.core");
   EXPECT_EQ(fitting_label("attn.core", 8 + 6 * 7, 7), "…core");
   EXPECT_EQ(fitting_label("blocks.*.mlp.down", 8 + 10 * 7, 7), "…mlp.down") << "where it differs from others";
+  EXPECT_EQ(fitting_label("attn.qkv", 8 + 5 * 7, 7), "…qkv") << "and no dot behind the ellipsis";
   EXPECT_EQ(fitting_label("gemv<float, 0.5>", 8 + 6 * 7, 7), "gemv<…");
   EXPECT_EQ(fitting_label("attn.core", 8 + 4 * 7, 7), "") << "nobody recognises three letters";
   EXPECT_EQ(fitting_label("mlp", 8 + 3 * 7, 7), "mlp") << "unless they are all";

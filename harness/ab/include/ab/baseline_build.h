@@ -35,6 +35,10 @@ class build_failure : public core::bad_input {
 /// where the folder belongs to one configuration of several (Ninja Multi-Config).
 std::filesystem::path cmake_binary_dir(const std::filesystem::path& build_dir);
 
+/// A build that was put aside, to be compared with: CMake wrote into its cache where it was made. Not where
+/// there is no cache.
+bool is_copy_of_build(const std::filesystem::path& build_dir);
+
 /// A worktree of the commit under the cache folder, configured like `build_dir`, with the pair's program
 /// built. One that is there already is used; a half-built one is finished. bad_input for an unknown ref, a
 /// folder without git or a commit that does not register the pair; build_failure, with the first error, where

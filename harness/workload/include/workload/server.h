@@ -77,7 +77,7 @@ class server_run {
   void go_on_stopping();
   void end_client();
   void require_good_client(const process::outcome& server, const std::filesystem::path& server_log) const;
-  void require_own_end(const process::outcome& server, const std::string& look) const;
+  void require_own_end(const process::outcome& server, const std::filesystem::path& server_log) const;
 
   const server_rules m_rules;
   const std::filesystem::path m_pid_file;
