@@ -294,9 +294,16 @@ double warm_up_ns(const bare_stage& stage) {
 }
 
 void leave_out_warm_up(bare_facts& facts) {
-  for (auto& [stage, samples_ns] : facts.stage_samples_ns)
-    if (std::vector<std::int64_t> cold_ns = take_warm_up(samples_ns); !cold_ns.empty())
-      facts.warm_up_ns[stage] = std::move(cold_ns);
+  for (auto& [stage, samples_ns] : facts.stage_samples_ns) {
+    const std::size_t count = samples_ns.size();
+    std::vector<std::int64_t> cold_ns = take_warm_up(samples_ns);
+    if (cold_ns.empty()) continue;
+    std::vector<std::int64_t>& tokens_ns = facts.further_token_ns;
+    if (stage == "decode_all" && tokens_ns.size() % count == 0)  // as many in each text
+      tokens_ns.erase(tokens_ns.begin(), tokens_ns.begin() + static_cast<std::ptrdiff_t>(
+                                                                 tokens_ns.size() / count * cold_ns.size()));
+    facts.warm_up_ns[stage] = std::move(cold_ns);
+  }
   take_warm_up(facts.first_token_ns);
 }
 

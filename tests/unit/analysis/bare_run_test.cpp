@@ -40,8 +40,11 @@ TEST(leave_out_warm_up, takes_first_samples_that_are_far_longer_out_of_stages_an
       {"prefill", {3130 * ms, 15 * ms}},
       {"decode_all", {2220 * ms, 300 * ms, 22 * ms, 20 * ms, 21 * ms, 20 * ms, 20 * ms}}};
   facts.first_token_ns = {3130 * ms, 15 * ms};
+  facts.further_token_ns = {2000 * ms, 3 * ms, 200 * ms, 4 * ms, 5 * ms, 5 * ms, 5 * ms,
+                            5 * ms,    5 * ms, 5 * ms,   5 * ms, 5 * ms, 5 * ms, 5 * ms};  // two a text
   leave_out_warm_up(facts);
   EXPECT_THAT(facts.first_token_ns, ::testing::ElementsAre(15 * ms));
+  EXPECT_EQ(facts.further_token_ns, std::vector<std::int64_t>(10, 5 * ms));
   const bare_figures figures = analyze_bare(facts);
   EXPECT_DOUBLE_EQ(figures.stages[0].time_ns->median, 15e6);
   EXPECT_DOUBLE_EQ(warm_up_ns(figures.stages[0]), 3130e6);

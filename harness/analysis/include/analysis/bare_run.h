@@ -85,7 +85,7 @@ struct bare_figures {
 };
 
 /// Where the facts have unnamed warm-ups: takes the first samples of each stage, and of the first tokens,
-/// that took several times as long as the others out of these.
+/// that took several times as long as the others out of these, with the further tokens of such a text.
 void leave_out_warm_up(bare_facts& facts);
 
 bare_figures analyze_bare(const bare_facts& facts);
