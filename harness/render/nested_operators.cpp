@@ -56,7 +56,7 @@ bool has_device_time(const json& stages) {
 }  // namespace
 
 json nested_operators_of(const json& profile) {
-  constexpr std::size_t most_rows = 40;
+  constexpr std::size_t most_nested_operators = 40;
   const bool is_on_device = has_device_time(profile["stages"]);
   std::vector<nested_operator> all;
   for (const json& stage : profile["stages"])
@@ -66,7 +66,7 @@ json nested_operators_of(const json& profile) {
                    [](const auto& a, const auto& b) { return a.whole_ns > b.whole_ns; });
   json rows = json::array();
   for (const nested_operator& each : all) {
-    if (rows.size() == most_rows) break;
+    if (rows.size() == most_nested_operators) break;
     rows.push_back({{"stage", each.stage},
                     {"name", each.name},
                     {"whole", core::format_duration(each.whole_ns)},
