@@ -59,12 +59,6 @@ measured<idle_figures> stage_idle(const bare_stage& bare, const measured<traced_
         "range does not tell what its device idles",
         100 * *late));
   }
-  if (!traced->inner_stage.empty()) {
-    return figure::absent(
-        fmt::format("stage {} runs inside of it and has kernels of its own, so what is neither "
-                    "is not told apart",
-                    traced->inner_stage));
-  }
   idle_figures idle;
   idle.is_traced = is_known_by_trace_only(bare);
   const bool is_of_processes = bare.name == core::whole_process_stage;

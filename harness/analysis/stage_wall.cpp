@@ -46,17 +46,16 @@ stage_stretches find_stretches(const std::vector<stage_window>& windows, std::si
   return result;
 }
 
-std::vector<std::optional<std::size_t>> find_inner_stages(const std::vector<stage_window>& windows,
-                                                          std::size_t stages) {
-  std::vector<std::optional<std::size_t>> inner(stages);
+std::vector<bool> find_stages_around_others(const std::vector<stage_window>& windows, std::size_t stages) {
+  std::vector<bool> holds_others(stages);
   std::map<std::uint32_t, std::vector<std::int64_t>> open_until_ns;  // by process and stage
   for (const stage_window& window : windows) {
     std::vector<std::int64_t>& until_ns = open_until_ns.try_emplace(window.process_id, stages).first->second;
     for (std::size_t s = 0; s < stages; ++s)
-      if (s != window.stage && !inner[s] && until_ns[s] >= window.end_ns) inner[s] = window.stage;
+      if (s != window.stage && until_ns[s] >= window.end_ns) holds_others[s] = true;
     until_ns[window.stage] = std::max(until_ns[window.stage], window.end_ns);
   }
-  return inner;
+  return holds_others;
 }
 
 std::vector<std::vector<std::size_t>> find_outer_stages(const std::vector<stage_window>& windows,

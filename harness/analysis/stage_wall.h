@@ -28,9 +28,8 @@ struct stage_stretches {
 /// `windows` as find_windows() leaves them: earliest start first.
 stage_stretches find_stretches(const std::vector<stage_window>& windows, std::size_t stages);
 
-/// By stage: another one that has a window inside of one of its windows, in the same process; nothing: none.
-std::vector<std::optional<std::size_t>> find_inner_stages(const std::vector<stage_window>& windows,
-                                                          std::size_t stages);
+/// By stage: whether another one has a window inside of one of its windows, in the same process.
+std::vector<bool> find_stages_around_others(const std::vector<stage_window>& windows, std::size_t stages);
 
 /// By stage: those in whose windows all of its own lie, in the same process; empty: it runs beside others.
 std::vector<std::vector<std::size_t>> find_outer_stages(const std::vector<stage_window>& windows,

@@ -99,6 +99,13 @@ class capture_sums : public sweep_visitor {
     for (const auto& [place, activity] : find_activity(m_timeline, m_stretches.all, m_kernel_stretches)) {
       m_stages[place.first].activities.emplace(place.second, activity);
     }
+    const std::vector<bool> holds_others = find_stages_around_others(m_windows, m_stages.size());
+    for (std::size_t stage = 0; stage < m_stages.size(); ++stage) {
+      if (!holds_others[stage] || !m_takes_stage[stage]) continue;
+      m_stages[stage].activities.clear();
+      for (const auto& [place, activity] : find_activity(m_timeline, m_stretches.all, all_kernels_in(stage)))
+        m_stages[stage].activities.emplace(place.second, activity);
+    }
     for (auto& [stage, neighbours] :
          find_neighbours(m_timeline, m_stretches.all, m_kernel_stretches, categories))
       m_stages[stage].neighbours = std::move(neighbours);
@@ -110,6 +117,21 @@ class capture_sums : public sweep_visitor {
   }
 
  private:
+  /// As m_kernel_stretches: kernels that the stage launched, and those of stages inside of it, while which
+  /// its devices do not idle either.
+  std::vector<std::uint32_t> all_kernels_in(std::size_t stage) const {
+    std::vector<std::uint32_t> stretches(m_kernel_stretches.size(), 0);
+    for (std::size_t k = 0; k < m_kernel_stretches.size(); ++k) {
+      if (m_kernel_stretches[k] == 0) continue;
+      const core::kernel_execution& kernel = m_timeline.kernels[k];
+      for_windows_around(kernel.process_id, kernel.launched_ns, [&](const stage_window& window) {
+        if (window.stage != stage) return;
+        stretches[k] = m_stretches.of_window[static_cast<std::size_t>(&window - m_windows.data())] + 1;
+      });
+    }
+    return stretches;
+  }
+
   /// A stage that is taken from another capture is counted there.
   bool counts(const stage_window& window) const { return m_takes_stage[window.stage] && window.is_counted(); }
 
@@ -193,7 +215,6 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
 
   std::vector<stage_sums> sums(stages.size());
   std::vector<std::int64_t> occurrences(stages.size(), 0);
-  std::vector<std::optional<std::size_t>> inner_stages(stages.size());
   std::vector<std::vector<std::size_t>> outer_stages(stages.size());
   kernel_sums outside;
   std::optional<std::string> absent_reason;
@@ -211,11 +232,9 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
     capture_sums visitor(source, windows[c], stretches, takes_stage, graphs, sums, outside);
     sweep(source.timeline, threads, windows[c], stages, nvtx_domain, visitor);
     visitor.finish(attribution.categories);
-    const std::vector<std::optional<std::size_t>> inner = find_inner_stages(windows[c], stages.size());
     const std::vector<std::vector<std::size_t>> outer = find_outer_stages(windows[c], stages.size());
     for (std::size_t s = 0; s < stages.size(); ++s) {
       if (!takes_stage[s]) continue;
-      inner_stages[s] = inner[s];
       outer_stages[s] = outer[s];
       sums[s].unsound = why_kernels_are_unsound(source, windows[c], s);
       occurrences[s] = stretches.occurrences[s];
@@ -231,7 +250,6 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
       const std::size_t c = *chosen[s];
       traced_stage stage = finish_stage(stages[s], captures[c], windows[c], s, occurrences[s], sums[s],
                                         attribution.categories);
-      if (inner_stages[s]) stage.inner_stage = stages[*inner_stages[s]];
       for (const std::size_t outer : outer_stages[s]) stage.outer_stages.push_back(stages[outer]);
       result.stages.emplace_back(std::move(stage));
     } else {

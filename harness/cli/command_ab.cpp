@@ -6,6 +6,7 @@
 #include "comparison_request.h"
 #include "judging.h"
 #include "measuring_turn.h"
+#include "out_folder.h"
 #include "read_waivers.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
@@ -70,6 +71,8 @@ gate::judgement compare(const ab_options& options) {
 }  // namespace
 
 core::exit_code compare_builds(const ab_options& options) {
+  // A bisection would take the refusal for a verdict on the commit.
+  if (options.out && !options.for_bisect) require_folder_around(*options.out);
   try {
     const core::exit_code code = compare(options).code;
     const bool is_judged = code == core::exit_code::good || code == core::exit_code::judged_bad;

@@ -324,6 +324,9 @@ TEST_F(program, of_somebody_else_is_read_from_its_trace_alone) {
   const command_result astray = profgate({"analyze", "--timeline", m_recorded, "--out", "sene/report"});
   EXPECT_EQ(astray.exit_code, 2);
   EXPECT_THAT(astray.output, AllOf(HasSubstr("there is no folder sene"), HasSubstr("mkdir -p sene")));
+  const command_result compared = profgate({"ab", "--out", "sene/ab", "--", "true", "--", "true"});
+  EXPECT_EQ(compared.exit_code, 2);
+  EXPECT_THAT(compared.output, HasSubstr("there is no folder sene"));
   EXPECT_FALSE(fs::exists(m_project / "sene"));
   const command_result again = profgate({"analyze", "--timeline", m_recorded, "--out", "seen"});
   EXPECT_EQ(again.exit_code, 2);

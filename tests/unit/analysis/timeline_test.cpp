@@ -34,6 +34,21 @@ TEST(timeline_figures, know_what_no_operator_covers_inside_of_a_range_around_all
   EXPECT_EQ(figures.stages[0]->uncovered_ns, 60);
 }
 
+/// What another stage inside of it launched is not the outer one's, but nothing idles in the meantime.
+TEST(analyze_timelines, does_not_idle_while_a_stage_inside_runs_kernels) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("step", 0, 1000)
+                                      .kernel("own", 10, 100, 200)
+                                      .range("attention", 300, 900)
+                                      .kernel("inner", 310, 400, 800)
+                                      .build();
+  const timeline_figures figures =
+      analyze_timelines({{"a", std::nullopt, timeline}}, {"step", "attention"}, "LLM", "");
+  EXPECT_EQ(*figures.stages[0]->kernel_ns, 100);
+  EXPECT_EQ(figures.stages[0]->activity->busy_ns, 500);
+  EXPECT_EQ(figures.stages[1]->activity->busy_ns, 400);
+}
+
 TEST(analyze_timelines, leaves_out_the_warm_up_of_stages_that_have_no_other_name_for_it) {
   const core::timeline timeline = timeline_builder()
                                       .range("prefill", 0, 1000)

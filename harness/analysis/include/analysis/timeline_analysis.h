@@ -123,7 +123,6 @@ struct traced_stage {
   std::int64_t duration_ns = 0;                ///< of all occurrences, by the clock on the wall
   std::vector<std::int64_t> occurrences_ns{};  ///< of each; of ranks, the slowest one's
   double median_ns = 0;                        ///< of one occurrence; of ranks that run it together the mean
-  std::string inner_stage{};                   ///< one that ran inside of it, with kernels of its own
   std::vector<std::string> outer_stages{};     ///< those that it runs inside of, always; empty: beside others
   std::int64_t ranges = 0;                     ///< of all ranks
   std::int64_t range_ns = 0;                   ///< their sum: more than duration_ns where they overlap
