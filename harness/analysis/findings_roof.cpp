@@ -153,7 +153,7 @@ void judge_roof(const run_facts& facts, const run_figures& figures, const stage_
          share->reached_ratio >= bound_ratio
              ? fmt::format("It is {}-bound: {} of the {}{}.", by_memory ? "memory" : "compute",
                            percent(share->reached_ratio), ceiling, has_row ? "" : beyond)
-             : fmt::format("It reaches {} of the {}, its ceiling: something else bounds it.",
+             : fmt::format("It reaches {} of the {}, its nearest limit: something else bounds it.",
                            percent(share->reached_ratio), ceiling),
          evidence});
   }

@@ -168,8 +168,28 @@ json banner_of(const std::optional<gate::judgement>& judged) {
           {"word", word},
           {"sentence", sentence},
           {"cause", cause},
-          {"baseline", judged->baseline_name}};
+          {"baseline", judged->overall == gate::verdict::no_baseline ? "" : judged->baseline_name}};
 }
+
+namespace {
+
+/// "; unreliable: mix spreads by 46 %", of the stage that does most.
+std::string spread_text(const json& profile) {
+  constexpr double wide_cv_ratio = 0.2;  // reports tell it from 5 % on; here it would hide the figures
+  const json* widest = nullptr;
+  double widest_ratio = wide_cv_ratio;
+  for (const json& stage : profile["stages"]) {
+    const auto ratio = stage["bare"].is_object() ? number(stage["bare"], "cv_ratio") : std::nullopt;
+    if (!ratio || *ratio <= widest_ratio) continue;
+    widest = &stage;
+    widest_ratio = *ratio;
+  }
+  if (widest == nullptr) return "";
+  return one_plain_line(fmt::format("; unreliable: {} spreads by {}", (*widest)["name"].get<std::string>(),
+                                    formatted(widest_ratio, "percent")));
+}
+
+}  // namespace
 
 std::vector<std::string> closing_lines(std::string_view profile_json_text,
                                        const std::optional<gate::judgement>& judged,
@@ -196,7 +216,7 @@ std::vector<std::string> closing_lines(std::string_view profile_json_text,
                                           formatted(number(told[i], "median").value_or(0), "number"),
                                           told[i].value("unit", "")));
   }
-  lines.push_back(figures.empty() ? "no times: nothing was measured" : figures);
+  lines.push_back(figures.empty() ? "no times: nothing was measured" : figures + spread_text(profile));
   const json* largest = nullptr;
   for (const json& stage : profile["stages"])
     if (largest == nullptr || weight_of(stage) > weight_of(*largest)) largest = &stage;

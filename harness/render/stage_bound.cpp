@@ -59,7 +59,7 @@ std::string bound_of(const json& profile, const json& stage, std::optional<doubl
       by_memory ? "bandwidth" : "arithmetic rate");
   if (achieved && ceiling)
     text += fmt::format(" ({} of {})", formatted(*achieved, rate), formatted(*ceiling, rate));
-  if (*reached < analysis::bound_ratio) text += ", its ceiling; something else bounds it";
+  if (*reached < analysis::bound_ratio) text += ", its nearest limit: something else bounds it";
   if (is_above)
     text += fmt::format(", and more: {}, or the ceiling is too low",
                         by_memory ? "caches answered a part of its reads" : "its work was counted too high");

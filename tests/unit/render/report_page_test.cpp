@@ -251,6 +251,7 @@ TEST(report_page, begins_with_the_verdict_and_its_first_cause) {
   const std::string none = page_judged("no_baseline");
   EXPECT_THAT(none, HasSubstr("<div class=\"banner unsure\""));
   EXPECT_THAT(none, Not(HasSubstr("First cause")));
+  EXPECT_THAT(none, Not(HasSubstr(">against "))) << "a file that is not there";
 }
 
 TEST(report_page, says_once_what_stands_on_a_card) {
@@ -316,6 +317,15 @@ TEST(closing_lines, tell_what_the_program_told) {
       {{"name", "rate\n<"}, {"unit", "images/s"}, {"source", "out.json"}, {"median", 12.5}}};
   EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0],
               ::testing::EndsWith(", rate < 12.50 images/s"));
+}
+
+TEST(closing_lines, mark_times_that_spread_widely) {
+  json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
+  profile["stages"][1]["bare"]["cv_ratio"] = 0.19;
+  EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0], Not(HasSubstr("unreliable")));
+  profile["stages"][1]["bare"]["cv_ratio"] = 0.46;
+  EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0],
+              ::testing::EndsWith("; unreliable: decode_all spreads by 46.0 %"));
 }
 
 TEST(closing_lines, call_a_peak_that_somebody_set_by_its_name) {
