@@ -33,6 +33,24 @@ json traced_list(const json& stage, const char* key) {
   return stage["traced"].is_object() ? stage["traced"].value(key, json::array()) : json::array();
 }
 
+/// Where much of the stages' traced time has no kernel, of which the picture has nothing; else empty.
+std::string undrawn_time(const json& profile, const std::vector<kernel_row>& rows) {
+  constexpr double most_drawn_ratio = 0.9;
+  double drawn_ns = 0;
+  for (const kernel_row& row : rows) {
+    if (row.kernel_name.empty()) return "";  // operators of the host
+    drawn_ns += row.own_ns;
+  }
+  double traced_ns = 0;
+  for (const json& stage : profile["stages"]) {
+    if (!stage["traced"].is_object() || stage.contains("inside_of")) continue;
+    traced_ns += number(stage["traced"], "duration_ns").value_or(0);
+  }
+  if (drawn_ns >= most_drawn_ratio * traced_ns) return "";
+  return fmt::format(" Kernels ran for {} of the {} that the stages took there; the rest is not drawn.",
+                     core::format_duration(drawn_ns), core::format_duration(traced_ns));
+}
+
 /// What the widths of the icicle are, and how the stages' shares differ from those of the unprofiled run,
 /// which the text tells: a tool may slow one stage more than another, or trace another number of repetitions.
 void put_icicle_note(json& icicle, const json& profile, const std::vector<kernel_row>& rows) {
@@ -57,7 +75,8 @@ void put_icicle_note(json& icicle, const json& profile, const std::vector<kernel
                           formatted(traced_share, "percent"), formatted(*share, "percent"));
   }
   icicle["are_shares_others"] = differ;
-  icicle["note"] = fmt::format("Widths are own time in the trace{}.", differ ? ": " + shares : "");
+  icicle["note"] = fmt::format("Widths are own time in the trace{}.{}", differ ? ": " + shares : "",
+                               undrawn_time(profile, rows));
 }
 
 /// "30 % of the time, inside of prefill and decode_step"

@@ -138,6 +138,15 @@ void add_of_weights(const nlohmann::json& model, derivable_values& values) {
 
 /// The shares of the stages in the picture: of their kernels' own time, or of their operators' and the rest.
 void add_of_icicle(const nlohmann::json& profile, derivable_values& values) {
+  double drawn_ns = 0;
+  double traced_ns = 0;
+  for (const nlohmann::json& stage : profile["stages"]) {
+    if (!stage["traced"].is_object()) continue;
+    for (const nlohmann::json& group : stage["kernel_groups"]) drawn_ns += number_or_0(group, "own_ns");
+    if (!stage.contains("inside_of")) traced_ns += number_or_0(stage["traced"], "duration_ns");
+  }
+  values.add("s", drawn_ns);
+  values.add("s", traced_ns);
   std::vector<double> stages_ns;
   for (const nlohmann::json& stage : profile["stages"]) {
     double own_ns = 0;

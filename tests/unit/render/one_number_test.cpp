@@ -179,6 +179,15 @@ TEST(one_number, a_stages_share_in_the_picture_is_told_where_the_text_has_anothe
                                     100 * traced, 100 - 100 * traced)));
 }
 
+/// A step that waits for its launches: the picture of kernels says nothing of most of its time.
+TEST(one_number, of_the_time_that_the_picture_does_not_draw_is_told) {
+  json profile = recorded_profile();
+  EXPECT_THAT(reports_of(profile.dump())["report.html"], Not(HasSubstr("the rest is not drawn")));
+  for (json& stage : profile["stages"]) stage["traced"]["duration_ns"] = 2'000'000'000;
+  EXPECT_THAT(reports_of(profile.dump())["report.html"],
+              HasSubstr(" of the 4.00 s that the stages took there; the rest is not drawn."));
+}
+
 TEST(one_number, of_savings_is_told_whether_it_adds_up_where_that_is_known) {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
   json& rows = profile["findings"]["recommendations"];
