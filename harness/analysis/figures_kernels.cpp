@@ -137,8 +137,7 @@ const figure_table<operator_figures>& operator_table() {
        {"share_ratio", &figures::share_ratio},
        {"cuda_ns", [](const figures& op) { return or_absent(op.record.cuda_ns, op.cuda_absent_reason); },
         "device time of what was launched inside, with and without nested operators; the latter and the "
-        "former "
-        "as exclusive time; the latter over the stage's `kernel_own_ns`"},
+        "former as exclusive time; the latter over the stage's `kernel_own_ns`"},
        {"cuda_exclusive_ns", &figures::cuda_self_ns},
        {"cuda_own_ns", &figures::cuda_exclusive_ns},
        {"cuda_whole_own_ns", &figures::cuda_whole_exclusive_ns},

@@ -46,20 +46,8 @@ stage_stretches find_stretches(const std::vector<stage_window>& windows, std::si
   return result;
 }
 
-std::vector<bool> find_stages_around_others(const std::vector<stage_window>& windows, std::size_t stages) {
-  std::vector<bool> holds_others(stages);
-  std::map<std::uint32_t, std::vector<std::int64_t>> open_until_ns;  // by process and stage
-  for (const stage_window& window : windows) {
-    std::vector<std::int64_t>& until_ns = open_until_ns.try_emplace(window.process_id, stages).first->second;
-    for (std::size_t s = 0; s < stages; ++s)
-      if (s != window.stage && until_ns[s] >= window.end_ns) holds_others[s] = true;
-    until_ns[window.stage] = std::max(until_ns[window.stage], window.end_ns);
-  }
-  return holds_others;
-}
-
-std::vector<std::vector<std::size_t>> find_outer_stages(const std::vector<stage_window>& windows,
-                                                        std::size_t stages) {
+stage_nesting find_nesting(const std::vector<stage_window>& windows, std::size_t stages) {
+  stage_nesting nesting{std::vector<bool>(stages), std::vector<std::vector<std::size_t>>(stages)};
   std::vector<std::set<std::size_t>> outer(stages);
   std::vector<bool> runs_beside(stages);
   std::map<std::uint32_t, std::vector<std::int64_t>> open_until_ns;  // by process and stage
@@ -68,16 +56,16 @@ std::vector<std::vector<std::size_t>> find_outer_stages(const std::vector<stage_
     bool is_inside = false;
     for (std::size_t s = 0; s < stages; ++s) {
       if (s == window.stage || until_ns[s] < window.end_ns) continue;
+      nesting.holds_others[s] = true;
       outer[window.stage].insert(s);
       is_inside = true;
     }
     if (!is_inside) runs_beside[window.stage] = true;
     until_ns[window.stage] = std::max(until_ns[window.stage], window.end_ns);
   }
-  std::vector<std::vector<std::size_t>> result(stages);
   for (std::size_t s = 0; s < stages; ++s)
-    if (!runs_beside[s]) result[s].assign(outer[s].begin(), outer[s].end());
-  return result;
+    if (!runs_beside[s]) nesting.outer_stages[s].assign(outer[s].begin(), outer[s].end());
+  return nesting;
 }
 
 void mark_repeats(std::vector<stage_window>& windows, std::size_t stages) {
@@ -90,11 +78,10 @@ void mark_repeats(std::vector<stage_window>& windows, std::size_t stages) {
   }
 }
 
-void mark_warm_up(std::vector<stage_window>& windows, std::size_t stages) {
+void mark_warm_up(std::vector<stage_window>& windows) {
   std::map<std::pair<std::uint32_t, std::size_t>, std::vector<stage_window*>> by_process_and_stage;
   for (stage_window& window : windows)
-    if (!window.is_repeat && window.stage < stages)
-      by_process_and_stage[{window.process_id, window.stage}].push_back(&window);
+    if (!window.is_repeat) by_process_and_stage[{window.process_id, window.stage}].push_back(&window);
   for (auto& [place, own] : by_process_and_stage) {
     std::vector<double> durations_ns;
     for (const stage_window* window : own)

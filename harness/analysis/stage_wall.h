@@ -28,19 +28,20 @@ struct stage_stretches {
 /// `windows` as find_windows() leaves them: earliest start first.
 stage_stretches find_stretches(const std::vector<stage_window>& windows, std::size_t stages);
 
-/// By stage: whether another one has a window inside of one of its windows, in the same process.
-std::vector<bool> find_stages_around_others(const std::vector<stage_window>& windows, std::size_t stages);
-
-/// By stage: those in whose windows all of its own lie, in the same process; empty: it runs beside others.
-std::vector<std::vector<std::size_t>> find_outer_stages(const std::vector<stage_window>& windows,
-                                                        std::size_t stages);
+/// By stage, of windows in the same process.
+struct stage_nesting {
+  std::vector<bool> holds_others;  ///< another one has a window inside of one of its windows
+  /// Those in whose windows all of its own lie; empty: it runs beside others.
+  std::vector<std::vector<std::size_t>> outer_stages;
+};
+stage_nesting find_nesting(const std::vector<stage_window>& windows, std::size_t stages);
 
 /// nsys ends a recording that a range opened with the range's first occurrence; the embedded collector goes
 /// on at the next one. So that both tell the same, later ones are marked.
 void mark_repeats(std::vector<stage_window>& windows, std::size_t stages);
 
 /// The first occurrences of a stage in a process, where they take several times as long as the others.
-void mark_warm_up(std::vector<stage_window>& windows, std::size_t stages);
+void mark_warm_up(std::vector<stage_window>& windows);
 
 /// Sums windows that come in the order of their starts.
 class wall_clock {

@@ -95,11 +95,10 @@ class capture_sums : public sweep_visitor {
   }
 
   /// After the sweep: what needs all kernels to be placed.
-  void finish(const category_rules& categories) {
+  void finish(const category_rules& categories, const std::vector<bool>& holds_others) {
     for (const auto& [place, activity] : find_activity(m_timeline, m_stretches.all, m_kernel_stretches)) {
       m_stages[place.first].activities.emplace(place.second, activity);
     }
-    const std::vector<bool> holds_others = find_stages_around_others(m_windows, m_stages.size());
     for (std::size_t stage = 0; stage < m_stages.size(); ++stage) {
       if (!holds_others[stage] || !m_takes_stage[stage]) continue;
       m_stages[stage].activities.clear();
@@ -207,7 +206,7 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
   for (const capture& source : captures) {
     windows.push_back(find_windows(source.timeline, stages, nvtx_domain, attribution.device_timed_stages));
     if (source.gate && is_of_stages(*source.gate, stages)) mark_repeats(windows.back(), stages.size());
-    if (attribution.leaves_out_warm_up) mark_warm_up(windows.back(), stages.size());
+    if (attribution.leaves_out_warm_up) mark_warm_up(windows.back());
     result.captures.push_back(summarize(source));
     find_capture_problems(source, result.captures.back(), result.problems);
   }
@@ -231,11 +230,11 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
     const stage_stretches stretches = find_stretches(windows[c], stages.size());
     capture_sums visitor(source, windows[c], stretches, takes_stage, graphs, sums, outside);
     sweep(source.timeline, threads, windows[c], stages, nvtx_domain, visitor);
-    visitor.finish(attribution.categories);
-    const std::vector<std::vector<std::size_t>> outer = find_outer_stages(windows[c], stages.size());
+    const stage_nesting nesting = find_nesting(windows[c], stages.size());
+    visitor.finish(attribution.categories, nesting.holds_others);
     for (std::size_t s = 0; s < stages.size(); ++s) {
       if (!takes_stage[s]) continue;
-      outer_stages[s] = outer[s];
+      outer_stages[s] = nesting.outer_stages[s];
       sums[s].unsound = why_kernels_are_unsound(source, windows[c], s);
       occurrences[s] = stretches.occurrences[s];
     }

@@ -69,13 +69,16 @@ bool says_nothing_profiled(std::string_view output) {
   return output.find("No kernels were profiled") != std::string_view::npos;
 }
 
+constexpr std::string_view kernel_list_mark = "Available Kernels:";
+constexpr std::string_view range_filter_mark = "NVTX include expressions";
+
 /// Why nothing was profiled: the filter by NVTX range, or by kernel, with the kernels that there were.
 std::string why_nothing_profiled(std::string_view output) {
   constexpr std::size_t shown_at_most = 8;
   std::vector<std::string> kernels;
   bool is_list = false;
   for (const std::string_view line : lines_of(output)) {
-    if (line.starts_with("Available Kernels:")) is_list = true;
+    if (line.starts_with(kernel_list_mark)) is_list = true;
     if (const std::string_view kernel = listed_kernel(line); is_list && !kernel.empty())
       kernels.emplace_back(kernel);
   }
@@ -85,7 +88,7 @@ std::string why_nothing_profiled(std::string_view output) {
                        fmt::join(kernels.begin(), kernels.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                        shown < kernels.size() ? fmt::format(" and {} more", kernels.size() - shown) : "");
   }
-  if (output.find("NVTX include expressions") != std::string_view::npos) {
+  if (output.find(range_filter_mark) != std::string_view::npos) {
     return "no kernel was launched inside of the NVTX range asked for";
   }
   return "it launched no kernel that matched";
@@ -94,8 +97,8 @@ std::string why_nothing_profiled(std::string_view output) {
 /// A filter by NVTX range or by name that lets nothing through is told; launches that end before the skipped
 /// ones do are not, and kernels that matched were there.
 bool says_all_were_skipped(std::string_view output) {
-  return says_nothing_profiled(output) && output.find("Available Kernels:") == std::string_view::npos &&
-         output.find("NVTX include expressions") == std::string_view::npos;
+  return says_nothing_profiled(output) && output.find(kernel_list_mark) == std::string_view::npos &&
+         output.find(range_filter_mark) == std::string_view::npos;
 }
 
 constexpr const char* denied_remedy =

@@ -141,13 +141,15 @@ void put_own_times(json& document) {
   for (json& stage : document["stages"]) put(stage["kernels"]);
   const bool has_own_times = has_any(kernels["overall"], json::array({"own_ns"}));
   kernels["has_own_times"] = has_own_times;
-  double calls = 0;
-  for (const json& kernel : kernels["overall"]) calls += number(kernel, "calls_count").value_or(0);
-  for (const json& stage : document["stages"])
-    for (const json& kernel : stage["kernels"]) calls -= number(kernel, "calls_count").value_or(0);
-  kernels["has_some_outside_of_stages"] = calls > 0;
   double own_ns = 0;
-  for (const json& kernel : kernels["overall"]) own_ns += number(kernel, "own_ns").value_or(0);
+  double calls_outside = 0;
+  for (const json& kernel : kernels["overall"]) {
+    own_ns += number(kernel, "own_ns").value_or(0);
+    calls_outside += number(kernel, "calls_count").value_or(0);
+  }
+  for (const json& stage : document["stages"])
+    for (const json& kernel : stage["kernels"]) calls_outside -= number(kernel, "calls_count").value_or(0);
+  kernels["has_some_outside_of_stages"] = calls_outside > 0;
   kernels["own_ns"] = own_ns;
   kernels["largest"] = first(largest_by(kernels["overall"], has_own_times ? "own_ns" : "total_ns"), 5);
 }
