@@ -225,19 +225,25 @@ class occurrence_sums {
 /// Enough to name a cause.
 constexpr std::size_t most_places = 8;
 
+/// The unprofiled time of a process is its median step. Where most occurrences ran equally many operations
+/// that step is one of them: the others warmed up or captured a graph, and stay out. Of equals the quicker
+/// half counts. Where no number has a majority (texts of different lengths) all count.
 std::vector<const stage_trace*> least_disturbed(const std::vector<stage_trace>& occurrences) {
-  std::vector<const stage_trace*> taken;
-  bool are_alike = true;
+  std::map<std::size_t, std::vector<const stage_trace*>> by_operations;
+  std::vector<const stage_trace*> all;
   for (const stage_trace& trace : occurrences) {
-    taken.push_back(&trace);
-    are_alike = are_alike && trace.operations.size() == occurrences.front().operations.size();
+    all.push_back(&trace);
+    by_operations[trace.operations.size()].push_back(&trace);
   }
-  if (!are_alike) return taken;
-  std::stable_sort(taken.begin(), taken.end(), [](const stage_trace* a, const stage_trace* b) {
-    return a->end_ns - a->start_ns < b->end_ns - b->start_ns;
-  });
-  taken.resize((taken.size() + 1) / 2);
-  return taken;
+  for (auto& [operations, alike] : by_operations) {
+    if (alike.size() * 2 <= all.size()) continue;
+    std::stable_sort(alike.begin(), alike.end(), [](const stage_trace* a, const stage_trace* b) {
+      return a->end_ns - a->start_ns < b->end_ns - b->start_ns;
+    });
+    alike.resize((alike.size() + 1) / 2);
+    return alike;
+  }
+  return all;
 }
 
 }  // namespace

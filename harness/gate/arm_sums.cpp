@@ -51,24 +51,33 @@ void check(const analysis::stage_operations& process, std::int64_t before_ns) {
   }
 }
 
-/// Those that did not take much longer than the quickest: by what their devices did, not by how long the host
-/// let them wait, which a tracer changes most. What disturbs a process makes it slower.
+/// Those that did not take much longer than the quickest, by what their devices did: what disturbs a process
+/// makes it slower. How long the host let the devices wait changes far more under a tracer, so by that only
+/// one far from the middle one is left out.
 std::vector<const analysis::stage_operations*> least_disturbed(
     const std::vector<analysis::stage_operations>& processes) {
   std::vector<const analysis::stage_operations*> taken;
-  for (const analysis::stage_operations& process : processes) taken.push_back(&process);
-  const auto busy_a_time = [](const analysis::stage_operations* process) {
-    return process->times && process->times->occurrences > 0
-               ? static_cast<double>(busy_ns_of(*process->times)) /
-                     static_cast<double>(process->times->occurrences)
-               : 0.0;
+  for (const analysis::stage_operations& process : processes)
+    if (process.times && process.times->occurrences > 0) taken.push_back(&process);
+  if (taken.empty()) return taken;
+  const auto each_ns = [](std::int64_t sum_ns, const analysis::stage_operations* process) {
+    return static_cast<double>(sum_ns) / static_cast<double>(process->times->occurrences);
   };
-  std::stable_sort(taken.begin(), taken.end(),
-                   [&](const auto* a, const auto* b) { return busy_a_time(a) < busy_a_time(b); });
-  constexpr double calm_ratio = 1.05;
-  const auto is_disturbed = [&, least = taken.empty() ? 0.0 : busy_a_time(taken.front())](
-                                const auto* process) { return busy_a_time(process) > calm_ratio * least; };
-  taken.erase(std::find_if(taken.begin(), taken.end(), is_disturbed), taken.end());
+  const auto busy_ns = [&](const auto* process) { return each_ns(busy_ns_of(*process->times), process); };
+  const auto whole_ns = [&](const auto* process) { return each_ns(process->times->time_ns, process); };
+  constexpr double calm_busy_ratio = 1.05;
+  constexpr double calm_whole_ratio = 1.15;
+  std::vector<double> all_whole_ns;
+  for (const auto* process : taken) all_whole_ns.push_back(whole_ns(process));
+  std::nth_element(all_whole_ns.begin(), all_whole_ns.begin() + (all_whole_ns.size() - 1) / 2,
+                   all_whole_ns.end());
+  const double middle_ns = all_whole_ns[(all_whole_ns.size() - 1) / 2];
+  const double least_busy_ns = busy_ns(*std::min_element(
+      taken.begin(), taken.end(), [&](const auto* a, const auto* b) { return busy_ns(a) < busy_ns(b); }));
+  std::erase_if(taken, [&](const auto* process) {
+    return busy_ns(process) > calm_busy_ratio * least_busy_ns ||
+           whole_ns(process) > calm_whole_ratio * middle_ns;
+  });
   return taken;
 }
 

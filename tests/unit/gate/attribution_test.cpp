@@ -378,6 +378,26 @@ TEST(attribute, leaves_disturbed_processes_and_occurrences_out) {
   EXPECT_DOUBLE_EQ(result.causes[0].baseline_each_ns, 6000);
 }
 
+TEST(attribute, leaves_out_a_process_whose_host_was_held_up) {
+  const auto stage = [](std::int64_t idle_ns) {
+    return sum_up({stage_builder().kernel("a", "x", 50'000, idle_ns).end()});
+  };
+  const attribution result =
+      attribute({stage(1000), stage(30'000), stage(1100)}, {stage(4000), stage(4100), stage(4200)}, 3050.0);
+  EXPECT_DOUBLE_EQ(result.difference_ns, 3050);
+}
+
+TEST(attribute, occurrences_that_most_are_unlike_stay_out) {
+  const auto step = stage_builder().kernel("a", "x", 5000).kernel("a", "x", 5000).end();
+  const auto capture = stage_builder().kernel("init", "x", 7000).end();
+  const auto longer =
+      stage_builder().kernel("a", "x", 5000).kernel("a", "x", 5000).kernel("a", "x", 5000).end();
+  EXPECT_EQ(sum_up({capture, step, step}).times->occurrences, 1);
+  EXPECT_EQ(sum_up({capture, step, step}).operations.at(0).launches, 2);
+  EXPECT_EQ(sum_up({capture, step, longer}).times->occurrences, 3) << "none is what most are";
+  EXPECT_EQ(sum_up({step, longer}).times->occurrences, 2);
+}
+
 TEST(attribute, a_tracer_that_holds_the_host_up_does_not_turn_the_signs) {
   // An eager program whose host just keeps up without a tracer: under it the device idles most of the time,
   // sometimes more and sometimes less.
