@@ -153,14 +153,32 @@ measured<std::vector<double>> median_by_token(const std::vector<std::int64_t>& s
   return means_ns;
 }
 
-/// Of a program whose tokens were seen to come.
+/// How many of the tokens that were seen to come each text has; where nobody tells, they are all of one
+/// length, if they can be, or all one text.
+std::vector<std::int64_t> further_tokens_of_texts(const bare_facts& facts) {
+  const std::size_t tokens = facts.further_token_ns.size();
+  const double told = std::accumulate(facts.further_tokens.begin(), facts.further_tokens.end(), 0.0);
+  if (told > 0 && told == static_cast<double>(tokens)) return facts.further_tokens;
+  const auto decoded = facts.stage_samples_ns.find("decode_all");
+  const std::size_t texts = decoded == facts.stage_samples_ns.end() ? 1 : decoded->second.size();
+  if (texts == 0 || tokens % texts != 0) return {static_cast<std::int64_t>(tokens)};
+  return std::vector<std::int64_t>(texts, static_cast<std::int64_t>(tokens / texts));
+}
+
+/// Of a program whose tokens were seen to come. A rate is that of a text, as that of a repetition is
+/// elsewhere.
 void set_step_figures(const bare_facts& facts, double batch, bare_figures& result) {
   const std::vector<double> steps_ns = to_doubles(facts.further_token_ns);
-  std::vector<double> step_rates;
-  for (const double step_ns : steps_ns) {
-    if (step_ns > 0) step_rates.push_back(batch * core::ns_per_s / step_ns);
+  std::vector<double> text_rates;
+  auto step_ns = steps_ns.begin();
+  for (const std::int64_t tokens : further_tokens_of_texts(facts)) {
+    const auto end = step_ns + tokens;
+    const double text_ns = std::accumulate(step_ns, end, 0.0);
+    if (text_ns > 0)
+      text_rates.push_back(static_cast<double>(end - step_ns) * batch * core::ns_per_s / text_ns);
+    step_ns = end;
   }
-  result.tokens_per_s = describe(std::move(step_rates), "no decode step was seen");
+  result.tokens_per_s = describe(std::move(text_rates), "no decode step was seen");
   result.tpot_method = "from each decode step to the next";
   result.tpot_ns = describe_distribution(steps_ns, "no decode step was seen");
   result.tpot_by_token_ns =
@@ -295,14 +313,17 @@ double warm_up_ns(const bare_stage& stage) {
 
 void leave_out_warm_up(bare_facts& facts) {
   for (auto& [stage, samples_ns] : facts.stage_samples_ns) {
-    const std::size_t count = samples_ns.size();
+    const std::vector<std::int64_t> tokens = further_tokens_of_texts(facts);
+    const bool are_its_texts = stage == "decode_all" && tokens.size() == samples_ns.size();
     std::vector<std::int64_t> cold_ns = take_warm_up(samples_ns);
-    if (cold_ns.empty()) continue;
-    std::vector<std::int64_t>& tokens_ns = facts.further_token_ns;
-    if (stage == "decode_all" && tokens_ns.size() % count == 0)  // as many in each text
-      tokens_ns.erase(tokens_ns.begin(), tokens_ns.begin() + static_cast<std::ptrdiff_t>(
-                                                                 tokens_ns.size() / count * cold_ns.size()));
-    facts.warm_up_ns[stage] = std::move(cold_ns);
+    if (are_its_texts) {
+      const auto warm = tokens.begin() + static_cast<std::ptrdiff_t>(cold_ns.size());
+      std::vector<std::int64_t>& tokens_ns = facts.further_token_ns;
+      tokens_ns.erase(tokens_ns.begin(),
+                      tokens_ns.begin() + std::accumulate(tokens.begin(), warm, std::int64_t{0}));
+      facts.further_tokens.assign(warm, tokens.end());
+    }
+    if (!cold_ns.empty()) facts.warm_up_ns[stage] = std::move(cold_ns);
   }
   take_warm_up(facts.first_token_ns);
 }

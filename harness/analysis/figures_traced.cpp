@@ -117,6 +117,10 @@ const figure_table<step_figures>& step_table() {
         "one occurrence of the stage: of the bare run where that timed it, else of the trace. `step` is null "
         "where neither did"},
        {"mean_ns", &step::mean_ns},
+       {"std_ns", &step::std_ns, "the same occurrences' spread; `std_ns` is the sample's (n − 1)"},
+       {"cv_ratio", &step::cv_ratio},
+       {"min_ns", &step::min_ns},
+       {"max_ns", &step::max_ns},
        {"occurrences_count", &step::occurrences, "that were timed"},
        {"source", [](const step& one) { return one.source + (one.is_host_alone ? host_alone_words : ""); },
         "where the times come from"},

@@ -74,6 +74,7 @@ json throughput_json(const run_facts& facts, const bare_figures& figures) {
   object.put("tokens_mean_per_s", part_of(&sample_statistics::mean)(figures.tokens_per_s));
   object.put("tokens_median_per_s", part_of(&sample_statistics::median)(figures.tokens_per_s));
   object.put("tokens_std_per_s", part_of(&sample_statistics::std)(figures.tokens_per_s));
+  object.put("tokens_samples_count", figures.tokens_per_s ? figures.tokens_per_s->samples.size() : 0);
   object.put("ttft", first_token_json(figures));
   object.put("tpot", further_token_json(figures));
   object.put("memory_peak_bytes", figures.memory_peak_bytes);

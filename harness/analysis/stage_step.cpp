@@ -23,6 +23,10 @@ measured<step_figures> stage_step(const bare_stage& bare, const measured<traced_
   step_figures step;
   step.median_ns = times_ns->median;
   step.mean_ns = times_ns->mean;
+  step.std_ns = times_ns->std;
+  step.cv_ratio = times_ns->cv;
+  step.min_ns = times_ns->min;
+  step.max_ns = times_ns->max;
   step.occurrences = static_cast<std::int64_t>(times_ns->samples.size());
   step.source = bare.time_ns ? bare.time_source : fmt::format("the trace, slowed by {}", traced->tool);
   step.range_cost_ns =

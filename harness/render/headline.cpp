@@ -179,7 +179,7 @@ std::string spread_text(const json& profile) {
   const json* widest = nullptr;
   double widest_ratio = wide_cv_ratio;
   for (const json& stage : profile["stages"]) {
-    const auto ratio = stage["bare"].is_object() ? number(stage["bare"], "cv_ratio") : std::nullopt;
+    const auto ratio = stage["step"].is_object() ? number(stage["step"], "cv_ratio") : std::nullopt;
     if (!ratio || *ratio <= widest_ratio) continue;
     widest = &stage;
     widest_ratio = *ratio;

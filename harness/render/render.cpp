@@ -74,14 +74,20 @@ void put_later_fields(json& document) {
   if (!document.contains("changed_settings")) document["changed_settings"] = json::array();
   put_null(document["model"], "variant");
   put_null(document["throughput"]["tpot"], "by_token_ns");
+  put_null(document["throughput"], "tokens_samples_count");
   for (const char* key : {"ttft", "tpot"}) leave_out_percentiles_of_few(document["throughput"][key]);
   put_null(document["kernels"], "source");
   put_null(document["kernels"], "top_share_ratio");
   for (json& stage : document["stages"]) {
     put_null(stage, "top_kernels_share_ratio");
     put_null(stage, "step");
-    if (stage["step"].is_object())
-      for (const char* key : {"range_cost_ns", "range_cost_ratio"}) put_null(stage["step"], key);
+    if (stage["step"].is_object()) {
+      for (const char* key : {"std_ns", "cv_ratio", "min_ns", "max_ns"})
+        if (!stage["step"].contains(key) && stage["bare"].is_object() && stage["bare"][key].is_number())
+          stage["step"][key] = stage["bare"][key];
+      for (const char* key : {"range_cost_ns", "range_cost_ratio", "std_ns", "cv_ratio", "min_ns", "max_ns"})
+        put_null(stage["step"], key);
+    }
     if (stage["telemetry"].is_object())
       for (const char* key : {"energy_run_ns", "energy_run_power_w"}) put_null(stage["telemetry"], key);
     if (stage["idle"].is_object()) {

@@ -52,14 +52,17 @@ std::vector<std::size_t> depths_of(const std::vector<double>& starts_ns,
   return depths;
 }
 
-/// "17 of 40, the median one"; of two there is none. Empty where there is one only, or where the profile does
-/// not tell.
+/// "17 of 41, the median one"; of an even number it is one of two whose mean is the p50. Empty where there is
+/// one only, or where the profile does not tell.
 std::string which_of(const json& strip) {
   const json earlier = strip.value("earlier_count", json());
   const json count = strip.value("occurrences_count", json());
   if (!earlier.is_number_integer() || !count.is_number_integer() || count.get<std::int64_t>() < 2) return "";
-  return fmt::format("{} of {}{}", earlier.get<std::int64_t>() + 1, count.get<std::int64_t>(),
-                     count.get<std::int64_t>() > 2 ? ", the median one" : "");
+  const auto all = count.get<std::int64_t>();
+  return fmt::format("{} of {}{}", earlier.get<std::int64_t>() + 1, all,
+                     all % 2 == 1 ? ", the median one"
+                     : all > 2    ? ", one of the two in the middle"
+                                  : "");
 }
 
 json strip_drawing(const json& strip) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 #include "analysis/stage_windows.h"
 #include "artifacts/files.h"
@@ -42,6 +43,10 @@ process_samples read_process_samples(const std::filesystem::path& file) {
     samples.first_token_ns = durations_of(*times);
   if (const auto times = document.root().find("further_token_ns"))
     samples.further_token_ns = durations_of(*times);
+  if (const auto counts = document.root().find("further_tokens")) {
+    for (const core::json_cursor& count : counts->items())
+      samples.further_tokens.push_back(count.integer(1, core::longest_plausible_ns));
+  }
   if (const auto cost = document.root().find("range_cost_ns")) samples.range_cost_ns = cost->number();
   if (const auto figures = document.root().find("figures")) {
     for (const core::json_cursor& figure : figures->items()) {
@@ -62,6 +67,7 @@ void write_process_samples(const std::filesystem::path& file, const process_samp
   if (!samples.stage_sources.empty()) json["stage_sources"] = samples.stage_sources;
   if (!samples.first_token_ns.empty()) json["first_token_ns"] = samples.first_token_ns;
   if (!samples.further_token_ns.empty()) json["further_token_ns"] = samples.further_token_ns;
+  if (!samples.further_tokens.empty()) json["further_tokens"] = samples.further_tokens;
   if (samples.range_cost_ns > 0) json["range_cost_ns"] = samples.range_cost_ns;
   for (const analysis::program_figure& figure : samples.figures) {
     json["figures"].push_back(
@@ -126,10 +132,14 @@ void add_token_times(const core::timeline& timeline, process_samples& samples) {
   for (auto& [thread, stages] : by_thread) {
     std::sort(stages.begin(), stages.end(),
               [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
-    for (std::size_t i = 0; i + 1 < stages.size(); ++i) {
-      if (stages[i + 1].name != step) continue;  // the last step of a text
-      (stages[i].name == prefill ? samples.first_token_ns : samples.further_token_ns)
-          .push_back(stages[i + 1].start_ns - stages[i].start_ns);
+    std::int64_t tokens = 0;  // of the text so far, beyond its first
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      const bool is_followed = i + 1 < stages.size() && stages[i + 1].name == step;
+      if (is_followed)
+        (stages[i].name == prefill ? samples.first_token_ns : samples.further_token_ns)
+            .push_back(stages[i + 1].start_ns - stages[i].start_ns);
+      if (is_followed && stages[i].name == step) tokens += 1;
+      if (!is_followed && tokens > 0) samples.further_tokens.push_back(std::exchange(tokens, 0));
     }
   }
 }

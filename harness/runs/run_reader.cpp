@@ -172,6 +172,7 @@ const analysis::bare_facts& run_reader::bare() {
       how_to_tell_work(config(), model_request_of(config(), reports), count_failure_of(status("stage1")));
   bare.first_token_ns = std::move(samples.first_token_ns);
   bare.further_token_ns = std::move(samples.further_token_ns);
+  bare.further_tokens = std::move(samples.further_tokens);
   const bool has_adapter = config().text("workload.adapter") != "none";
   bare.has_adapter = has_adapter;
   bare.has_unnamed_warm_up = has_adapter && parsers::have_one_shape(reports);

@@ -52,6 +52,21 @@ TEST(leave_out_warm_up, takes_first_samples_that_are_far_longer_out_of_stages_an
   EXPECT_DOUBLE_EQ(warm_up_ns(figures.stages[1]), 2520e6);
 }
 
+TEST(leave_out_warm_up, takes_the_tokens_of_the_texts_that_it_leaves_out) {
+  bare_facts facts;
+  facts.stages = {"decode_all"};
+  facts.process_wall_ns = {9000 * ms};
+  facts.stage_samples_ns = {{"decode_all", {900 * ms, 20 * ms, 10 * ms}}};
+  facts.further_token_ns = {800 * ms, 4 * ms, 4 * ms, 4 * ms, 2 * ms, 2 * ms};
+  facts.further_tokens = {1, 3, 2};
+  leave_out_warm_up(facts);
+  EXPECT_THAT(facts.further_token_ns, ::testing::ElementsAre(4 * ms, 4 * ms, 4 * ms, 2 * ms, 2 * ms));
+  EXPECT_THAT(analyze_bare(facts).tokens_per_s->samples, ::testing::ElementsAre(250, 500)) << "one a text";
+  facts.further_tokens = {1000};  // not those
+  facts.stage_samples_ns.clear();
+  EXPECT_EQ(analyze_bare(facts).tokens_per_s->samples.size(), 1U);
+}
+
 TEST(leave_out_warm_up, leaves_a_stage_that_ran_once_or_steadily) {
   bare_facts facts;
   facts.stage_samples_ns = {{"prefill", {3130 * ms}}, {"decode_all", {25 * ms, 20 * ms, 20 * ms}}};

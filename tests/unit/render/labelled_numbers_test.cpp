@@ -162,13 +162,14 @@ void compare_stages(const std::string& summary, const json& profile, std::vector
   const json tokens = field_at(profile, "/throughput/decode_tokens_count");
   for (const json& stage : profile["stages"]) {
     const json median_ns = field_at(stage, "/step/median_ns");
+    const json std_ns = field_at(stage, stage["step"].contains("std_ns") ? "/step/std_ns" : "/bare/std_ns");
     const bool is_by_token = stage["name"] == "decode_all" && tokens.is_number() && tokens.get<double>() > 1;
     timings[escaped_name(stage)] = {
         {"p50", time_text(median_ns)},
         {"a token", is_by_token && median_ns.is_number()
                         ? core::format_duration(median_ns.get<double>() / tokens.get<double>())
                         : absent_cell},
-        {"std", median_ns.is_number() ? time_text(field_at(stage, "/bare/std_ns")) : absent_cell},
+        {"std", median_ns.is_number() ? time_text(std_ns) : absent_cell},
         {"runs", median_ns.is_number() ? field_at(stage, "/step/occurrences_count").dump() : "0"},
         {"share", median_ns.is_number() ? share_text(field_at(stage, "/share_ratio")) : absent_cell},
         {"GPU idle", median_ns.is_number() ? idle_share_text(stage, median_ns) : absent_cell}};

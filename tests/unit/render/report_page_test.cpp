@@ -298,7 +298,7 @@ TEST(report_page, says_of_which_batch_tokens_per_second_are) {
   render_reports(
       profile.dump(), PROFGATE_TEMPLATES_DIR, "out",
       [&](const std::filesystem::path& file, std::string_view text) { files[file.string()] = text; });
-  EXPECT_THAT(files["out/report.md"], HasSubstr(" tokens/s decoded (p50, batch 2)"));
+  EXPECT_THAT(files["out/report.md"], HasSubstr(" tokens/s decoded (p50 of 3 decodes, batch 2)"));
   EXPECT_THAT(files["out/stakeholder_summary.md"], HasSubstr(" tokens/s of batch 2"));
 }
 
@@ -321,9 +321,9 @@ TEST(closing_lines, tell_what_the_program_told) {
 
 TEST(closing_lines, mark_times_that_spread_widely) {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
-  profile["stages"][1]["bare"]["cv_ratio"] = 0.19;
+  profile["stages"][1]["step"]["cv_ratio"] = 0.19;
   EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0], Not(HasSubstr("unreliable")));
-  profile["stages"][1]["bare"]["cv_ratio"] = 0.46;
+  profile["stages"][1]["step"]["cv_ratio"] = 0.46;
   EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0],
               ::testing::EndsWith("; unreliable: decode_all spreads by 46.0 %"));
 }

@@ -77,6 +77,7 @@ struct bare_facts {
   /// The same of the times that its tokens took; empty: those of its stages tell.
   std::vector<std::int64_t> first_token_ns{};
   std::vector<std::int64_t> further_token_ns{};
+  std::vector<std::int64_t> further_tokens{};  ///< how many of them each text has, in their order
   std::vector<program_figure> figures{};
   std::optional<hardware_peaks> peaks;  ///< nothing: none are known
   /// Of the CPU that computes; nothing: it is a GPU that does, or nobody tells.

@@ -13,6 +13,10 @@ namespace profgate::analysis {
 struct step_figures {
   double median_ns = 0;
   double mean_ns = 0;
+  measured<double> std_ns;  ///< of one there is none
+  measured<double> cv_ratio;
+  double min_ns = 0;
+  double max_ns = 0;
   std::int64_t occurrences = 0;       ///< that were timed
   std::string source;                 ///< of the time, in a few words
   bool is_host_alone = false;         ///< much of the device's work ends after it

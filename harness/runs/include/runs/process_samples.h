@@ -22,6 +22,7 @@ struct process_samples {
   std::vector<analysis::program_figure> figures{};
   std::vector<std::int64_t> first_token_ns{};    ///< as bare_facts has them
   std::vector<std::int64_t> further_token_ns{};  ///< the same
+  std::vector<std::int64_t> further_tokens{};    ///< the same
   double range_cost_ns = 0;                      ///< the same
 };
 
