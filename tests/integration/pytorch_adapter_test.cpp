@@ -267,6 +267,7 @@ TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_token
   EXPECT_EQ(throughput["prompt_tokens_count"], 5);
   EXPECT_EQ(throughput["decode_tokens_count"], 3);
   EXPECT_GT(throughput["tokens_mean_per_s"], 0);
+  EXPECT_EQ(throughput["tokens_samples_count"], 1) << "a text";
   EXPECT_EQ(throughput["tpot"]["samples_count"], 2) << "from each of three steps to the next";
   EXPECT_THAT(text_of("operators.md"), HasSubstr("layers.\\*.attn.qkv"));
   EXPECT_THAT(status_of("stage1").notes, IsEmpty());

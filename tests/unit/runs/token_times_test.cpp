@@ -1,0 +1,35 @@
+#include <gmock/gmock.h>
+
+#include <cstdint>
+
+#include "runs/process_samples.h"
+
+namespace profgate::runs {
+namespace {
+
+using ::testing::ElementsAre;
+
+void add_stage(core::timeline& timeline, const char* name, std::int64_t start_ns) {
+  core::range_record range;
+  range.name = name;
+  range.domain = "LLM";
+  range.start_ns = start_ns;
+  range.end_ns = start_ns + 1;
+  timeline.ranges.push_back(range);
+}
+
+TEST(add_token_times, tells_texts_apart) {
+  core::timeline timeline;
+  add_stage(timeline, "prefill", 0);
+  for (const std::int64_t start_ns : {100, 110, 120}) add_stage(timeline, "decode_step", start_ns);
+  add_stage(timeline, "prefill", 200);
+  for (const std::int64_t start_ns : {250, 270}) add_stage(timeline, "decode_step", start_ns);
+  process_samples samples;
+  add_token_times(timeline, samples);
+  EXPECT_THAT(samples.first_token_ns, ElementsAre(100, 50));
+  EXPECT_THAT(samples.further_token_ns, ElementsAre(10, 10, 20));
+  EXPECT_THAT(samples.further_tokens, ElementsAre(2, 1));
+}
+
+}  // namespace
+}  // namespace profgate::runs
