@@ -88,9 +88,10 @@ double least_share_of(const stage_figures& stage, const large_operator& traced) 
 /// `place`: where to begin, after a verb; empty: nobody knows.
 std::string advice_below_roof(const roof_share& share, bool is_gpu, const std::string& place) {
   if (share.reached_ratio < bound_ratio)
-    return fmt::format("Find what it waits for{}: neither memory nor arithmetic bounds it ({}).", place,
-                       is_gpu ? "short kernels, few blocks, warps that wait for their operands"
-                              : "threads that wait for each other, short loops, work in series");
+    return fmt::format(
+        "Find what it waits for{}: neither memory nor arithmetic bounds it ({}).", place,
+        is_gpu ? "short kernels, few blocks, warps that wait for their operands"
+               : "work in series, short loops, threads that wait for each other where it has several");
   // The workload measures its ceilings with as many threads as it works with: more of them are no remedy.
   const char* const threads = share.is_measured ? "" : "more threads, ";
   if (share.is_by_memory)

@@ -42,6 +42,19 @@ class interval_set {
     return covered;
   }
 
+  /// What of `part` they leave.
+  std::vector<interval> uncovered(interval part) const {
+    std::vector<interval> left;
+    auto next = std::partition_point(m_intervals.begin(), m_intervals.end(),
+                                     [&](const interval& one) { return one.end_ns <= part.start_ns; });
+    for (; next != m_intervals.end() && next->start_ns < part.end_ns; ++next) {
+      if (part.start_ns < next->start_ns) left.push_back({part.start_ns, next->start_ns});
+      part.start_ns = next->end_ns;
+    }
+    if (part.start_ns < part.end_ns) left.push_back(part);
+    return left;
+  }
+
  private:
   std::vector<interval> m_intervals;
 };

@@ -15,6 +15,7 @@
 #include "core/interrupt.h"
 #include "device_activity.h"
 #include "graph_nodes.h"
+#include "interval_set.h"
 #include "nesting.h"
 #include "range_sweep.h"
 #include "stage_wall.h"
@@ -269,20 +270,40 @@ class idle_rows : public gap_listener {
   void finish() {
     for (auto& [device, gaps] : m_gaps) {
       std::sort(gaps.begin(), gaps.end());
-      for (const gap& one : gaps)
-        m_rows.put_in_lane({.kind = track_kind::idle, .device = device},
-                           {one.start_ns, one.start_ns + static_cast<std::int64_t>(one.length_ns),
-                            all_gap_causes[one.cause].name});
+      for (const gap& one : gaps) put(device, {one.start_ns, one.end_ns()}, one.cause);
+    }
+  }
+  /// Where a stage holds another one: a gap between its own kernels may hold the other's, and both have the
+  /// gaps between those.
+  void finish_nested(const std::vector<core::kernel_execution>& kernels) {
+    std::map<int, interval_set> busy;
+    for (const core::kernel_execution& kernel : kernels)
+      busy[kernel.device].add({kernel.start_ns, kernel.end_ns});
+    for (auto& [device, gaps] : m_gaps) {
+      busy[device].join();
+      std::sort(gaps.begin(), gaps.end());
+      std::int64_t drawn_until_ns = std::numeric_limits<std::int64_t>::min();
+      for (const gap& one : gaps) {
+        const interval rest{std::max(one.start_ns, drawn_until_ns), one.end_ns()};
+        for (const interval& idle : busy[device].uncovered(rest)) put(device, idle, one.cause);
+        drawn_until_ns = std::max(drawn_until_ns, one.end_ns());
+      }
     }
   }
 
  private:
+  void put(int device, interval idle, std::uint64_t cause) {
+    m_rows.put_in_lane({.kind = track_kind::idle, .device = device},
+                       {idle.start_ns, idle.end_ns, all_gap_causes[cause].name});
+  }
+
   static constexpr std::uint64_t longest_gap_ns = (std::uint64_t{1} << 56) - 1;  // two years
   struct gap {
     std::int64_t start_ns;
     std::uint64_t length_ns : 56;
     std::uint64_t cause : 8;  ///< its place in all_gap_causes
 
+    std::int64_t end_ns() const { return start_ns + static_cast<std::int64_t>(length_ns); }
     bool operator<(const gap& other) const {
       return std::tuple(start_ns, std::uint64_t{length_ns}) <
              std::tuple(other.start_ns, std::uint64_t{other.length_ns});
@@ -323,7 +344,12 @@ void visit_spans(const core::timeline& timeline, const span_request& request, sp
       put_placed_work(timeline, windows, stretches, request, rows);
   idle_rows idle(rows);
   find_activity(timeline, stretches.all, kernel_stretches, &idle);
-  idle.finish();
+  const std::vector<bool> holds_others = find_nesting(windows, request.stages.size()).holds_others;
+  const bool is_nested = std::find(holds_others.begin(), holds_others.end(), true) != holds_others.end();
+  if (is_nested)
+    idle.finish_nested(timeline.kernels);
+  else
+    idle.finish();
 }
 
 }  // namespace profgate::analysis

@@ -63,7 +63,7 @@ gate::judgement compare(const ab_options& options) {
   }();
   const gate::judgement judged = judge_comparison(result, settings, waivers);
   record_comparison(result, judged);
-  print("runs, logs and traces: {}\n", result.folder.string());
+  print("report: {}; runs, logs and traces beside it\n", (result.folder / "gate.md").string());
   print_judgement(judged);
   return judged;
 }

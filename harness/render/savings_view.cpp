@@ -70,7 +70,9 @@ void put_savings(json& profile) {
   bool do_all_add_up = true;
   bool do_summed_add_up = true;
   bool is_sum_told = true;  // an earlier profgate told one saving in several rows
+  std::size_t wins_count = 0;
   for (json& item : findings["recommendations"]) {
+    wins_count += item["is_about_measuring"] == true ? 0 : 1;
     const std::string most = most_of(profile, item);
     item["saving_note"] = note_on(item, !most.empty());
     item["most_saved"] = most;
@@ -82,6 +84,7 @@ void put_savings(json& profile) {
     ++summed_count;
     do_summed_add_up = do_summed_add_up && item["adds_up"] == true;
   }
+  findings["wins_count"] = wins_count;
   findings["savings_together"] =
       summed_count < 2 ? "" : together_of(profile, do_summed_add_up, summed_count < known_count);
   findings["savings_sum"] = known_count < 2 ? ""

@@ -41,7 +41,7 @@ async function checkBanner(page, verdict) {
 
 /** Dots, points, bars: as many as the document has things. */
 async function checkMarks(page, profile) {
-  assert.equal(await page.locator("ol.wins li").count(), profile.findings.recommendations.length, "every recommendation");
+  assert.equal(await page.locator("ol.wins li, ul.surer li").count(), profile.findings.recommendations.length, "every recommendation");
   const tokens = profile.throughput.tpot.by_token_ns ?? [];
   const points = await page.$$eval("svg[aria-label='time of every token'] polyline", all => all.flatMap(one => one.getAttribute("points").split(" ")));
   assert.equal(points.length, tokens.length > 1 && profile.throughput.decode_tokens_count != null ? tokens.length : 0, "a point a token");

@@ -84,6 +84,24 @@ TEST(trace_spans, give_an_operator_the_time_that_is_its_own) {
   EXPECT_THAT((spans.of[{track_kind::operators, 0}]), ElementsAre("attn 10-40", "mlp 40-60"));
 }
 
+/// decode_all inside of prefill: a device that works for either is not idle, and one gap is drawn once.
+TEST(trace_spans, tell_idle_time_of_stages_inside_of_others_once) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("prefill", 0, 100)
+                                      .kernel("outer", 2, 10, 20)
+                                      .range("decode_all", 30, 70)
+                                      .kernel("inner", 31, 35, 45)
+                                      .kernel("inner", 46, 50, 65)
+                                      .kernel("outer", 72, 80, 90)
+                                      .build();
+  written_spans spans;
+  visit_spans(timeline, both_stages, spans);
+  EXPECT_THAT((spans.of[{track_kind::idle, 0}]),
+              ElementsAre("waits for a launch 0-10", "waits for a launch 20-35", "waits for a launch 45-50",
+                          "waits for a launch 65-80", "after the last kernel 90-100"));
+  EXPECT_TRUE((spans.of[{track_kind::idle, 1}].empty()));
+}
+
 TEST(trace_spans, tell_idle_time_inside_of_stages) {
   const core::timeline timeline = overlapping();
   written_spans spans;
