@@ -10,14 +10,13 @@
 #include "judge_change.h"
 #include "render/verdict_json.h"
 
-/// Comparisons that ran on a GPU, judged again: tests/data/gate-changes. What a change to the engine must
-/// come out as stands beside its patch, that of another program beside its runs.
+/// Comparisons of changes to the engine that ran on a GPU, judged again: tests/data/gate-changes.
 namespace profgate::changes {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path recorded_dir = fs::path(PROFGATE_TEST_DATA) / "gate-changes";
+const fs::path recorded_dir = fs::path(PROFGATE_TEST_DATA) / "gate-changes" / "h200-cuda13.0";
 
 std::string text_in(const fs::path& file) {
   std::ifstream stream(file);
@@ -25,18 +24,15 @@ std::string text_in(const fs::path& file) {
 }
 
 struct recorded_change {
-  bool is_of_engine = false;  ///< all of it runs from one graph: the device never waits for launches
   expectation wanted;
   gate::run_set baseline;
   gate::run_set candidate;
 
-  explicit recorded_change(const fs::path& folder) {
-    fs::path yaml = folder / "expected.yaml";
-    is_of_engine = !fs::exists(yaml);
-    if (is_of_engine) yaml = fs::path(PROFGATE_CHANGES) / (folder.filename().string() + ".yaml");
+  explicit recorded_change(const std::string& name) {
+    const fs::path yaml = fs::path(PROFGATE_CHANGES) / (name + ".yaml");
     wanted = parse_expectation(text_in(yaml), yaml.string());
-    baseline = baselines::read_run_set(folder / "baseline.runs.json").runs;
-    candidate = baselines::read_run_set(folder / "candidate.runs.json").runs;
+    baseline = baselines::read_run_set(recorded_dir / name / "baseline.runs.json").runs;
+    candidate = baselines::read_run_set(recorded_dir / name / "candidate.runs.json").runs;
   }
 
   gate::judgement judgement() const {
@@ -51,17 +47,17 @@ struct recorded_change {
   }
 };
 
-std::vector<fs::path> recorded_folders() {
-  std::vector<fs::path> folders;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(recorded_dir))
-    if (fs::exists(entry.path() / "baseline.runs.json")) folders.push_back(entry.path());
-  std::sort(folders.begin(), folders.end());
-  return folders;
+std::vector<std::string> recorded_names() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(recorded_dir))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
-class recorded_changes : public ::testing::TestWithParam<fs::path> {};
-INSTANTIATE_TEST_SUITE_P(of, recorded_changes, ::testing::ValuesIn(recorded_folders()),
-                         [](const auto& each) { return each.param.filename().string(); });
+class recorded_changes : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(of, recorded_changes, ::testing::ValuesIn(recorded_names()),
+                         [](const auto& each) { return each.param; });
 
 TEST_P(recorded_changes, have_their_true_cause) {
   const judged_change said = recorded_change(GetParam()).judged();
@@ -71,8 +67,7 @@ TEST_P(recorded_changes, have_their_true_cause) {
 /// Sizes add up to what was measured without a tracer, what the traces say to what they show, and neither
 /// contradicts the times that stand beside it.
 TEST_P(recorded_changes, have_causes_whose_figures_agree) {
-  const recorded_change change(GetParam());
-  const gate::judgement whole = change.judgement();
+  const gate::judgement whole = recorded_change(GetParam()).judgement();
   for (const gate::stage_judgement& stage : whole.stages) {
     if (!stage.attributed) continue;
     const gate::attribution& told = *stage.attributed;
@@ -84,14 +79,13 @@ TEST_P(recorded_changes, have_causes_whose_figures_agree) {
       traced_ns += one.traced_delta_ns;
       if (one.kind == gate::cause_kind::idle) continue;
       EXPECT_GE((one.candidate_each_ns - one.baseline_each_ns) * one.delta_ns, 0) << gate::to_text(one);
-      if (!is_of_kernels || !change.is_of_engine) continue;
+      if (!is_of_kernels) continue;
       EXPECT_NEAR(one.delta_ns / one.traced_delta_ns,
                   told.causes[0].delta_ns / told.causes[0].traced_delta_ns, 1e-6)
           << gate::to_text(one);
     }
     EXPECT_NEAR(scaled_ns, told.bare_difference_ns.value_or(0), 1);
     EXPECT_NEAR(traced_ns, told.difference_ns, 1);
-    if (!change.is_of_engine) continue;
     EXPECT_EQ(gate::leading_causes(told, 3).size(), 1U) << "what follows from it is no second cause";
   }
 }
