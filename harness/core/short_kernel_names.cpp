@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "compact_kernel_name.h"
@@ -93,6 +94,17 @@ std::string as_tools_write(std::string_view argument) {
   return text;
 }
 
+/// "gemvx::" of "internal::gemvx::kernel<…>": such a name says nothing without what is around it.
+std::string kept_namespace(const std::vector<std::string_view>& components, std::string_view own) {
+  const std::string_view name = own.substr(0, own.find_first_of("<("));
+  if (components.size() < 2 || (name != "kernel" && name != "Kernel")) return "";
+  const std::string_view around = trim_blanks(components[components.size() - 2]);
+  const bool is_word = !around.empty() && std::all_of(around.begin(), around.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  });
+  return is_word ? fmt::format("{}::", around) : "";
+}
+
 /// A function without parameters and return type, or a template's argument.
 std::string readable_part(std::string_view text, int depth) {
   text = trim_blanks(text);
@@ -114,11 +126,12 @@ std::string readable_part(std::string_view text, int depth) {
     brackets.pass(own, i);
   }
   own = trim_blanks(own.substr(0, end));
+  const std::string around = depth == 0 ? kept_namespace(components, own) : "";
   const std::size_t close = own.rfind('>');
   if (angle == std::string_view::npos || close == std::string_view::npos || close < angle ||
       depth >= deepest_template)
-    return depth == 0 ? std::string(own) : as_tools_write(own);
-  std::string result(own.substr(0, angle + 1));
+    return depth == 0 ? around + std::string(own) : as_tools_write(own);
+  std::string result = around + std::string(own.substr(0, angle + 1));
   bool is_first = true;
   for (const std::string_view argument : split_outside(own.substr(angle + 1, close - angle - 1), ",")) {
     if (!is_first) result += ", ";

@@ -163,6 +163,11 @@ void add_to(cause& story, const kernel_counts* before, const kernel_counts* now,
   if (has_doubled_bytes(*before, *now) && !is_known) story.changes.emplace_back("work");
 }
 
+/// ncu's rates of few sectors come out at a little more than all.
+double percent(double ratio) {
+  return 100 * std::min(ratio, 1.0);
+}
+
 }  // namespace
 
 const std::vector<count_row>& count_rows() {
@@ -202,7 +207,7 @@ std::vector<std::string> difference_lines(const kernel_counts& baseline, const k
   const auto ratio = [&](const char* what) {
     return [&lines, what](double before, double now) {
       if (std::abs(now - before) > least_difference_ratio)
-        lines.push_back(fmt::format("{} {:.0f} → {:.0f} %", what, 100 * before, 100 * now));
+        lines.push_back(fmt::format("{} {:.0f} → {:.0f} %", what, percent(before), percent(now)));
     };
   };
   compare(&kernel_counts::duration_ns, amount("alone", time_units));

@@ -100,6 +100,8 @@ TEST(readable_kernel_name, has_no_namespaces_casts_parameters_and_bodies_of_lamb
             "elementwise_kernel_with_index<int, arange_cuda_out>");
   EXPECT_EQ(readable_kernel_name("void a::(anonymous namespace)::product<bf16, (a::end)3, (int)-2>(int)"),
             "product<bf16, 3, -2>");
+  EXPECT_EQ(readable_kernel_name("void internal::gemvx::kernel<int, (bool)0>(T1)"), "gemvx::kernel<int, 0>");
+  EXPECT_EQ(readable_kernel_name("void (anonymous namespace)::kernel(int)"), "kernel");
   EXPECT_EQ(readable_kernel_name("void each<main::{lambda(int)#1}>(T)"), "each<main>");
   EXPECT_EQ(readable_kernel_name("void gpu<void at::native::impl<float>(at::It &)::[lambda(int) (instance "
                                  "1)]>(int)"),
