@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/profile.h"
 #include "analysis/stage_windows.h"
@@ -26,12 +28,36 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
-config::resolved config_of(const analyze_files_options& options, const installation& parts) {
+/// Settings for ranges of profgate's own, of an engine that keeps its contract or of the adapter, where
+/// nobody said anything else about the program: its stages are known.
+std::vector<std::string> settings_for_own_ranges(const std::vector<core::timeline>& timelines,
+                                                 const std::vector<std::string>& overrides) {
+  const auto is_about_program = [](const std::string& setting) { return setting.starts_with("workload"); };
+  if (std::any_of(overrides.begin(), overrides.end(), is_about_program)) return {};
+  std::set<std::string_view> own;
+  for (const core::timeline& timeline : timelines)
+    for (const core::range_record& range : timeline.ranges)
+      if (range.domain == "LLM") own.insert(range.name);
+  if (!own.contains("prefill")) return {};
+  if (own.contains(analysis::decode_all_stage))
+    return {"workload.stages=[prefill, decode_all]", "workload.nvtx_domain=LLM"};
+  if (own.contains(analysis::decode_step_range)) return {"workload.adapter=pytorch"};
+  return {};
+}
+
+config::resolved config_of(const analyze_files_options& options, const installation& parts,
+                           const std::vector<core::timeline>& timelines) {
   config::request wanted;
   wanted.conf_dirs = {parts.conf_dir};
   wanted.project_dir = fs::current_path();
   wanted.runner = "program";
   wanted.pair_overrides = {"workload.device=cuda"};
+  const std::vector<std::string> own = settings_for_own_ranges(timelines, options.overrides);
+  if (!own.empty())
+    print(
+        "note: ranges as profgate's engine and adapter have them: {}; --set workload.stages=… names others\n",
+        fmt::format("{}", fmt::join(own, " ")));
+  wanted.pair_overrides.insert(wanted.pair_overrides.end(), own.begin(), own.end());
   wanted.command_line_overrides = options.overrides;
   return config::compose(wanted);
 }
@@ -143,7 +169,8 @@ std::vector<std::string> stages_in(const std::vector<analysis::capture>& capture
 
 /// Nobody tells which ranges such files hold: layers by their numbers are one operator, as in a run whose
 /// modules have ranges.
-analysis::run_facts facts_of(const analyze_files_options& options, const config::resolved& config) {
+analysis::run_facts facts_of(const analyze_files_options& options, const config::resolved& config,
+                             std::vector<core::timeline> timelines) {
   analysis::run_facts facts;
   const fs::path& first = options.timelines.empty() ? options.counters.front() : options.timelines.front();
   facts.run_id = fs::absolute(options.out).lexically_normal().filename().string();
@@ -161,9 +188,11 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
   facts.kernel_categories = runs::category_rules_of(config);
   facts.changed_settings = runs::changed_settings_of(config);
   facts.bare.bench_absent_reason = "only profilers' files were given: nothing was timed without a profiler";
-  for (const fs::path& file : options.timelines)
-    facts.captures.push_back({file.filename().string(), std::nullopt,
-                              runs::read_stages({file}, config, runs::recorded_by::somebody)});
+  for (std::size_t i = 0; i < timelines.size(); ++i) {
+    runs::name_stages(timelines[i], config, runs::recorded_by::somebody);
+    facts.captures.push_back(
+        {options.timelines[i].filename().string(), std::nullopt, std::move(timelines[i])});
+  }
   facts.bare.stages = stages_in(facts.captures, config);
   if (facts.captures.empty()) facts.captures_absent_reason = "no timeline was given (--timeline)";
   facts.counters.absent_reason = "no counters were given (--counters)";
@@ -186,7 +215,10 @@ core::exit_code analyze_files(const analyze_files_options& options) {
   require_new_folder(options.out);
   require_folder_around(options.out);
   const installation parts = find_installation();
-  const analysis::run_facts facts = facts_of(options, config_of(options, parts));
+  std::vector<core::timeline> timelines;
+  for (const fs::path& file : options.timelines) timelines.push_back(profilers::read_timelines({file}));
+  const config::resolved config = config_of(options, parts, timelines);
+  const analysis::run_facts facts = facts_of(options, config, std::move(timelines));
   const std::string profile = analysis::profile_json(facts);
   artifacts::make_folder(options.out);
   write_trace(facts, options.out);

@@ -27,9 +27,13 @@ void reopen_cut_ranges(core::timeline& timeline) {
 
 }  // namespace
 
-core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config,
-                           recorded_by who) {
+core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config) {
   core::timeline timeline = profilers::read_timelines(files);
+  name_stages(timeline, config, recorded_by::these_settings);
+  return timeline;
+}
+
+void name_stages(core::timeline& timeline, const config::resolved& config, recorded_by who) {
   // The range that gates a recording ends it, and may well end with it.
   if (who == recorded_by::these_settings && !config.boolean("nsys.gating_nvtx")) reopen_cut_ranges(timeline);
   std::vector<analysis::stage_rule> rules = stage_rules_of(config);
@@ -38,7 +42,6 @@ core::timeline read_stages(const std::vector<std::filesystem::path>& files, cons
     rules.push_back({core::whole_process_stage, core::whole_process_stage, std::nullopt, "workload.adapter"});
   analysis::name_stages(timeline, rules, config.text("workload.nvtx_domain"),
                         who == recorded_by::somebody ? analysis::layers::together : layers_of(config));
-  return timeline;
 }
 
 analysis::counter_facts counted(std::vector<core::kernel_counters> launches, const config::resolved& config,

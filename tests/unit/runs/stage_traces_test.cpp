@@ -17,15 +17,16 @@ config::resolved settings_of_program(const std::vector<std::string>& settings) {
 
 /// How many ranges never end, of two that a gate recorded, one of which ended the recording.
 std::size_t open_ranges(const std::vector<std::string>& settings, recorded_by who) {
-  const core::timeline timeline = read_stages({PROFGATE_TEST_DATA "/nsight/cpu-2022.4.2/gated.sqlite"},
-                                              settings_of_program(settings), who);
+  core::timeline timeline =
+      profilers::read_timelines({PROFGATE_TEST_DATA "/nsight/cpu-2022.4.2/gated.sqlite"});
+  name_stages(timeline, settings_of_program(settings), who);
   std::size_t open = 0;
   for (const core::range_record& range : timeline.ranges)
     if (range.name != core::whole_process_stage && !range.end_ns) ++open;
   return open;
 }
 
-TEST(read_stages, a_range_that_ends_with_the_recording_was_never_closed_unless_it_may_have_ended_it) {
+TEST(name_stages, a_range_that_ends_with_the_recording_was_never_closed_unless_it_may_have_ended_it) {
   EXPECT_EQ(open_ranges({}, recorded_by::these_settings), 1U);
   EXPECT_EQ(open_ranges({}, recorded_by::somebody), 0U);
   EXPECT_EQ(

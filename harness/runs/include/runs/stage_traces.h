@@ -20,8 +20,9 @@ enum class recorded_by {
 /// The files of one traced run, its stages called by their names. Layers are one operator where the settings
 /// say that modules have ranges. A range that nsys itself closed, at the end of what it recorded, is open:
 /// the program never closed it.
-core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config,
-                           recorded_by who = recorded_by::these_settings);
+core::timeline read_stages(const std::vector<std::filesystem::path>& files, const config::resolved& config);
+/// The same of a timeline as profilers::read_timelines() leaves it.
+void name_stages(core::timeline& timeline, const config::resolved& config, recorded_by who);
 
 /// What was counted in a run, kernels named as in its captures, ranges as the settings name stages.
 analysis::counter_facts counted(std::vector<core::kernel_counters> launches, const config::resolved& config,
