@@ -100,8 +100,7 @@ std::map<std::string, gate::stage_structure> traced_arm::structure(const std::ve
     by_stage[stage] = gate::structure_of(first.timeline, domain, stage, tokens_of(first.result, stage));
     by_stage[stage].operations =
         gate::facts_of(first.labelled.at(stage).asked_for, first.timeline.code_hashes);
-    if (const auto& occurrences = first.labelled.at(stage).occurrences; !occurrences.empty())
-      by_stage[stage].calls = gate::calls_of(occurrences.back(), stage);
+    by_stage[stage].calls = gate::calls_of(analysis::typical_of(first.labelled.at(stage).occurrences), stage);
   }
   return by_stage;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "ceilings.h"
@@ -33,6 +34,8 @@ measured<double> sum(const std::vector<measured<double>>& parts, const std::stri
 /// program goes through its ranges as often as it does.
 measured<double> weight_ns(const bare_facts& facts, const bare_stage& stage) {
   const measured<double> median_ns = median_of(stage.time_ns);
+  if (median_ns && !facts.lengths_that_differ.empty())
+    return stage.time_ns->mean * static_cast<double>(stage.time_ns->samples.size());
   return median_ns && !facts.bench ? *median_ns * static_cast<double>(stage.time_ns->samples.size())
                                    : median_ns;
 }
@@ -181,8 +184,11 @@ void set_step_figures(const bare_facts& facts, double batch, bare_figures& resul
   result.tokens_per_s = describe(std::move(text_rates), "no decode step was seen");
   result.tpot_method = "from each decode step to the next";
   result.tpot_ns = describe_distribution(steps_ns, "no decode step was seen");
-  result.tpot_by_token_ns =
-      measured<std::vector<double>>::absent("how often it repeats its text is not known");
+  const std::vector<std::int64_t> texts = further_tokens_of_texts(facts);
+  const bool are_alike = std::adjacent_find(texts.begin(), texts.end(), std::not_equal_to<>()) == texts.end();
+  result.tpot_by_token_ns = are_alike && !texts.empty()
+                                ? median_by_token(facts.further_token_ns, texts.front())
+                                : measured<std::vector<double>>::absent("its texts differ in length");
 }
 
 /// Of several inputs, that of each: a repetition's prefill is all of theirs.
@@ -341,7 +347,10 @@ void sum_up_stages(const bare_facts& facts, const std::set<std::string>& nested,
     flops.push_back(stage.use.flops);
     bytes.push_back(stage.use.bytes);
   }
-  figures.total_median_ns = sum(medians_ns, no_stages);
+  figures.total_median_ns = facts.lengths_that_differ.empty()
+                                ? sum(medians_ns, no_stages)
+                                : measured<double>::absent("it ran " + facts.lengths_that_differ +
+                                                           ": no stage's median is the same text's");
   const measured<double> total_weight_ns = sum(weights_ns, no_stages);
   for (bare_stage& stage : figures.stages)
     stage.share_ratio = quotient(weight_ns(facts, stage), total_weight_ns);

@@ -46,8 +46,10 @@ void tell_warm_up(const stage_figures& stage, findings& result) {
                    core::format_duration(warm_up_ns(stage.bare)))});
 }
 
-void judge_spread(const run_figures& figures, const stage_figures& stage, findings& result) {
+void judge_spread(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
+                  findings& result) {
   tell_warm_up(stage, result);
+  if (!facts.bare.lengths_that_differ.empty()) return;  // of its texts, not of the machine
   if (!stage.bare.time_ns && stage.traced && stage.bare.name != core::whole_process_stage) {
     const auto times_ns = describe(to_doubles(stage.traced->occurrences_ns), "there is no occurrence");
     if (times_ns && !judge_cold_starts(stage, *times_ns, result)) {
@@ -185,7 +187,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
     judge_roof(facts, figures, stage, result);
     judge_ceilings(stage, result);
     judge_late_kernels(figures, stage, result);
-    judge_spread(figures, stage, result);
+    judge_spread(facts, figures, stage, result);
     judge_clocks(stage, result);
     judge_overhead(figures, stage, result);
     judge_experts(facts, figures, stage, result);

@@ -65,12 +65,16 @@ json throughput_json(const run_facts& facts, const bare_figures& figures) {
     const std::map<std::string, std::int64_t>& counts = token_counts(facts.bare);
     return counts.count(kind) > 0
                ? measured<std::int64_t>(counts.at(kind))
-               : measured<std::int64_t>::absent(facts.bare.bench ? "the workload does not report it"
-                                                                 : facts.bare.bench_absent_reason);
+               : measured<std::int64_t>::absent(!facts.bare.lengths_that_differ.empty()
+                                                    ? "it ran " + facts.bare.lengths_that_differ
+                                                : facts.bare.bench ? "the workload does not report it"
+                                                                   : facts.bare.bench_absent_reason);
   };
   object.put("prompt_tokens_count", tokens("prompt"));
   object.put("decode_tokens_count", tokens("decode"));
   object.put("batch_count", tokens("batch"));
+  object.put_text("lengths_that_differ", facts.bare.lengths_that_differ,
+                  "most of its texts are of one length");
   object.put("tokens_mean_per_s", part_of(&sample_statistics::mean)(figures.tokens_per_s));
   object.put("tokens_median_per_s", part_of(&sample_statistics::median)(figures.tokens_per_s));
   object.put("tokens_std_per_s", part_of(&sample_statistics::std)(figures.tokens_per_s));

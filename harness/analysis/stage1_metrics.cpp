@@ -28,15 +28,17 @@ json mean_and_std_ms(const measured<sample_statistics>& statistics) {
 /// Every repetition decodes the same number of tokens, so the spread is known to be zero.
 json token_statistics(const bare_facts& facts, const bare_figures& figures) {
   json_object object;
-  if (figures.tokens_per_s) {
-    const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
+  const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
+  if (figures.tokens_per_s && tokens.contains("decode")) {
     const std::int64_t batch = tokens.count("batch") > 0 ? tokens.at("batch") : 1;
     object.put("mean", tokens.at("decode") * batch);
     object.put("std", 0);
     object.put("n", figures.tokens_per_s->samples.size());
   } else {
-    object.put_null("mean", figures.tokens_per_s.reason());
-    object.put_null("std", figures.tokens_per_s.reason());
+    const std::string reason =
+        figures.tokens_per_s ? "it ran " + facts.lengths_that_differ : figures.tokens_per_s.reason();
+    object.put_null("mean", reason);
+    object.put_null("std", reason);
     object.put("n", 0);
   }
   return object.take();

@@ -225,27 +225,6 @@ class occurrence_sums {
 /// Enough to name a cause.
 constexpr std::size_t most_places = 8;
 
-/// The unprofiled time of a process is its median step. Where most occurrences ran equally many operations
-/// that step is one of them: the others warmed up or captured a graph, and stay out. Of equals the quicker
-/// half counts. Where no number has a majority (texts of different lengths) all count.
-std::vector<const stage_trace*> least_disturbed(const std::vector<stage_trace>& occurrences) {
-  std::map<std::size_t, std::vector<const stage_trace*>> by_operations;
-  std::vector<const stage_trace*> all;
-  for (const stage_trace& trace : occurrences) {
-    all.push_back(&trace);
-    by_operations[trace.operations.size()].push_back(&trace);
-  }
-  for (auto& [operations, alike] : by_operations) {
-    if (alike.size() * 2 <= all.size()) continue;
-    std::stable_sort(alike.begin(), alike.end(), [](const stage_trace* a, const stage_trace* b) {
-      return a->end_ns - a->start_ns < b->end_ns - b->start_ns;
-    });
-    alike.resize((alike.size() + 1) / 2);
-    return alike;
-  }
-  return all;
-}
-
 }  // namespace
 
 std::string to_text(idle_cause cause) {
@@ -270,13 +249,44 @@ std::string outside_of_operators(std::string_view stage) {
   return std::string(stage) + " outside of operators";
 }
 
+std::vector<const stage_trace*> typical_of(const std::vector<stage_trace>& occurrences) {
+  constexpr double alike_ratio = 1.25;  // median over shortest
+  std::map<std::size_t, std::vector<const stage_trace*>> by_operations;
+  std::vector<const stage_trace*> taken;
+  for (const stage_trace& trace : occurrences) {
+    taken.push_back(&trace);
+    by_operations[trace.operations.size()].push_back(&trace);
+  }
+  bool are_alike = false;
+  for (const auto& [operations, alike] : by_operations) {
+    if (alike.size() * 2 <= occurrences.size()) continue;
+    taken = alike;
+    are_alike = true;
+    break;
+  }
+  const auto duration_ns = [](const stage_trace* trace) { return trace->end_ns - trace->start_ns; };
+  std::stable_sort(taken.begin(), taken.end(), [&](const stage_trace* a, const stage_trace* b) {
+    return duration_ns(a) < duration_ns(b);
+  });
+  if (taken.empty()) return taken;
+  const std::size_t lower_middle = (taken.size() - 1) / 2;
+  are_alike = are_alike && static_cast<double>(duration_ns(taken[lower_middle])) <=
+                               alike_ratio * static_cast<double>(duration_ns(taken.front()));
+  if (are_alike) {
+    taken.resize((taken.size() + 1) / 2);
+    return taken;
+  }
+  const std::size_t middle = taken.size() / 2;
+  return {taken.begin() + static_cast<std::ptrdiff_t>(lower_middle),
+          taken.begin() + static_cast<std::ptrdiff_t>(middle + 1)};
+}
+
 stage_operations sum_up(const std::vector<stage_trace>& occurrences) {
   for (const stage_trace& trace : occurrences) refuse_impossible(trace);
   stage_operations stage;
   stage.times.emplace();
   sums_by_name sums;
-  for (const stage_trace* trace : least_disturbed(occurrences))
-    occurrence_sums(*trace).add(sums, *stage.times);
+  for (const stage_trace* trace : typical_of(occurrences)) occurrence_sums(*trace).add(sums, *stage.times);
   for (auto& [key, sum] : sums) stage.operations.push_back(sum.take());
   std::stable_sort(stage.times->places.begin(), stage.times->places.end(),
                    [](const idle_place& a, const idle_place& b) { return a.idle_ns > b.idle_ns; });

@@ -88,7 +88,8 @@ std::string unit_of(const run_facts& facts, const stage_figures& stage) {
   if (is_forward(facts, stage.bare.name)) return "a forward";
   const measured<traced_stage>& traced = stage.traced;
   if (!traced || !traced->steps || traced->ranges == 0) return "a step";
-  if (traced->steps->calls % traced->ranges != 0) return "for its decode steps";
+  const bool are_alike = facts.bare.lengths_that_differ.empty() && traced->steps->calls % traced->ranges == 0;
+  if (!are_alike) return "for its decode steps";
   return fmt::format("for {} decode steps", traced->steps->calls / traced->ranges);
 }
 
@@ -196,9 +197,10 @@ void add_program(const run_facts& facts, const run_figures& figures, std::vector
   std::vector<const stage_figures*> stages;
   for (const stage_figures& stage : figures.stages)
     if (stage.step) stages.push_back(&stage);
-  std::stable_sort(stages.begin(), stages.end(), [](const stage_figures* a, const stage_figures* b) {
-    const auto total_ns = [](const step_figures& step) {
-      return step.median_ns * static_cast<double>(step.occurrences);
+  const bool do_lengths_differ = !facts.bare.lengths_that_differ.empty();
+  std::stable_sort(stages.begin(), stages.end(), [&](const stage_figures* a, const stage_figures* b) {
+    const auto total_ns = [&](const step_figures& step) {
+      return (do_lengths_differ ? step.mean_ns : step.median_ns) * static_cast<double>(step.occurrences);
     };
     return total_ns(*a->step) > total_ns(*b->step);
   });
@@ -276,7 +278,7 @@ void add_throttling(const run_figures& figures, std::vector<std::string>& summar
       widest_ratio > 0 ? fmt::format("; its SM clock moved by {} at times", percent(widest_ratio)) : ""));
 }
 
-void add_confidence(const run_figures& figures, std::vector<std::string>& summary) {
+void add_confidence(const run_facts& facts, const run_figures& figures, std::vector<std::string>& summary) {
   const bare_stage* widest = nullptr;
   std::size_t fewest = 0;
   for (const stage_figures& stage : figures.stages) {
@@ -287,6 +289,11 @@ void add_confidence(const run_figures& figures, std::vector<std::string>& summar
     if (widest == nullptr || *stage.bare.time_ns->cv > *widest->time_ns->cv) widest = &stage.bare;
   }
   if (fewest == 0) return;
+  if (!facts.bare.lengths_that_differ.empty()) {
+    summary.push_back(
+        fmt::format("{}: times are of all of them, and spread as they do.", facts.bare.lengths_that_differ));
+    return;
+  }
   if (widest == nullptr) {
     summary.emplace_back("Each stage was timed once, so nothing is known of the spread.");
     return;
@@ -370,7 +377,7 @@ std::vector<std::string> summarize_run(const run_facts& facts, const run_figures
     summary.push_back(std::move(*recomputing));
   if (std::optional<std::string> unknown = unknown_bounds(facts, figures))
     summary.push_back(std::move(*unknown));
-  add_confidence(figures, summary);
+  add_confidence(facts, figures, summary);
   add_throttling(figures, summary);
   add_correctness(facts, figures, summary);
   add_skipped_steps(facts, summary);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -25,11 +26,8 @@ std::string counted_calls(double calls) {
   return fmt::format("{:.0f} call{}", calls, calls == 1 ? "" : "s");
 }
 
-}  // namespace
-
-operator_calls calls_of(const analysis::stage_trace& occurrence, const std::string& stage) {
+void add_calls(const analysis::stage_trace& occurrence, const std::string& stage, operator_calls& calls) {
   const std::string outside = stage + " outside of operators";
-  operator_calls calls;
   std::vector<std::string> open;  // whole paths, each inside of the one before
   for (const analysis::operation& stretch : occurrence.operations) {
     if (stretch.category != "host") continue;
@@ -40,6 +38,16 @@ operator_calls calls_of(const analysis::stage_trace& occurrence, const std::stri
     calls[{std::string(stretch.name), std::string(stretch.path)}] += 1;
     open.push_back(path);
   }
+}
+
+}  // namespace
+
+operator_calls calls_of(const std::vector<const analysis::stage_trace*>& occurrences,
+                        const std::string& stage) {
+  operator_calls calls;
+  for (const analysis::stage_trace* occurrence : occurrences) add_calls(*occurrence, stage, calls);
+  const auto count = static_cast<std::int64_t>(occurrences.size());
+  for (auto& [op, sum] : calls) sum = std::max<std::int64_t>(1, (sum + count / 2) / count);
   return calls;
 }
 

@@ -176,10 +176,12 @@ namespace {
 /// "; unreliable: mix spreads by 46 %", of the stage that does most.
 std::string spread_text(const json& profile) {
   constexpr double wide_cv_ratio = 0.2;  // reports tell it from 5 % on; here it would hide the figures
+  const json texts = profile["throughput"].value("lengths_that_differ", json());
+  if (texts.is_string()) return one_plain_line(fmt::format("; {}", texts.get<std::string>()));
   const json* widest = nullptr;
   double widest_ratio = wide_cv_ratio;
   for (const json& stage : profile["stages"]) {
-    const auto ratio = stage["step"].is_object() ? number(stage["step"], "cv_ratio") : std::nullopt;
+    const auto ratio = stage["bare"].is_object() ? number(stage["bare"], "cv_ratio") : std::nullopt;
     if (!ratio || *ratio <= widest_ratio) continue;
     widest = &stage;
     widest_ratio = *ratio;

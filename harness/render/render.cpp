@@ -74,7 +74,8 @@ void put_later_fields(json& document) {
   if (!document.contains("changed_settings")) document["changed_settings"] = json::array();
   put_null(document["model"], "variant");
   put_null(document["throughput"]["tpot"], "by_token_ns");
-  put_null(document["throughput"], "tokens_samples_count");
+  for (const char* key : {"tokens_samples_count", "lengths_that_differ"})
+    put_null(document["throughput"], key);
   for (const char* key : {"ttft", "tpot"}) leave_out_percentiles_of_few(document["throughput"][key]);
   put_null(document["kernels"], "source");
   put_null(document["kernels"], "top_share_ratio");

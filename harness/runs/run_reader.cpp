@@ -20,6 +20,7 @@
 #include "runs/run_folder_check.h"
 #include "runs/run_settings.h"
 #include "runs/stage_traces.h"
+#include "text_lengths.h"
 
 namespace profgate::runs {
 namespace fs = std::filesystem;
@@ -190,6 +191,13 @@ const analysis::bare_facts& run_reader::bare() {
       return stage != core::whole_process_stage && !bare.stage_samples_ns.contains(stage);
     });
     if (bare.stages.empty()) bare.stages = {core::whole_process_stage};
+  }
+  if (has_adapter) bare.lengths_that_differ = lengths_that_differ(reports, bare.further_tokens);
+  if (!bare.lengths_that_differ.empty()) {
+    for (const char* kind : {"prompt", "decode"}) bare.seen_tokens.erase(kind);
+    bare.counted.reset();
+    bare.how_to_tell_work =
+        fmt::format("let it run texts of one length: these were {}", bare.lengths_that_differ);
   }
   bare.bench_absent_reason =
       bare.process_wall_ns.empty()

@@ -67,6 +67,18 @@ TEST(leave_out_warm_up, takes_the_tokens_of_the_texts_that_it_leaves_out) {
   EXPECT_EQ(analyze_bare(facts).tokens_per_s->samples.size(), 1U);
 }
 
+TEST(analyze_bare, shares_of_texts_that_differ_in_length_are_of_all_of_them) {
+  bare_facts facts;
+  facts.stages = {"prefill", "decode_all"};
+  facts.process_wall_ns = {9000 * ms};
+  facts.stage_samples_ns = {{"prefill", {10 * ms, 20 * ms, 150 * ms}},
+                            {"decode_all", {40 * ms, 50 * ms, 30 * ms}}};
+  facts.lengths_that_differ = "3 texts of 10 to 150 prompt tokens";
+  const bare_figures figures = analyze_bare(facts);
+  EXPECT_DOUBLE_EQ(*figures.stages[0].share_ratio, 0.6) << "180 of 300 ms";
+  EXPECT_FALSE(figures.total_median_ns);
+}
+
 TEST(leave_out_warm_up, leaves_a_stage_that_ran_once_or_steadily) {
   bare_facts facts;
   facts.stage_samples_ns = {{"prefill", {3130 * ms}}, {"decode_all", {25 * ms, 20 * ms, 20 * ms}}};

@@ -77,7 +77,7 @@ core::timeline interrupted_step(std::int64_t inner_count) {
 TEST(host_operations, an_operator_that_others_interrupt_is_called_once) {
   const labelled_traces labelled = label_operations(interrupted_step(3), "decode_all", {"LLM"});
   EXPECT_THAT(
-      calls_of(labelled.occurrences[0], "decode_all"),
+      calls_of({labelled.occurrences.data()}, "decode_all"),
       ::testing::ElementsAre(Pair(Pair("attn.core", "decode_step"), 2), Pair(Pair("decode_step", ""), 1),
                              Pair(Pair("mlp.down", "decode_step"), 1),
                              Pair(Pair("mlp.part", "decode_step/mlp.down"), 3)));

@@ -321,9 +321,9 @@ TEST(closing_lines, tell_what_the_program_told) {
 
 TEST(closing_lines, mark_times_that_spread_widely) {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
-  profile["stages"][1]["step"]["cv_ratio"] = 0.19;
+  profile["stages"][1]["bare"]["cv_ratio"] = 0.19;
   EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0], Not(HasSubstr("unreliable")));
-  profile["stages"][1]["step"]["cv_ratio"] = 0.46;
+  profile["stages"][1]["bare"]["cv_ratio"] = 0.46;
   EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0],
               ::testing::EndsWith("; unreliable: decode_all spreads by 46.0 %"));
 }

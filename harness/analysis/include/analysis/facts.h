@@ -67,6 +67,9 @@ struct bare_facts {
   /// Whether first occurrences that take very long warm up: the stages are an adapter's, so the program has
   /// no way to call a warm-up something else, and all of them have the same work.
   bool has_unnamed_warm_up = false;
+  /// "4 texts of 16 to 200 prompt tokens": the spread of their times is theirs, and none stands for all.
+  /// Empty: most are of one length, or nobody tells.
+  std::string lengths_that_differ{};
   std::map<std::string, std::vector<std::int64_t>> warm_up_ns{};  ///< by stage: left out of stage_samples_ns
   /// Of those, by stage, where they come from ("out.json"); the others are of its NVTX ranges as they are.
   std::map<std::string, std::string> stage_sources{};

@@ -149,9 +149,14 @@ struct stage_operations {
   std::vector<operation_sum> operations{};
 };
 
-/// `occurrences` are those of one process. Where all of them ask for as many operations, the faster half is
-/// taken: what disturbs a program makes it slower. Throws core::bad_input for a window or an operation that
-/// ends before it starts.
+/// The unprofiled time of a process is its median step. Where most occurrences ran equally many operations
+/// that step is one of them: the others warmed up or captured a graph, and stay out. Of equals that take
+/// about as long the quicker half counts; where they differ (texts of several lengths), the one or two whose
+/// mean the median is.
+std::vector<const stage_trace*> typical_of(const std::vector<stage_trace>& occurrences);
+
+/// `occurrences` are those of one process; the typical ones count. Throws core::bad_input for a window or an
+/// operation that ends before it starts.
 stage_operations sum_up(const std::vector<stage_trace>& occurrences);
 
 }  // namespace profgate::analysis

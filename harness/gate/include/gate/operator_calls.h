@@ -11,8 +11,9 @@
 /// call nevertheless.
 namespace profgate::gate {
 
-/// How often each operator was called in one occurrence of `stage`.
-operator_calls calls_of(const analysis::stage_trace& occurrence, const std::string& stage);
+/// How often each operator was called in an occurrence of `stage`, in the mean of these.
+operator_calls calls_of(const std::vector<const analysis::stage_trace*>& occurrences,
+                        const std::string& stage);
 
 /// Of the causes on the host, where the structures know them: what is called as often as before is slower,
 /// not called more often, in however many stretches.
