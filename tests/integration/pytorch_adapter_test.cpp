@@ -286,13 +286,23 @@ TEST_F(pytorch_adapter, says_of_a_program_without_a_cache_that_it_computes_seque
       run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("without_cache.py")});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto profile = nlohmann::json::parse(text_of("profile.json"));
-  EXPECT_EQ(profile["throughput"]["prompt_tokens_count"], 5);
+  EXPECT_EQ(profile["throughput"]["prompt_tokens_count"], nullptr);
+  EXPECT_THAT(profile["throughput"]["lengths_that_differ"], HasSubstr(" to 14 prompt tokens"));
   EXPECT_EQ(profile["throughput"]["ttft"]["samples_count"], 5) << "prefills that a step follows";
-  EXPECT_THAT(profile["model"]["work_assumptions"], Contains(HasSubstr("counted as with a KV cache")));
   EXPECT_THAT(text_of("report.md"),
               AllOf(HasSubstr("It decodes without a KV cache"),
                     HasSubstr("13 of 13 decode steps were fed 2 to 13 tokens a sequence and no cache"),
                     HasSubstr("Use the KV cache")));
+}
+
+TEST_F(pytorch_adapter, counts_the_work_of_texts_of_one_length_as_with_a_cache) {
+  const command_result result = run_program({"--adapter", "pytorch", "timeline=none"},
+                                            {python, program("without_cache.py"), "--one-length"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  EXPECT_EQ(profile["throughput"]["prompt_tokens_count"], 5);
+  EXPECT_EQ(profile["throughput"]["decode_tokens_count"], 3);
+  EXPECT_THAT(profile["model"]["work_assumptions"], Contains(HasSubstr("counted as with a KV cache")));
 }
 
 TEST_F(pytorch_adapter, calls_what_is_no_decoder_forward_and_what_has_no_model_a_process) {
