@@ -100,7 +100,7 @@ void judge(counted_kernel& kernel) {
   if (const measured<double>& occupancy = kernel.metrics.at("occupancy_ratio"))
     kernel.evidence += fmt::format(", occupancy {}", percent(*occupancy));
   if (const measured<double>& waves = kernel.metrics.at("waves_ratio"))
-    kernel.evidence += fmt::format(", {:.2g} waves", *waves);
+    kernel.evidence += ", " + waves_words(*waves);
 }
 
 counted_kernel figures_of(const std::vector<const core::kernel_counters*>& launches, const ceilings& roofs) {

@@ -156,7 +156,7 @@ std::string launch_evidence(const counted_kernel& kernel) {
   const measured<double> occupancy = metric_of(kernel, "occupancy_ratio");
   if (is_of_memory && occupancy) words += fmt::format(", occupancy {}", percent(*occupancy));
   const measured<double> waves = metric_of(kernel, "waves_ratio");
-  if (!waits && waves) words += fmt::format(", {:.2g} waves", *waves);
+  if (!waits && waves) words += ", " + waves_words(*waves);
   return words;
 }
 

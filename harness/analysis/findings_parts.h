@@ -220,4 +220,7 @@ void judge_read_ahead(const run_facts& facts, const run_figures& figures, const 
 void judge_fewer_bytes(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
                        findings& result);
 
+/// "0.97 waves", "1 wave".
+std::string waves_words(double waves);
+
 }  // namespace profgate::analysis

@@ -167,4 +167,9 @@ std::string launch_in_words(const counted_kernel& kernel) {
   return words;
 }
 
+std::string waves_words(double waves) {
+  const std::string number = fmt::format("{:.2g}", waves);
+  return number + (number == "1" ? " wave" : " waves");
+}
+
 }  // namespace profgate::analysis

@@ -107,6 +107,7 @@ json markdown_data(const gate::judgement& whole) {
   json document = core::parse_json(verdict_json(whole));
   document["word"] = verdict_word(whole);
   document["sentence"] = core::to_valid_utf8(verdict_sentence(whole));
+  if (verdict_sentence(whole).find(whole.look_deeper) != std::string::npos) document["look_deeper"] = nullptr;
   document["has_numbers"] = false;
   document["has_tokens"] = std::any_of(whole.stages.begin(), whole.stages.end(),
                                        [](const auto& stage) { return stage.tokens.value_or(1) > 1; });
