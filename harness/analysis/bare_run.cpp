@@ -172,9 +172,10 @@ std::vector<std::int64_t> further_tokens_of_texts(const bare_facts& facts) {
 /// elsewhere.
 void set_step_figures(const bare_facts& facts, double batch, bare_figures& result) {
   const std::vector<double> steps_ns = to_doubles(facts.further_token_ns);
+  const std::vector<std::int64_t> texts = further_tokens_of_texts(facts);
   std::vector<double> text_rates;
   auto step_ns = steps_ns.begin();
-  for (const std::int64_t tokens : further_tokens_of_texts(facts)) {
+  for (const std::int64_t tokens : texts) {
     const auto end = step_ns + tokens;
     const double text_ns = std::accumulate(step_ns, end, 0.0);
     if (text_ns > 0)
@@ -184,7 +185,6 @@ void set_step_figures(const bare_facts& facts, double batch, bare_figures& resul
   result.tokens_per_s = describe(std::move(text_rates), "no decode step was seen");
   result.tpot_method = "from each decode step to the next";
   result.tpot_ns = describe_distribution(steps_ns, "no decode step was seen");
-  const std::vector<std::int64_t> texts = further_tokens_of_texts(facts);
   const bool are_alike = std::adjacent_find(texts.begin(), texts.end(), std::not_equal_to<>()) == texts.end();
   result.tpot_by_token_ns = are_alike && !texts.empty()
                                 ? median_by_token(facts.further_token_ns, texts.front())
@@ -318,8 +318,8 @@ double warm_up_ns(const bare_stage& stage) {
 }
 
 void leave_out_warm_up(bare_facts& facts) {
+  const std::vector<std::int64_t> tokens = further_tokens_of_texts(facts);
   for (auto& [stage, samples_ns] : facts.stage_samples_ns) {
-    const std::vector<std::int64_t> tokens = further_tokens_of_texts(facts);
     const bool are_its_texts = stage == "decode_all" && tokens.size() == samples_ns.size();
     std::vector<std::int64_t> cold_ns = take_warm_up(samples_ns);
     if (are_its_texts) {

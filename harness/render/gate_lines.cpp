@@ -169,9 +169,7 @@ std::vector<std::string> gate_detail_lines(const gate::judgement& whole) {
   for (const std::string& warning : whole.warnings) lines.push_back("  warning: " + warning);
   for (const std::string& notice : whole.notices) lines.push_back("  " + notice);
   append(package_lines(whole));
-  const bool is_said =
-      verdict_sentence(whole).find(whole.look_deeper) != std::string::npos;  // also where there is none
-  if (!is_said) lines.push_back("  look deeper: " + whole.look_deeper);
+  if (!is_look_deeper_said(whole)) lines.push_back("  look deeper: " + whole.look_deeper);
   for (std::string& line : lines) line = harmless(line);
   return lines;
 }

@@ -220,4 +220,8 @@ std::string verdict_sentence(const gate::judgement& whole) {
                   : *whole.failed_by;
 }
 
+bool is_look_deeper_said(const gate::judgement& whole) {
+  return verdict_sentence(whole).find(whole.look_deeper) != std::string::npos;
+}
+
 }  // namespace profgate::render

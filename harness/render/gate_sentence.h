@@ -28,4 +28,7 @@ std::optional<double> unexplained_ratio_of(const gate::stage_judgement& stage);
 
 bool is_cause_unknown(const gate::stage_judgement& stage);
 
+/// By the verdict's sentence, or there is no such command.
+bool is_look_deeper_said(const gate::judgement& whole);
+
 }  // namespace profgate::render

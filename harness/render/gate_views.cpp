@@ -14,6 +14,7 @@
 #include "gate/judge.h"
 #include "gate/operator_calls.h"
 #include "gate/since_anchor.h"
+#include "gate_sentence.h"
 #include "render/verdict_json.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
@@ -107,7 +108,7 @@ json markdown_data(const gate::judgement& whole) {
   json document = core::parse_json(verdict_json(whole));
   document["word"] = verdict_word(whole);
   document["sentence"] = core::to_valid_utf8(verdict_sentence(whole));
-  if (verdict_sentence(whole).find(whole.look_deeper) != std::string::npos) document["look_deeper"] = nullptr;
+  if (is_look_deeper_said(whole)) document["look_deeper"] = nullptr;
   document["has_numbers"] = false;
   document["has_tokens"] = std::any_of(whole.stages.begin(), whole.stages.end(),
                                        [](const auto& stage) { return stage.tokens.value_or(1) > 1; });

@@ -83,11 +83,12 @@ void put_later_fields(json& document) {
     put_null(stage, "top_kernels_share_ratio");
     put_null(stage, "step");
     if (stage["step"].is_object()) {
-      for (const char* key : {"std_ns", "cv_ratio", "min_ns", "max_ns"})
+      for (const char* key : {"range_cost_ns", "range_cost_ratio"}) put_null(stage["step"], key);
+      for (const char* key : {"std_ns", "cv_ratio", "min_ns", "max_ns"}) {
         if (!stage["step"].contains(key) && stage["bare"].is_object() && stage["bare"][key].is_number())
           stage["step"][key] = stage["bare"][key];
-      for (const char* key : {"range_cost_ns", "range_cost_ratio", "std_ns", "cv_ratio", "min_ns", "max_ns"})
         put_null(stage["step"], key);
+      }
     }
     if (stage["telemetry"].is_object())
       for (const char* key : {"energy_run_ns", "energy_run_power_w"}) put_null(stage["telemetry"], key);
