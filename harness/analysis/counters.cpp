@@ -56,17 +56,18 @@ measured<nearness> nearness_of(const counted_kernel& kernel) {
     if (!busiest || !busiest_memory)
       return measured<nearness>::absent(!compute ? compute.reason() : memory.reason());
     return nearness{*busiest, *busiest_memory, 0,
-                    fmt::format("{} of the SMs' peak throughput, {} of memory's", percent(*busiest),
-                                percent(*busiest_memory))};
+                    fmt::format("{} of the SMs' peak throughput, {} of memory's",
+                                core::format_percent(*busiest), core::format_percent(*busiest_memory))};
   }
-  nearness reached{*compute, *memory, 0,
-                   fmt::format("{} of the FLOP/s ceiling, {} of the bandwidth ceiling",
-                               ceiling_percent(*compute), ceiling_percent(*memory))};
+  nearness reached{
+      *compute, *memory, 0,
+      fmt::format("{} of the FLOP/s ceiling, {} of the bandwidth ceiling",
+                  core::format_share_of_ceiling(*compute), core::format_share_of_ceiling(*memory))};
   // The ceiling is that of matrix products in the model's type: a kernel that fills another pipe, or the
   // slots in which instructions are issued, stays far below it.
   if (busiest) {
     reached.instructions = *busiest;
-    reached.words += fmt::format(", {} of the SMs' peak throughput", percent(*busiest));
+    reached.words += fmt::format(", {} of the SMs' peak throughput", core::format_percent(*busiest));
   }
   return reached;
 }
@@ -98,7 +99,7 @@ void judge(counted_kernel& kernel) {
   kernel.evidence = fmt::format("{}; {} a launch alone under ncu", reached->words,
                                 core::format_duration(*kernel.duration_ns));
   if (const measured<double>& occupancy = kernel.metrics.at("occupancy_ratio"))
-    kernel.evidence += fmt::format(", occupancy {}", percent(*occupancy));
+    kernel.evidence += fmt::format(", occupancy {}", core::format_percent(*occupancy));
   if (const measured<double>& waves = kernel.metrics.at("waves_ratio"))
     kernel.evidence += ", " + waves_words(*waves);
 }

@@ -67,7 +67,7 @@ void judge_spread(const run_facts& facts, const run_figures& figures, const stag
   const std::string far = far_samples_words(*stage.bare.time_ns);
   const std::string evidence =
       fmt::format("{}standard deviation {} of the mean over {} repetitions", far.empty() ? "" : far + "; ",
-                  percent(cv_ratio), stage.bare.time_ns->samples.size());
+                  core::format_percent(cv_ratio), stage.bare.time_ns->samples.size());
   result.takeaways.push_back({stage.bare.name, "Its times are unreliable.", evidence});
   const bool is_noise = cv_ratio > noise_cv_ratio;
   recommendation item = about_measuring(
@@ -84,7 +84,7 @@ void judge_overhead(const run_figures& figures, const stage_figures& stage, find
   const std::string evidence = fmt::format("traced {} against an unprofiled median of {}: {} more under {}",
                                            core::format_duration(stage.traced->median_ns),
                                            core::format_duration(stage.bare.time_ns->median),
-                                           percent(*stage.overhead_ratio), stage.traced->tool);
+                                           core::format_percent(*stage.overhead_ratio), stage.traced->tool);
   result.takeaways.push_back(
       {stage.bare.name, "Tracing slows it so much that operator shares are distorted.", evidence});
   const std::string fewer_ranges = figures.is_timed_by_itself && stage.bare.name == decode_all_stage

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/units.h"
 #include "findings_parts.h"
 
 namespace profgate::analysis {
@@ -16,7 +17,7 @@ constexpr double most_ratio = 0.5;
 std::string in_words(const std::vector<std::pair<double, std::string>>& shares) {
   std::string words;
   for (const auto& [share, bound] : shares) {
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", bound, percent(share));
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", bound, core::format_percent(share));
   }
   return words;
 }
@@ -78,10 +79,10 @@ std::vector<opportunity> opportunities_of(const stage_figures& stage, const weig
     if (used >= near_roof_ratio) continue;
     const double ratio = *share_ratio * busy_ratio * (1 - std::min(1.0, used));
     if (ratio < small_opportunity_ratio) continue;
-    found.push_back(
-        {&kernel, *share_ratio,
-         fmt::format("at {} of its roof{}", ceiling_percent(*reached), is_in_run ? " in the run" : ""),
-         ratio});
+    found.push_back({&kernel, *share_ratio,
+                     fmt::format("at {} of its roof{}", core::format_share_of_ceiling(*reached),
+                                 is_in_run ? " in the run" : ""),
+                     ratio});
   }
   std::stable_sort(found.begin(), found.end(), [](const opportunity& a, const opportunity& b) {
     return a.ratio_of_stage > b.ratio_of_stage;
@@ -146,8 +147,8 @@ void judge_opportunities(const run_figures& figures, const stage_figures& stage,
         figures, stage, saved_time::one_kernel, found.ratio_of_stage,
         fmt::format("{}{}: {}.", figures.kernel_names.of(kernel.group.kernel_name),
                     op.empty() ? "" : fmt::format(" in {}", op), advice_on_kernel(figures, stage, kernel)),
-        fmt::format("{} of {}, {}; alone under ncu {}{}", percent(found.share_ratio), weights.whole(),
-                    found.reached, kernel.evidence, launch_evidence(kernel)));
+        fmt::format("{} of {}, {}; alone under ncu {}{}", core::format_percent(found.share_ratio),
+                    weights.whole(), found.reached, kernel.evidence, launch_evidence(kernel)));
     item.is_told_though_small = leaves_most_sms_idle(kernel);
     if (!stage.counters->coverage_ratio)
       item.saves_at_most_ns = item.saves_at_most_ratio =

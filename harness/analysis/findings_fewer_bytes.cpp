@@ -68,7 +68,7 @@ void judge_fewer_bytes(const run_facts& facts, const run_figures& figures, const
                   core::format_bytes(saved_bytes / passes), unit,
                   is_decoding ? " Speculative decoding or a larger batch: fewer a token." : ""),
       fmt::format("MBU {} of the measured bandwidth; weights in {} are {} of the {} that a {} reads",
-                  ceiling_percent(*mbu), core::long_dtype(model->model_dtype),
+                  core::format_share_of_ceiling(*mbu), core::long_dtype(model->model_dtype),
                   core::format_bytes(read_bytes / passes), core::format_bytes(*use.bytes / passes), unit));
   // It is the roof itself that sinks: what lies above it does not bound this.
   item.saves_at_most_ns = saved_ns;

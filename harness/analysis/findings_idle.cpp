@@ -37,16 +37,17 @@ counting_unit counting_unit_of(const stage_figures& stage) {
 /// traced stage (waits for a launch 91 %, between kernels 1.8 %)".
 std::string evidence_of(const stage_figures& stage) {
   const idle_figures& idle = *stage.idle;
-  const auto share = [&](double part_ns) { return percent(part_ns / idle.stage_ns); };
+  const auto share = [&](double part_ns) { return core::format_percent(part_ns / idle.stage_ns); };
   std::vector<std::string> parts;
   const std::array parts_ns{idle.launch_ns, idle.pause_ns, idle.synchronisation_ns,
                             idle.copy_ns,   idle.other_ns, idle.after_ns};
   static_assert(parts_ns.size() == all_gap_causes.size());
   for (std::size_t i = 0; i < parts_ns.size(); ++i)
     if (parts_ns[i] > 0) parts.push_back(fmt::format("{} {}", all_gap_causes[i].name, share(parts_ns[i])));
-  std::string evidence = fmt::format("no kernel runs during {} of the {} stage{}", percent(idle.idle_ratio),
-                                     idle.is_traced ? "traced" : "unprofiled",
-                                     parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", ")));
+  std::string evidence =
+      fmt::format("no kernel runs during {} of the {} stage{}", core::format_percent(idle.idle_ratio),
+                  idle.is_traced ? "traced" : "unprofiled",
+                  parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", ")));
   if (stage.launches_per_token) {
     evidence += fmt::format("; {} launches and {} kernels a token", plain_number(*stage.launches_per_token),
                             plain_number(*stage.kernels_per_token));
@@ -135,10 +136,10 @@ std::optional<idle_advice> advice_on_pauses(const stage_figures& stage) {
       *longest->share_ratio < most_of_pause * pause_ratio)
     return std::nullopt;
   const std::string name = short_name(longest->record.op_name);
-  return idle_advice{
-      fmt::format("Its device idles while the host is in {}.", name),
-      fmt::format("Look at what the host does in {}: no change of kernels saves this.", name),
-      fmt::format("the host is in {} for {} of the traced stage", name, percent(*longest->share_ratio))};
+  return idle_advice{fmt::format("Its device idles while the host is in {}.", name),
+                     fmt::format("Look at what the host does in {}: no change of kernels saves this.", name),
+                     fmt::format("the host is in {} for {} of the traced stage", name,
+                                 core::format_percent(*longest->share_ratio))};
 }
 
 /// Which short kernels follow each other: one kernel of them would save the others, and what lies between.
@@ -200,7 +201,7 @@ void judge_late_kernels(const run_figures& figures, const stage_figures& stage, 
   if (!is_time_of_host(figures, stage)) return;
   const std::string evidence =
       fmt::format("{} of its kernels' time lies after the end of the range that launched them",
-                  percent(*late_ratio(*stage.traced)));
+                  core::format_percent(*late_ratio(*stage.traced)));
   result.takeaways.push_back(
       {stage.bare.name, "Its work outlives its range: the time is the host's, not the device's.", evidence});
   recommendation item = about_measuring(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/units.h"
 #include "findings_parts.h"
 
 /// What to change about a kernel that was counted: by what bounds it, by its grid, and by what it does.
@@ -102,7 +103,7 @@ std::string advice_on_its_start(const core::kernel_group& group) {
   return fmt::format(
       "; it already overlaps with the kernel before ({} of its time): prefetch weights before waiting for "
       "it, or free registers or shared memory there, so both fit on an SM",
-      percent(1 - own_ratio));
+      core::format_percent(1 - own_ratio));
 }
 
 /// Tiles of a product whose rows are spread over experts: what is larger than an expert's rows is padding.
@@ -132,7 +133,7 @@ std::string advice_on_kernel(const run_figures& figures, const stage_figures& st
     return fmt::format(
         "it is too short to reach the bandwidth: with more bytes{} it is at {} of its roof; fuse it{}",
         sibling->group.op.empty() ? "" : fmt::format(" (in {})", sibling->group.op),
-        ceiling_percent(*sibling->reached_ratio), advice_on_its_start(kernel.group));
+        core::format_share_of_ceiling(*sibling->reached_ratio), advice_on_its_start(kernel.group));
   // Whatever bounds the multiprocessors that work: first let all of them do so.
   if (!by_waves.empty())
     return do_matrix_units_wait_in_taken_places(kernel)
@@ -154,7 +155,7 @@ std::string launch_evidence(const counted_kernel& kernel) {
   if (!waits && !is_of_memory && advice_on_waves(kernel).empty()) return "";
   std::string words = "; " + launch_in_words(kernel);
   const measured<double> occupancy = metric_of(kernel, "occupancy_ratio");
-  if (is_of_memory && occupancy) words += fmt::format(", occupancy {}", percent(*occupancy));
+  if (is_of_memory && occupancy) words += fmt::format(", occupancy {}", core::format_percent(*occupancy));
   const measured<double> waves = metric_of(kernel, "waves_ratio");
   if (!waits && waves) words += ", " + waves_words(*waves);
   return words;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/units.h"
 #include "findings_parts.h"
 
 namespace profgate::analysis {
@@ -81,7 +82,7 @@ void judge_clocks(const stage_figures& stage, findings& result) {
   if (throttling.empty() && !is_unsteady) return;
   const std::string evidence = clocks_in_words(telemetry);
   if (is_unsteady) {
-    const std::string spread = percent(*telemetry.sm_clock_spread_ratio);
+    const std::string spread = core::format_percent(*telemetry.sm_clock_spread_ratio);
     result.takeaways.push_back(
         {stage.bare.name,
          throttling.empty()
@@ -116,7 +117,7 @@ void judge_ceilings(const stage_figures& stage, findings& result) {
   std::vector<std::string> impossible;
   for (const named_ratio& entry : ratios) {
     if (entry.ratio && *entry.ratio > 1.0)
-      impossible.push_back(fmt::format("{} is {}", entry.name, ceiling_percent(*entry.ratio)));
+      impossible.push_back(fmt::format("{} is {}", entry.name, core::format_share_of_ceiling(*entry.ratio)));
   }
   if (impossible.empty()) return;
   const std::string evidence = fmt::format("{}", fmt::join(impossible, ", "));

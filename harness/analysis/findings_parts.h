@@ -13,12 +13,6 @@ namespace profgate::analysis {
 
 // Numbers as the findings' sentences show them.
 
-/// "72 %", "4.2 %", "0.31 %".
-std::string percent(double ratio);
-
-/// A share of a ceiling: "97 %"; above all of it "≥ 100 %", which is no share and is explained apart.
-std::string ceiling_percent(double ratio);
-
 /// A count or the mean of some: "63", "58.2", "1230": three significant digits at least, unless it is whole.
 std::string plain_number(double value);
 

@@ -101,7 +101,7 @@ std::optional<operator_call> call_of(const run_facts& facts, const stage_figures
   return std::nullopt;
 }
 
-/// "its kernels together reach 62 % of the bandwidth (the model's 55 MB a layer in 21 µs)"
+/// "its kernels together reach 62.5 % of the bandwidth (the model's 55 MB a layer in 21 µs)"
 std::string reached_together(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
                              const std::vector<std::string>& operators) {
   const double ceiling_bytes_per_s = figures.bare.ceiling_bytes_per_s.value_or(0);
@@ -109,11 +109,12 @@ std::string reached_together(const run_facts& facts, const run_figures& figures,
                                                 ? call_of(facts, stage, operators.front())
                                                 : std::nullopt;
   if (call && call->own_ns > 0)
-    return fmt::format("its kernels together reach {} of the bandwidth (the model's {} a layer in {})",
-                       ceiling_percent(call->bytes / call->own_ns * core::ns_per_s / ceiling_bytes_per_s),
-                       core::format_bytes(call->bytes), core::format_duration(call->own_ns));
+    return fmt::format(
+        "its kernels together reach {} of the bandwidth (the model's {} a layer in {})",
+        core::format_share_of_ceiling(call->bytes / call->own_ns * core::ns_per_s / ceiling_bytes_per_s),
+        core::format_bytes(call->bytes), core::format_duration(call->own_ns));
   return fmt::format("the stage's kernels together reach {} of the bandwidth (the model's {} in {})",
-                     ceiling_percent(*stage.bare.use.mbu_over_measured_ratio),
+                     core::format_share_of_ceiling(*stage.bare.use.mbu_over_measured_ratio),
                      core::format_bytes(*stage.bare.use.bytes), core::format_duration(*median_ns_of(stage)));
 }
 
@@ -141,7 +142,8 @@ void judge_read_ahead(const run_facts& facts, const run_figures& figures, const 
       fmt::format(
           "ncu counts {:.2f} times the bytes that the model needs; by ncu's bytes the stage would be at "
           "{} of its roof, by the model's it is at {}",
-          *bytes_ratio, percent(1 - *above - (1 - busy_ratio_of(stage))), percent(1 - *room)));
+          *bytes_ratio, core::format_percent(1 - *above - (1 - busy_ratio_of(stage))),
+          core::format_percent(1 - *room)));
   if (operators.empty()) item.text.front() = 'M';
   if (operators.size() == 1) item.op_name = operators.front();
   result.recommendations.push_back(std::move(item));

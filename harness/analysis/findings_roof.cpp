@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/dtypes.h"
+#include "core/units.h"
 #include "findings_parts.h"
 
 namespace profgate::analysis {
@@ -137,11 +138,11 @@ void judge_roof(const run_facts& facts, const run_figures& figures, const stage_
   const bool by_memory = share->is_by_memory;
   const std::string ceiling = fmt::format("{} {}", peaks_word(*share, "measured", "peak"),
                                           by_memory ? "bandwidth" : "arithmetic rate");
-  std::string evidence =
-      fmt::format("{}MFU {} of the {}{}",
-                  share->mbu_ratio ? fmt::format("MBU {}, ", ceiling_percent(*share->mbu_ratio)) : "",
-                  ceiling_percent(share->mfu_ratio), peaks_word(*share, "measured ceilings", "peaks"),
-                  share->mbu_ratio ? "" : fmt::format("; {}", share->mbu_ratio.reason()));
+  std::string evidence = fmt::format(
+      "{}MFU {} of the {}{}",
+      share->mbu_ratio ? fmt::format("MBU {}, ", core::format_share_of_ceiling(*share->mbu_ratio)) : "",
+      core::format_share_of_ceiling(share->mfu_ratio), peaks_word(*share, "measured ceilings", "peaks"),
+      share->mbu_ratio ? "" : fmt::format("; {}", share->mbu_ratio.reason()));
   // Where kernels were counted, those that are far from their roofs are named instead.
   const bool has_row = share->reached_ratio < near_roof_ratio && !has_counted_most(stage);
   const std::string beyond = share->reached_ratio < near_roof_ratio ? "; its counters name the slow kernels"
@@ -153,9 +154,9 @@ void judge_roof(const run_facts& facts, const run_figures& figures, const stage_
         {stage.bare.name,
          share->reached_ratio >= bound_ratio
              ? fmt::format("It is {}-bound: {} of the {}{}.", by_memory ? "memory" : "compute",
-                           percent(share->reached_ratio), ceiling, has_row ? "" : beyond)
+                           core::format_percent(share->reached_ratio), ceiling, has_row ? "" : beyond)
              : fmt::format("It reaches {} of the {}, its nearest limit: something else bounds it.",
-                           percent(share->reached_ratio), ceiling),
+                           core::format_percent(share->reached_ratio), ceiling),
          evidence});
   }
   if (!has_row) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/units.h"
 #include "findings_parts.h"
 
 namespace profgate::analysis {
@@ -33,7 +34,7 @@ void judge_overlap(const stage_figures& stage, findings& result) {
        "Its kernels overlap: the time of each holds its wait for the one before, which "
        "shares leave out.",
        fmt::format("kernel times sum to {} of the time in which any kernel ran",
-                   percent(kernel_ns / busy_ns))});
+                   core::format_percent(kernel_ns / busy_ns))});
 }
 
 void judge_categories(const stage_figures& stage, findings& result) {
@@ -44,7 +45,7 @@ void judge_categories(const stage_figures& stage, findings& result) {
       {stage.bare.name,
        fmt::format("{} of its kernel time is {}.", largest.share_ratio > 0.5 ? "Most" : "The largest part",
                    largest.category),
-       fmt::format("{} of the stage's kernel time in {}", percent(largest.share_ratio),
+       fmt::format("{} of the stage's kernel time in {}", core::format_percent(largest.share_ratio),
                    count_of_calls(largest.calls))});
 }
 
@@ -63,7 +64,7 @@ std::optional<large_operator> largest_operator(const stage_figures& stage) {
   const double share_ratio = *share_of(*stage.traced, *largest);
   const core::operator_record& record = largest->record;
   return large_operator{short_name(record.op_name), record.op_name, share_ratio,
-                        fmt::format("{} of the stage's {} in {}", percent(share_ratio),
+                        fmt::format("{} of the stage's {} in {}", core::format_percent(share_ratio),
                                     stage.traced->operators_by_device ? "kernel time" : "traced time",
                                     count_of_calls(record.calls))};
 }
@@ -95,9 +96,9 @@ void judge_operators(const stage_figures& stage, findings& result) {
       quotient(static_cast<double>(stage.traced->uncovered_ns), static_cast<double>(stage.traced->range_ns));
   // Where kernels do the work the host mostly waits: there is nothing to put ranges around.
   if (uncovered && *uncovered >= large_uncovered_ratio && !stage.traced->operators_by_device) {
-    result.recommendations.push_back(
-        about_measuring(stage.bare.name, "Put NVTX ranges around the rest of the stage to see what it does.",
-                        fmt::format("{} of its traced time is in no operator range", percent(*uncovered))));
+    result.recommendations.push_back(about_measuring(
+        stage.bare.name, "Put NVTX ranges around the rest of the stage to see what it does.",
+        fmt::format("{} of its traced time is in no operator range", core::format_percent(*uncovered))));
   }
 }
 
@@ -110,8 +111,9 @@ void judge_kernels(const run_figures& figures, const stage_figures& stage, findi
   const measured<double> share = kernel_share(*stage.traced, largest.front());
   if (!share || *share < large_kernel_ratio) return;
   const std::string name = figures.kernel_names.of(largest.front().kernel_name);
-  const std::string evidence = fmt::format("{} of the stage's kernel time in {}", percent(*share),
-                                           count_of_calls(largest.front().calls));
+  const std::string evidence =
+      fmt::format("{} of the stage's kernel time in {}", core::format_percent(*share),
+                  count_of_calls(largest.front().calls));
   result.takeaways.push_back({stage.bare.name, fmt::format("Its largest kernel is {}.", name), evidence});
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/units.h"
 #include "findings_parts.h"
 
 /// What a kernel's grid leaves of the GPU. A wave is as many blocks as fit at once: the places. A grid with
@@ -81,7 +82,7 @@ bool is_causal(const counted_kernel& kernel) {
 
 /// ncu rounds waves to hundredths: of a few blocks they are 0.
 std::string filled_percent(double ratio) {
-  return ratio < 0.01 ? "less than 1 %" : percent(ratio);
+  return ratio < 0.01 ? "less than 1 %" : core::format_percent(ratio);
 }
 
 }  // namespace
@@ -135,11 +136,12 @@ std::string advice_on_last_wave(const counted_kernel& kernel) {
     return fmt::format(
         "its last wave is {} full, and its blocks differ in length, for later rows see more keys: start the "
         "longest first, so that short ones fill the end, or {}",
-        percent(*waves - std::floor(*waves)), split_further(kernel));
+        core::format_percent(*waves - std::floor(*waves)), split_further(kernel));
   return fmt::format(
       "its last wave is {} full, and blocks of equal length leave {} of the GPU's places empty: {}, or fit "
       "its grid to whole waves",
-      percent(*waves - std::floor(*waves)), percent(empty_ratio), split_further(kernel));
+      core::format_percent(*waves - std::floor(*waves)), core::format_percent(empty_ratio),
+      split_further(kernel));
 }
 
 std::string advice_on_single_wave(const counted_kernel& kernel) {

@@ -5,6 +5,7 @@
 
 #include "analysis/findings.h"
 #include "analysis/trace_spans.h"
+#include "core/units.h"
 #include "findings_parts.h"
 #include "kernel_summaries.h"
 
@@ -86,8 +87,8 @@ void take_counted_work(const bare_facts& facts, const bare_figures& figures, con
   };
   if (!counters.coverage_ratio || *counters.coverage_ratio <= 0) return;
   set_work(facts, figures, sum(&counted_kernel::flops), sum(&counted_kernel::dram_bytes),
-           fmt::format("counters of kernels that make up {:.0f} % of its GPU time; the others count as none",
-                       *counters.coverage_ratio * 100),
+           fmt::format("counters of kernels that make up {} of its GPU time; the others count as none",
+                       core::format_percent(*counters.coverage_ratio)),
            stage);
 }
 

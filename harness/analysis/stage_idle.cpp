@@ -54,10 +54,10 @@ measured<idle_figures> stage_idle(const bare_stage& bare, const measured<traced_
   const traced_activity& activity = *traced->activity;
   if (activity.devices == 0) return figure::absent("no kernel was launched in this stage");
   if (const measured<double> late = late_ratio(*traced); late && *late >= most_late_ratio) {
-    return figure::absent(fmt::format(
-        "{:.0f} % of its kernels' time lies after the end of the range that launched them, so the "
-        "range does not tell what its device idles",
-        100 * *late));
+    return figure::absent(
+        fmt::format("{} of its kernels' time lies after the end of the range that launched them, so the "
+                    "range does not tell what its device idles",
+                    core::format_percent(*late)));
   }
   idle_figures idle;
   idle.is_traced = is_known_by_trace_only(bare);

@@ -50,7 +50,7 @@ std::string name_dominating_stage(const run_facts& facts, const run_figures& fig
   if (figures.bare.stages.size() == 1)
     return fmt::format("{} takes {} and is the only stage that was timed.", stage->bare.name, time);
   return fmt::format("{} dominates: {} of the time ({}).", stage->bare.name,
-                     percent(*stage->bare.share_ratio), time);
+                     core::format_percent(*stage->bare.share_ratio), time);
 }
 
 /// The kinds of work and the kernel that matter most: "; of its kernels' time gemm 33 %, copy 20 %, …".
@@ -60,20 +60,21 @@ std::string largest_parts(const run_figures& figures, const traced_stage& stage)
   std::string words;
   for (std::size_t i = 0; i < std::min(kinds_shown, stage.categories.size()); ++i) {
     const category_figures& kind = stage.categories[i];
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kind.category, percent(kind.share_ratio));
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kind.category,
+                         core::format_percent(kind.share_ratio));
   }
   const core::kernel_record largest = largest_kernels(stage, 1).front();
   const measured<double> share = kernel_share(stage, largest);
   return fmt::format("; of its kernels' time {}{}largest {} {}", words, words.empty() ? "" : ", ",
-                     figures.kernel_names.of(largest.kernel_name), share ? percent(*share) : "");
+                     figures.kernel_names.of(largest.kernel_name), share ? core::format_percent(*share) : "");
 }
 
 std::string idle_words(const idle_figures& idle) {
   if (!idle.idle_absent_reason.empty())
     return fmt::format("the GPU idles during less than {} of it",
-                       percent(idle.idle_at_most_ns / idle.stage_ns));
+                       core::format_percent(idle.idle_at_most_ns / idle.stage_ns));
   const idle_part cause = idle_parts(idle).front();
-  return fmt::format("the GPU idles during {} of it{}", percent(idle.idle_ratio),
+  return fmt::format("the GPU idles during {} of it{}", core::format_percent(idle.idle_ratio),
                      idle.idle_ns > 0 ? fmt::format(", most of that {}", cause.clause) : "");
 }
 
@@ -106,7 +107,7 @@ std::string step_sentence(const run_facts& facts, const run_figures& figures, co
   if (stage.idle) text += "; " + idle_words(*stage.idle);
   if (is_time_of_host(figures, stage))
     text += fmt::format("; the time is the host's: {} of its kernels' time lies after its range",
-                        percent(*late_ratio(*stage.traced)));
+                        core::format_percent(*late_ratio(*stage.traced)));
   return text + (stage.traced ? largest_parts(figures, *stage.traced) : "") + ".";
 }
 
@@ -273,9 +274,10 @@ void add_throttling(const run_figures& figures, std::vector<std::string>& summar
     summary.push_back(fmt::format("The GPU was at a limit {}, but its clocks held: the times stand.",
                                   when(held_reasons, held)));
   if (moved.empty()) return;
-  summary.push_back(fmt::format(
-      "The GPU was throttled {}{}.", when(moved_reasons, moved),
-      widest_ratio > 0 ? fmt::format("; its SM clock moved by {} at times", percent(widest_ratio)) : ""));
+  summary.push_back(fmt::format("The GPU was throttled {}{}.", when(moved_reasons, moved),
+                                widest_ratio > 0 ? fmt::format("; its SM clock moved by {} at times",
+                                                               core::format_percent(widest_ratio))
+                                                 : ""));
 }
 
 void add_confidence(const run_facts& facts, const run_figures& figures, std::vector<std::string>& summary) {
@@ -305,7 +307,7 @@ void add_confidence(const run_facts& facts, const run_figures& figures, std::vec
     return;
   }
   summary.push_back(fmt::format("{} repetition{}; the widest spread is {} ({}): the times are {}.", fewest,
-                                fewest == 1 ? "" : "s", percent(cv_ratio), widest->name,
+                                fewest == 1 ? "" : "s", core::format_percent(cv_ratio), widest->name,
                                 cv_ratio > unreliable_cv_ratio ? "unreliable" : "steady"));
 }
 
@@ -332,19 +334,6 @@ void add_skipped_steps(const run_facts& facts, std::vector<std::string>& summary
 }
 
 }  // namespace
-
-std::string percent(double ratio) {
-  const double value = ratio * 100.0;
-  const double magnitude = std::abs(value);
-  // Nearly all is not all: pictures show the same share with one digit.
-  const bool is_nearly_all = magnitude >= 99.5 && magnitude < 100;
-  return fmt::format("{:.{}f} %", value, magnitude >= 10 && !is_nearly_all ? 0 : magnitude >= 1 ? 1 : 2);
-}
-
-std::string ceiling_percent(double ratio) {
-  constexpr double rounding_ratio = 0.005;
-  return ratio > 1 + rounding_ratio ? "≥ 100 %" : percent(std::min(1.0, ratio));
-}
 
 std::string plain_number(double value) {
   const double magnitude = std::abs(value);

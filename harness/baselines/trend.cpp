@@ -47,7 +47,8 @@ std::string row_of(const trend& series, std::size_t index) {
   const gate::change_point* change = change_at(series, index);
   std::string note = index == series.anchor ? "anchor" : point.ran_with_anchor ? "ran beside the anchor" : "";
   if (change != nullptr)
-    note += (note.empty() ? "" : "; ") + ("level changed by " + shift_text(change->shift_ratio));
+    note +=
+        (note.empty() ? "" : "; ") + ("level changed by " + core::format_signed_percent(change->shift_ratio));
   return fmt::format("| {} | {} | {} | {} | {:.4f} | {} |\n", core::escape_markdown(point.entry.measured_utc),
                      core::escape_markdown(commit_of(point.entry)),
                      point.entry.kind == history_kind::accepted ? "accepted" : "nightly",
@@ -105,10 +106,6 @@ std::string title_of(const trend& series) {
                      gate::device_words(series.device), series.config_sha256.substr(0, 12));
 }
 
-std::string shift_text(double ratio) {
-  return core::with_minus_sign(fmt::format("{:+.1f} %", 100 * ratio));
-}
-
 std::string trends_markdown(const std::vector<trend>& trends) {
   std::string text;
   for (const trend& series : trends) {
@@ -130,9 +127,9 @@ std::vector<std::string> change_sentences(const std::vector<trend>& trends) {
       const history_entry& entry = series.points[change.index].entry;
       const history_entry& before = series.points[change.index - 1].entry;
       sentences.push_back(fmt::format("{} on {}: {} with {} ({}), somewhere in {}..{}", series.stage,
-                                      gate::device_words(series.device), shift_text(change.shift_ratio),
-                                      commit_of(entry), entry.measured_utc, commit_of(before),
-                                      commit_of(entry)));
+                                      gate::device_words(series.device),
+                                      core::format_signed_percent(change.shift_ratio), commit_of(entry),
+                                      entry.measured_utc, commit_of(before), commit_of(entry)));
     }
   }
   return sentences;

@@ -84,6 +84,24 @@ std::string format_mean_count(double mean, std::string_view one, std::string_vie
   return fmt::format("{}{}{}{}", number, noun.empty() ? "" : " ", noun, is_whole ? "" : " on average");
 }
 
+std::string format_percent(double ratio) {
+  const double percent = ratio * 100;
+  const double magnitude = std::abs(percent);
+  if (percent < 100 && percent >= 99.95) return "> 99.9 %";
+  if (magnitude < 0.005) return percent > 0 ? "< 0.01 %" : "0.0 %";
+  return fmt::format("{:.{}f} %", percent, magnitude < 0.095 ? 2 : magnitude < 99.95 ? 1 : 0);
+}
+
+std::string format_signed_percent(double ratio) {
+  const std::string size = fmt::format("{:.1f} %", std::abs(ratio) * 100);
+  if (size == "0.0 %") return size;
+  return (ratio > 0 ? "+" : "−") + size;
+}
+
+std::string format_share_of_ceiling(double ratio) {
+  return ratio > 1 + ceiling_rounding_ratio ? "≥ 100 %" : format_percent(std::min(1.0, ratio));
+}
+
 std::string with_minus_sign(std::string number) {
   return number.starts_with('-') ? "−" + number.substr(1) : number;
 }

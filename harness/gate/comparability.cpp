@@ -130,7 +130,7 @@ void compare_clocks(const run_set& baseline, const run_set& candidate, comparabi
   if (std::abs(ratio) <= most_clock_difference_ratio) return;
   result.warnings.push_back(
       fmt::format("the median clock was {:.0f} MHz in the baseline and is {:.0f} MHz now ({})", *before, *now,
-                  core::with_minus_sign(fmt::format("{:+.1f} %", 100 * ratio))));
+                  core::format_signed_percent(ratio)));
   if (ratio < 0) result.circumstances.push_back(result.warnings.back());
 }
 

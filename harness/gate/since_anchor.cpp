@@ -35,14 +35,9 @@ void share_out(const std::vector<accepted_median>& accepted, anchor_stage& stage
   stage.other_parts_ratio = to_ratio(rest_log);
 }
 
-std::string signed_percent(double ratio) {
-  const std::string text = fmt::format("{:+.1f} %", 100 * ratio);
-  return text == "-0.0 %" ? "+0.0 %" : core::with_minus_sign(text);
-}
-
 /// A loss is more of a time and less of a rate, so that a sign alone would not say which of the two it is.
 std::string change_text(const anchor_stage& stage, double slowdown_ratio) {
-  return stage.rate_unit ? rate_change_text(slowdown_ratio) : signed_percent(slowdown_ratio);
+  return stage.rate_unit ? rate_change_text(slowdown_ratio) : core::format_signed_percent(slowdown_ratio);
 }
 
 std::string day_of(const std::string& utc) {

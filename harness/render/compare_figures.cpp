@@ -76,7 +76,7 @@ std::string change_text(double a, double b) {
   const double factor = b / a;
   if (factor > 3) return fmt::format("×{:.{}f}", factor, factor < 10 ? 1 : 0);
   if (factor < 1.0 / 3) return fmt::format("÷{:.{}f}", 1 / factor, 1 / factor < 10 ? 1 : 0);
-  return signed_percent(factor - 1);
+  return core::format_signed_percent(factor - 1);
 }
 
 const char* change_tone(analysis::better which, double change) {

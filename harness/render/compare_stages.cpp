@@ -9,6 +9,7 @@
 #include "compare_figures.h"
 #include "core/escape.h"
 #include "core/kernel_names.h"
+#include "core/units.h"
 #include "difference_parts.h"
 #include "difference_words.h"
 #include "drawing.h"
@@ -245,8 +246,9 @@ std::string shift_text(const compare::compared_stage& stage) {
   if (stage.is_same_run) return "It is the same run.";
   if (!stage.shift) return "Too few repetitions to tell it from noise.";
   if (!stage.shift->may_be_noise()) return "";
-  const std::string bounds = fmt::format("90 % CI {} to {}", signed_percent(stage.shift->lower_ratio),
-                                         signed_percent(stage.shift->upper_ratio));
+  const std::string bounds =
+      fmt::format("90 % CI {} to {}", core::format_signed_percent(stage.shift->lower_ratio),
+                  core::format_signed_percent(stage.shift->upper_ratio));
   if (stage.shift->may_be_none())
     return fmt::format("Its median may as well be the same ({}): this may be noise.", bounds);
   return fmt::format(

@@ -75,12 +75,6 @@ std::string signed_duration(double delta_ns) {
   return (delta_ns > 0 ? "+" : "−") + size;
 }
 
-std::string signed_percent(double ratio) {
-  const std::string size = fmt::format("{:.1f} %", std::abs(ratio) * 100);
-  if (size == "0.0 %") return "0 %";
-  return (ratio > 0 ? "+" : "−") + size;
-}
-
 std::string group_of(const gate::cause& cause) {
   const bool more = cause.delta_ns > 0;
   const bool is_of_host = gate::is_of_host(cause);

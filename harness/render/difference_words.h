@@ -18,6 +18,5 @@ std::string precise_duration(double duration_ns);
 
 /// "+3.21 ms", "−12.3 µs" with a true minus sign.
 std::string signed_duration(double delta_ns);
-std::string signed_percent(double ratio);
 
 }  // namespace profgate::render

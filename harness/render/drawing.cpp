@@ -131,15 +131,16 @@ double add_intervals(json& panels, const std::vector<interval_row>& intervals, d
     shape["y"] = rounded_px(y_px + bar_row_px / 2);
     shape["cap_top"] = rounded_px(y_px + bar_row_px / 2 - cap_px);
     shape["cap_bottom"] = rounded_px(y_px + bar_row_px / 2 + cap_px);
-    shape["value"] = signed_percent(row.ratio);
+    shape["value"] = core::format_signed_percent(row.ratio);
     shape["value_x"] = rounded_px(scale.px(to) + 8);
     shape["value_y"] = rounded_px(y_px + bar_row_px / 2 + 4);
     shape["value_anchor"] = "start";
     panel["rows"].push_back(std::move(shape));
     y_px += bar_row_px;
   }
-  const double next_px = close_panel(panel, top_px, y_px, scale, ticks_json(scale, signed_percent),
-                                     "candidate − baseline, of the baseline's time");
+  const double next_px =
+      close_panel(panel, top_px, y_px, scale, ticks_json(scale, core::format_signed_percent),
+                  "candidate − baseline, of the baseline's time");
   panels.push_back(std::move(panel));
   return next_px;
 }
@@ -191,8 +192,9 @@ double add_waterfall(json& panels, const waterfall& fall, double top_px) {
   json last = bar_json(scale, y_px, 0, difference_ns, "total");
   last["next_x"] = nullptr;  // nothing follows
   add(std::move(last), fall.to_label,
-      fmt::format("{} in all, {}", signed_duration(difference_ns),
-                  fall.from_ns > 0 ? signed_percent(difference_ns / fall.from_ns) : "from nothing"),
+      fmt::format(
+          "{} in all, {}", signed_duration(difference_ns),
+          fall.from_ns > 0 ? core::format_signed_percent(difference_ns / fall.from_ns) : "from nothing"),
       precise_duration(fall.to_ns));
   const double next_px =
       close_panel(panel, top_px, y_px, scale, ticks_json(scale, signed_duration), fall.axis_label);

@@ -51,7 +51,7 @@ json card_of(const headline& shown, const std::optional<gate::judgement>& judged
       {"label", shown.label}, {"value", shown.value}, {"note", shown.note}, {"change", ""}, {"kind", ""}};
   if (const gate::stage_judgement* const stage = judged_stage(judged, shown.stage)) {
     const double ratio = stage->numbers->slowdown_ratio;
-    card["change"] = signed_percent(ratio) + " against the baseline";
+    card["change"] = core::format_signed_percent(ratio) + " against the baseline";
     if (stage->which == gate::verdict::regressed) card["kind"] = "bad";
     if (stage->which == gate::verdict::improved) card["kind"] = "good";
   }

@@ -7,6 +7,7 @@
 #include "analysis/profile.h"
 #include "analysis/statistics.h"
 #include "core/json.h"
+#include "core/units.h"
 #include "counters_view.h"
 #include "energy_notes.h"
 #include "headline.h"
@@ -197,7 +198,7 @@ void put_stage_words(json& document) {
   const auto look_at = [&](const json& object, const char* key) {
     const auto found = object.is_object() ? object.find(key) : object.end();
     if (object.is_object() && found != object.end() && found->is_number())
-      is_above_ceiling = is_above_ceiling || found->get<double>() > 1 + ceiling_rounding_ratio;
+      is_above_ceiling = is_above_ceiling || found->get<double>() > 1 + core::ceiling_rounding_ratio;
   };
   constexpr const char* shares[] = {"mfu_over_measured_ratio", "mfu_over_vendor_ratio",
                                     "mbu_over_measured_ratio", "mbu_over_vendor_ratio"};
@@ -244,7 +245,7 @@ json kernels_above_roof(const json& stages) {
     for (const json& kernel : stage["counters"]["kernels"]) {
       bool is_above = false;
       for (const char* key : {"reached_ratio", "reached_alone_ratio"})
-        is_above = is_above || number(kernel, key).value_or(0) > 1 + ceiling_rounding_ratio;
+        is_above = is_above || number(kernel, key).value_or(0) > 1 + core::ceiling_rounding_ratio;
       const bool is_of_arithmetic = number(kernel, "flops_over_ceiling_ratio").value_or(0) >
                                     number(kernel, "bytes_over_ceiling_ratio").value_or(0);
       is_above_flops = is_above_flops || (is_above && is_of_arithmetic);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/counters.h"
+#include "core/units.h"
 #include "values.h"
 
 namespace profgate::render {
@@ -48,7 +49,7 @@ std::string bound_of(const json& profile, const json& stage, std::optional<doubl
   const auto achieved = number(stage["utilisation"], ("achieved_" + rate).c_str());
   const auto ceiling =
       number(profile["ceilings"], ((nearest->is_measured ? "measured_" : "vendor_") + rate).c_str());
-  const bool is_above = *reached > 1 + ceiling_rounding_ratio;
+  const bool is_above = *reached > 1 + core::ceiling_rounding_ratio;
   std::string text = fmt::format(
       "{}{} of {} {}",
       *reached < analysis::bound_ratio ? ""

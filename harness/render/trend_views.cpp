@@ -59,7 +59,7 @@ json change_json(const baselines::trend& series, const gate::change_point& chang
           {"text_x", px_text(x_px + 4)},
           {"tone", change.shift_ratio > 0 ? "slower" : "faster"},
           {"text", core::to_valid_utf8(
-                       fmt::format("{} with {}", baselines::shift_text(change.shift_ratio), commit))}};
+                       fmt::format("{} with {}", core::format_signed_percent(change.shift_ratio), commit))}};
 }
 
 json point_json(const baselines::trend_point& point, bool is_anchor, double x_px, double y_px) {

@@ -71,11 +71,6 @@ std::string amount_text(const json& value) {
   return count(value);
 }
 
-std::string share_of_ceiling(const json& value) {
-  const double ratio = value.get<double>();
-  return ratio > 1 + ceiling_rounding_ratio ? "≥ 100 %" : fmt::format("{:.1f} %", 100 * std::min(1.0, ratio));
-}
-
 std::string text(const json& value) {
   return core::escape_markdown(value.is_string() ? value.get<std::string>() : value.dump());
 }
@@ -100,7 +95,7 @@ const std::map<std::string, formatter>& formatters() {
       {"ms", ms},
       {"duration", [](const json& v) { return core::format_duration(v.get<double>()); }},
       {"bytes", [](const json& v) { return core::format_bytes(v.get<double>()); }},
-      {"percent", [](const json& v) { return fmt::format("{:.1f} %", v.get<double>() * 100.0); }},
+      {"percent", [](const json& v) { return core::format_percent(v.get<double>()); }},
       {"times", [](const json& v) { return fmt::format("{:.1f}", v.get<double>()); }},
       {"count", count},
       {"flops", [](const json& v) { return scaled(v.get<double>(), "FLOP"); }},
@@ -114,14 +109,14 @@ const std::map<std::string, formatter>& formatters() {
        [](const json& v) { return is_whole_number(v) ? count(v) : core::format_number(v.get<double>()); }},
       {"spread", spread_text},
       {"amount", amount_text},
-      {"ceiling", share_of_ceiling},
+      {"ceiling", [](const json& v) { return core::format_share_of_ceiling(v.get<double>()); }},
       {"whole", [](const json& v) { return fmt::format("{:.0f}", v.get<double>()); }},
       {"mhz", [](const json& v) { return fmt::format("{:.0f} MHz", v.get<double>()); }},
       {"watts", [](const json& v) { return fmt::format("{:.0f} W", v.get<double>()); }},
       {"cosine", [](const json& v) { return fmt::format("{:.6f}", v.get<double>()); }},
       {"precise_duration", [](const json& v) { return precise_duration(v.get<double>()); }},
       {"signed_duration", [](const json& v) { return signed_duration(v.get<double>()); }},
-      {"signed_percent", [](const json& v) { return signed_percent(v.get<double>()); }},
+      {"signed_percent", [](const json& v) { return core::format_signed_percent(v.get<double>()); }},
       {"texts", texts},
       {"size", size},
       {"text", text},

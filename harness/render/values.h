@@ -30,10 +30,6 @@ std::optional<double> number(const nlohmann::json& object, const char* key);
 /// `object[key]`, where it is a text, else empty.
 std::string text_or_empty(const nlohmann::json& object, const char* key);
 
-/// A share of a ceiling above 1 by more, where it would be shown as 100.1 %, is none: caches answered a part,
-/// or the ceiling is too low.
-inline constexpr double ceiling_rounding_ratio = 0.0005;
-
 /// Whose word profile.json's peaks are: "vendor's" or "configured" (analysis::whose_peaks).
 std::string whose_peaks_of(const nlohmann::json& ceilings);
 

@@ -7,6 +7,7 @@
 #include "analysis/findings.h"
 #include "artifacts/files.h"
 #include "core/escape.h"
+#include "core/units.h"
 #include "machine.h"
 #include "measuring_turn.h"
 #include "profilers/backends.h"
@@ -64,10 +65,10 @@ void note_agreement(const analysis::run_figures& figures, std::vector<std::strin
     const analysis::stage_counters& counters = *stage.counters;
     if (counters.coverage_ratio) {
       notes.push_back(
-          fmt::format("{}: {}; they make up {:.0f} % of its GPU time", stage.bare.name,
+          fmt::format("{}: {}; they make up {} of its GPU time", stage.bare.name,
                       counted_in_words(counters, stage.traced ? stage.traced->kernels
                                                               : std::vector<core::kernel_record>{}),
-                      *counters.coverage_ratio * 100));
+                      core::format_percent(*counters.coverage_ratio)));
     }
     if (counters.unmatched_launches == 0 || !stage.traced || stage.traced->kernel_groups.empty()) continue;
     for (const analysis::counted_kernel& kernel : counters.kernels) {

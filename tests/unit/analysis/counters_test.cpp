@@ -38,7 +38,7 @@ TEST(counters, give_the_roofline_position_of_a_kernel) {
   EXPECT_DOUBLE_EQ(*kernel.share_ratio, 0.8);
   EXPECT_DOUBLE_EQ(*counted->coverage_ratio, 0.8);
   EXPECT_EQ(*kernel.bound, "memory");
-  EXPECT_THAT(kernel.evidence, HasSubstr("75 % of the bandwidth ceiling"));
+  EXPECT_THAT(kernel.evidence, HasSubstr("75.0 % of the bandwidth ceiling"));
 }
 
 TEST(counters, tell_what_bounds_a_kernel) {
@@ -46,7 +46,7 @@ TEST(counters, tell_what_bounds_a_kernel) {
     return *analyze({launch("k", time_ns, bytes, ffma)}, {traced_group("k", 100000)})->kernels[0].bound;
   };
   EXPECT_EQ(bound(10000, 3e7, 0), "memory");
-  EXPECT_EQ(bound(10000, 1e7, 4e8), "compute") << "80 % of the FLOP/s ceiling";
+  EXPECT_EQ(bound(10000, 1e7, 4e8), "compute") << "80.0 % of the FLOP/s ceiling";
   EXPECT_EQ(bound(10000, 1e6, 1e6), "latency");
   EXPECT_EQ(bound(3000, 1e6, 1e5), "launch");
   EXPECT_EQ(bound(3000, 8e6, 1e5), "memory") << "short, but at its ceiling";
@@ -185,13 +185,14 @@ TEST(counters, call_a_kernel_that_fills_another_pipe_bound_by_its_instructions) 
   EXPECT_EQ(*analyze({fp32_bound}, {traced_group("k", 100000)})->kernels[0].bound, "latency")
       << "as far as one can see";
   EXPECT_EQ(*judged(87).bound, "instructions");
-  EXPECT_EQ(judged(87).evidence,
-            "6.0 % of the FLOP/s ceiling, 2.5 % of the bandwidth ceiling, 87 % of the SMs' peak throughput");
+  EXPECT_EQ(
+      judged(87).evidence,
+      "6.0 % of the FLOP/s ceiling, 2.5 % of the bandwidth ceiling, 87.0 % of the SMs' peak throughput");
   EXPECT_DOUBLE_EQ(*judged(87).roof_ratio, 0.06) << "the roofline stays that of the FLOPs";
   EXPECT_DOUBLE_EQ(*judged(87).reached_alone_ratio, 0.06) << "and so does its share of it";
   EXPECT_EQ(*judged(49).bound, "latency");
   fp32_bound.metrics["dram__bytes_read.sum"] = 3e7;
-  EXPECT_EQ(*judged(60).bound, "memory") << "75 % of the bandwidth";
+  EXPECT_EQ(*judged(60).bound, "memory") << "75.0 % of the bandwidth";
 }
 
 TEST(counters, of_a_program_that_measures_no_ceilings_are_judged_by_the_peaks_that_ncu_knows) {
@@ -206,7 +207,7 @@ TEST(counters, of_a_program_that_measures_no_ceilings_are_judged_by_the_peaks_th
     return analyze_counters(facts, "decode_all", stages, {traced_group("k", 100000)}, "", none)->kernels[0];
   };
   EXPECT_EQ(*judged(20, 80).bound, "memory");
-  EXPECT_EQ(judged(20, 80).evidence, "20 % of the SMs' peak throughput, 80 % of memory's");
+  EXPECT_EQ(judged(20, 80).evidence, "20.0 % of the SMs' peak throughput, 80.0 % of memory's");
   EXPECT_EQ(judged(20, 80).roof_ratio.reason(), "nobody measured") << "there is no roof to be below of";
   EXPECT_EQ(*judged(70, 30).bound, "compute");
   EXPECT_EQ(*judged(20, 30).bound, "latency");
@@ -278,7 +279,7 @@ TEST(counters, become_takeaways) {
   const std::string words = takeaways_with(stage);
   EXPECT_THAT(
       words,
-      HasSubstr("mostly bound by memory. (shares of its GPU time under ncu: memory 70 %, latency 30 %)"));
+      HasSubstr("mostly bound by memory. (shares of its GPU time under ncu: memory 70.0 %, latency 30.0 %)"));
 }
 
 TEST(savings_together, count_time_that_two_rows_hold_once_and_end_at_the_roof) {
@@ -363,9 +364,9 @@ TEST(roof, says_what_goes_below_it_where_no_row_does) {
   put_roof(stage);
   EXPECT_THAT(
       takeaways_with(stage),
-      HasSubstr("It is memory-bound: 80 % of the measured bandwidth; its counters name the slow kernels."));
+      HasSubstr("It is memory-bound: 80.0 % of the measured bandwidth; its counters name the slow kernels."));
   stage.bare.use.roof_ns = 9.5e4;
-  EXPECT_THAT(takeaways_with(stage), HasSubstr("It is memory-bound: 95 % of the measured bandwidth; only "
+  EXPECT_THAT(takeaways_with(stage), HasSubstr("It is memory-bound: 95.0 % of the measured bandwidth; only "
                                                "fewer bytes (a smaller dtype) go below it."));
 }
 
@@ -377,7 +378,7 @@ TEST(roof, names_no_operator_of_a_device_as_the_one_that_is_far_from_it) {
   traced.kernels = {{}};
   traced.kernel_exclusive_ns = 100000;
   stage.traced = traced;
-  EXPECT_THAT(takeaways_with(stage), HasSubstr("80 % of the measured bandwidth. ("));
+  EXPECT_THAT(takeaways_with(stage), HasSubstr("80.0 % of the measured bandwidth. ("));
   EXPECT_THAT(advice_with(stage),
               HasSubstr("Move bytes faster (counters tell in which kernels): more bytes in flight"));
 }
@@ -417,10 +418,10 @@ TEST(counters, become_takeaways_without_a_timeline) {
   stage.traced = measured<traced_stage>::absent("timeline=none was asked for");
   const std::string words = takeaways_with(stage);
   EXPECT_THAT(words, HasSubstr("mostly bound by memory. (shares of the counted launches' time under ncu: "
-                               "memory 60 %, latency 40 %)"));
+                               "memory 60.0 %, latency 40.0 %)"));
   const recommendation slower = findings_with(stage).recommendations.front();
   EXPECT_THAT(slower.text, HasSubstr("slower in mlp.down: "));
-  EXPECT_THAT(slower.evidence, HasSubstr("30 % of the counted launches' time, at 2.5 % of its roof;"));
+  EXPECT_THAT(slower.evidence, HasSubstr("30.0 % of the counted launches' time, at 2.5 % of its roof;"));
   EXPECT_EQ(slower.saves_at_most_ns.reason(), "no timeline tells how much of the stage it takes");
 }
 

@@ -34,7 +34,7 @@ TEST(fewer_bytes, are_told_of_a_stage_near_the_bandwidth) {
   EXPECT_EQ(row->stage, "decode_all");
   EXPECT_THAT(row->text, HasSubstr("8-bit weights (FP8, INT8) read 400 MB less a token"));
   EXPECT_THAT(row->text, HasSubstr("a larger batch: fewer a token"));
-  EXPECT_THAT(row->evidence, HasSubstr("MBU 90 % of the measured bandwidth; weights in bfloat16 are 800 MB "
+  EXPECT_THAT(row->evidence, HasSubstr("MBU 90.0 % of the measured bandwidth; weights in bfloat16 are 800 MB "
                                        "of the 900 MB that a token reads"));
   // Half of 3.2 GB at 100 GB/s, of 50 ms in all.
   EXPECT_NEAR(*row->saves_at_most_ns, 16e6, 1);
@@ -65,7 +65,7 @@ TEST(fewer_bytes, need_a_dtype_that_can_be_halved_and_a_stage_near_its_bandwidth
   EXPECT_FALSE(row_about_bytes(facts));
   facts = memory_bound_run();
   facts.bare.bench->work["decode_all"].bytes = 3.1e9;
-  EXPECT_FALSE(row_about_bytes(facts)) << "78 % of the bandwidth";
+  EXPECT_FALSE(row_about_bytes(facts)) << "78.0 % of the bandwidth";
   facts = memory_bound_run();
   facts.bare.bench->parameters = facts.bare.bench->active_parameters = std::nullopt;
   EXPECT_FALSE(row_about_bytes(facts));

@@ -42,10 +42,10 @@ TEST(analyze_run, notices_that_the_traced_run_did_other_work) {
 
 TEST(findings, begin_with_the_answer) {
   EXPECT_THAT(find_in(example_run()).summary,
-              ElementsAre("decode_all dominates: 80 % of the time (10.0 ms a token, 40.0 ms for 4).",
+              ElementsAre("decode_all dominates: 80.0 % of the time (10.0 ms a token, 40.0 ms for 4).",
                           "TTFT 10.0 ms, TPOT 10.0 ms, 100.0 tokens/s decoded; p50 of unprofiled "
                           "runs.",
-                          "2 repetitions; the widest spread is 0.00 % (prefill): the times are steady.",
+                          "2 repetitions; the widest spread is 0.0 % (prefill): the times are steady.",
                           "The output was not compared with a reference."));
 }
 
@@ -75,9 +75,10 @@ TEST(findings, bound_each_saving_by_the_roof) {
   EXPECT_NEAR(*bytes->saves_at_most_ratio, 0.2, 1e-9);
   EXPECT_THAT(bytes->text, StartsWith("Move bytes faster, in lm_head first: "));
   EXPECT_EQ(bytes->op_name, "lm_head");
-  EXPECT_EQ(bytes->evidence,
-            "MBU 75 %, MFU 2.5 % of the measured ceilings; lm_head has 68 % of the stage's traced time in 1 "
-            "call");
+  EXPECT_EQ(
+      bytes->evidence,
+      "MBU 75.0 %, MFU 2.5 % of the measured ceilings; lm_head has 68.2 % of the stage's traced time in 1 "
+      "call");
   EXPECT_FALSE(recommendation_with(found, "Look at lm_head")) << "the same saving is told once";
 }
 
@@ -114,7 +115,7 @@ TEST(findings, bound_a_saving_by_the_vendors_peaks_where_no_ceiling_was_measured
   const std::optional<recommendation> bytes = recommendation_with(found, "Move bytes faster");
   ASSERT_TRUE(bytes);
   EXPECT_NEAR(*bytes->saves_at_most_ns, 20e6, 1) << "3 GB at 150 GB/s are 20 of 40 ms";
-  EXPECT_THAT(bytes->evidence, StartsWith("MBU 50 %, MFU 1.2 % of the vendor's peaks"));
+  EXPECT_THAT(bytes->evidence, StartsWith("MBU 50.0 %, MFU 1.2 % of the vendor's peaks"));
   EXPECT_THAT(found.summary, Not(Contains(HasSubstr("is not known"))));
 }
 
@@ -180,7 +181,7 @@ TEST(findings, bound_what_even_experts_save_by_their_share) {
   figures.stages[0].bare.use.roof_ns = measured<double>(1.0);  // far away
   const std::optional<recommendation> even = recommendation_with(find(facts, figures), "Even out");
   ASSERT_TRUE(even);
-  EXPECT_NEAR(*even->saves_at_most_ns, 10e6 * 0.4 * 0.75, 1) << "three quarters of the experts' 40 %";
+  EXPECT_NEAR(*even->saves_at_most_ns, 10e6 * 0.4 * 0.75, 1) << "three quarters of the experts' 40.0 %";
   EXPECT_THAT(even->evidence, Not(HasSubstr("synthetic")));
   facts.bare.bench->model_weights = "synthetic";
   EXPECT_THAT(recommendation_with(find(facts, figures), "Even out")->evidence,
@@ -193,7 +194,7 @@ TEST(findings, bound_what_even_experts_save_by_their_share) {
   counted.kernels[0].reached_ratio = 0.9;
   figures.stages[0].counters = counted;
   EXPECT_NEAR(*recommendation_with(find(facts, figures), "Even out")->saves_at_most_ns, 10e6 * 0.4 * 0.1, 1)
-      << "their kernels reach 90 % of their roof";
+      << "their kernels reach 90.0 % of their roof";
 }
 
 TEST(findings, call_wide_spreads_unreliable) {
@@ -201,7 +202,7 @@ TEST(findings, call_wide_spreads_unreliable) {
   facts.bare.bench->samples_ns["prefill"] = {9000000, 11000000};  // std 1.41 ms of 10 ms
   const findings found = find_in(facts);
   EXPECT_THAT(found.summary,
-              Contains("2 repetitions; the widest spread is 14 % (prefill): the times are unreliable."));
+              Contains("2 repetitions; the widest spread is 14.1 % (prefill): the times are unreliable."));
   const std::optional<recommendation> repeat = recommendation_with(found, "stage1.repetitions");
   ASSERT_TRUE(repeat);
   EXPECT_EQ(repeat->saves_at_most_ns.reason(), "it concerns the measurement, not the workload");
@@ -215,7 +216,7 @@ TEST(findings, say_how_to_get_a_high_overhead_down) {
   const std::optional<recommendation> less = recommendation_with(find_in(facts), "Trace less");
   ASSERT_TRUE(less);
   EXPECT_THAT(less->text, HasSubstr("timeline=embedded"));
-  EXPECT_EQ(less->evidence, "traced 52.0 ms against an unprofiled median of 40.0 ms: 30 % more under nsys");
+  EXPECT_EQ(less->evidence, "traced 52.0 ms against an unprofiled median of 40.0 ms: 30.0 % more under nsys");
 }
 
 TEST(findings, ask_for_ranges_where_much_of_a_stage_is_dark) {
@@ -223,7 +224,7 @@ TEST(findings, ask_for_ranges_where_much_of_a_stage_is_dark) {
   facts.captures[0].timeline.ranges.pop_back();  // attn: 14 of 44 ms
   const std::optional<recommendation> ranges = recommendation_with(find_in(facts), "Put NVTX ranges");
   ASSERT_TRUE(ranges);
-  EXPECT_EQ(ranges->evidence, "32 % of its traced time is in no operator range");
+  EXPECT_EQ(ranges->evidence, "31.8 % of its traced time is in no operator range");
 }
 
 TEST(findings, call_an_idle_device_bound_by_launches) {
@@ -237,7 +238,7 @@ TEST(findings, call_an_idle_device_bound_by_launches) {
   const std::optional<recommendation> launches = recommendation_with(find_in(facts), "Launch less");
   ASSERT_TRUE(launches);
   EXPECT_EQ(launches->evidence,
-            "no kernel runs during 25 % of the unprofiled stage (waits for a launch 25 %); 11 "
+            "no kernel runs during 25.0 % of the unprofiled stage (waits for a launch 25.0 %); 11 "
             "launches and 11 kernels a token");
   EXPECT_NEAR(*launches->saves_at_most_ns, 10000000, 10);
 }
@@ -312,10 +313,10 @@ TEST(findings, say_when_the_gpu_was_throttled) {
   const findings moved = find_in(sampled_run({1700, 1980, 1980}, {"software_power_cap"}));
   EXPECT_THAT(moved.summary,
               Contains("The GPU was throttled (software_power_cap) while decode_all was timed; its SM clock "
-                       "moved by 14 % at times."));
+                       "moved by 14.1 % at times."));
   EXPECT_THAT(takeaways_of(moved, "decode_all"),
               Contains("Throttled (software_power_cap): the SM clock moved by "
-                       "14 %. 7 samples with an SM clock of 1700 to 1980 MHz, median 1980 MHz"));
+                       "14.1 %. 7 samples with an SM clock of 1700 to 1980 MHz, median 1980 MHz"));
   EXPECT_THAT(takeaways_of(moved, "decode_all"), ::testing::Not(Contains(HasSubstr("SM clocks that differ"))))
       << "once is enough";
 }
@@ -328,7 +329,7 @@ TEST(findings, call_those_stages_throttled_whose_clocks_moved) {
   const findings found = find_in(facts);
   EXPECT_THAT(found.summary,
               Contains("The GPU was throttled (software_power_cap) while decode_all was timed; its SM clock "
-                       "moved by 20 % at times."));
+                       "moved by 19.8 % at times."));
   EXPECT_THAT(found.summary, ::testing::Not(Contains(HasSubstr("clocks held"))));
   EXPECT_THAT(takeaways_of(found, "prefill"), ::testing::Not(Contains(HasSubstr("software_power_cap"))));
 }

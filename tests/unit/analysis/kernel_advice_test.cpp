@@ -25,10 +25,10 @@ TEST(kernel_advice, to_start_early_is_for_kernels_that_do_not_overlap) {
   EXPECT_THAT(advice_on_overlapping(slow, 95000), HasSubstr("(programmatic dependent launch)"));
   EXPECT_THAT(
       advice_on_overlapping(slow, 60000),
-      AllOf(
-          HasSubstr("it already overlaps with the kernel before (40 % of its time): prefetch weights before "
-                    "waiting for it, or free registers or shared memory there, so both fit on an SM"),
-          Not(HasSubstr("dependent launch"))));
+      AllOf(HasSubstr(
+                "it already overlaps with the kernel before (40.0 % of its time): prefetch weights before "
+                "waiting for it, or free registers or shared memory there, so both fit on an SM"),
+            Not(HasSubstr("dependent launch"))));
 }
 
 TEST(kernel_advice, on_launches_that_are_too_short_knows_the_overlap_too) {
@@ -38,7 +38,7 @@ TEST(kernel_advice, on_launches_that_are_too_short_knows_the_overlap_too) {
   core::kernel_group group = traced_group("gemv", 90000, "attn.out");
   group.exclusive_ns = 60000;
   stage.counters = analyze({launch("gemv", 1e4, 2.8e7, 1), few}, {traced_group("gemv", 70000), group});
-  EXPECT_THAT(advice_with(stage), HasSubstr("fuse it; it already overlaps with the kernel before (33 %"));
+  EXPECT_THAT(advice_with(stage), HasSubstr("fuse it; it already overlaps with the kernel before (33.3 %"));
 }
 
 /// A kernel of one block, on a GPU of so many multiprocessors.
@@ -133,7 +133,7 @@ std::string advice_on_attention(const std::string& name) {
 
 TEST(kernel_advice, on_causal_blocks_starts_the_longest_first) {
   EXPECT_THAT(advice_on_attention("causal_attention<128>"),
-              AllOf(HasSubstr("its last wave is 21 % full, and its blocks differ in length, for later rows "
+              AllOf(HasSubstr("its last wave is 21.0 % full, and its blocks differ in length, for later rows "
                               "see more keys: start the longest first"),
                     Not(HasSubstr("equal length"))));
   EXPECT_THAT(advice_on_attention("split_attention<128>"), HasSubstr("blocks of equal length"));

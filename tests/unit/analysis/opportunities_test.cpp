@@ -20,7 +20,7 @@ TEST(opportunities, rank_by_what_can_be_won_not_by_size) {
   EXPECT_EQ(advice[0].op_name, "attn.core");
   EXPECT_THAT(advice[0].text, HasSubstr("slow in attn.core: "));
   EXPECT_THAT(advice[0].evidence,
-              HasSubstr("30 % of its GPU time, at 4.2 % of its roof in the run; alone under ncu "));
+              HasSubstr("30.0 % of its GPU time, at 4.2 % of its roof in the run; alone under ncu "));
   // Alone it reaches 2.5 % in 10 µs; in the run the same work takes 6.
   EXPECT_NEAR(*advice[0].saves_at_most_ns, 1e5 * 0.3 * (1 - 0.025 / 0.6), 1);
 }
@@ -65,12 +65,12 @@ TEST(opportunities, are_what_lies_between_kernels_that_fetch_for_each_other) {
   const std::vector<recommendation> advice = findings_with(stage).recommendations;
   ASSERT_EQ(advice.size(), 1U);
   EXPECT_EQ(advice[0].text,
-            "mlp.down and attn.core: more bytes in flight: the stage's kernels together reach 65 % of the "
+            "mlp.down and attn.core: more bytes in flight: the stage's kernels together reach 65.0 % of the "
             "bandwidth (the model's 260 MB in 100 µs). One kernel prefetches what the next one reads, so ncu "
             "counts those bytes in both, and each row looks nearer to its roof than it is.");
   EXPECT_EQ(advice[0].evidence,
             "ncu counts 2.00 times the bytes that the model needs; by ncu's bytes the stage would be at 100 "
-            "% of its roof, by the model's it is at 65 %");
+            "% of its roof, by the model's it is at 65.0 %");
   EXPECT_NEAR(*advice[0].saves_at_most_ns, 3.5e4, 1);
   stage.bare.use.bytes = 5.3e8;
   EXPECT_EQ(advice_with(stage), "") << "no byte was counted twice";
@@ -104,17 +104,17 @@ TEST(opportunities, between_kernels_of_experts_are_told_by_a_layers_bytes) {
                                   {"shared_intermediate_size", 400}};
   const auto text = [&] { return find(facts, figures).recommendations.at(0).text; };
   EXPECT_THAT(text(),
-              ::testing::StartsWith("moe.experts: more bytes in flight: its kernels together reach 66 % of "
+              ::testing::StartsWith("moe.experts: more bytes in flight: its kernels together reach 66.0 % of "
                                     "the bandwidth (the model's 26.4 MB a layer in 10.0 µs). "));
   operator_figures shared;
   shared.record.op_name = "moe.shared";
   traced.operators.push_back(shared);
   figures.stages[0].traced = traced;
-  EXPECT_THAT(text(), HasSubstr("reach 60 % of the bandwidth (the model's 24.0 MB a layer in 10.0 µs). "));
+  EXPECT_THAT(text(), HasSubstr("reach 60.0 % of the bandwidth (the model's 24.0 MB a layer in 10.0 µs). "));
   facts.bare.bench->tokens["batch"] = 2;  // whose experts may be others
-  EXPECT_THAT(text(), HasSubstr("the stage's kernels together reach 65 % of the bandwidth"));
+  EXPECT_THAT(text(), HasSubstr("the stage's kernels together reach 65.0 % of the bandwidth"));
   facts.bare.bench->tokens.erase("batch");  // there may be several
-  EXPECT_THAT(text(), HasSubstr("the stage's kernels together reach 65 % of the bandwidth"));
+  EXPECT_THAT(text(), HasSubstr("the stage's kernels together reach 65.0 % of the bandwidth"));
 }
 
 TEST(opportunities, between_kernels_need_counters_of_nearly_all) {
@@ -149,7 +149,7 @@ TEST(opportunities, of_matrix_units_that_wait_are_not_more_warps) {
 
 TEST(opportunities, leave_out_what_fills_its_multiprocessors_and_what_is_small) {
   core::kernel_counters full = launch("slow", 1e4, 1e6, 1, "attn.core");
-  full.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = 96;  // 4 % of 30 % are 1.2 %
+  full.metrics["sm__throughput.avg.pct_of_peak_sustained_elapsed"] = 96;  // 4 % of 30.0 % are 1.2 %
   EXPECT_EQ(advice_with(stage_of_two(launch("big", 1e4, 4e7, 1), full)), "");
 }
 
@@ -204,22 +204,22 @@ TEST(waves, less_than_one_ask_for_smaller_blocks_where_all_places_are_taken) {
 
 TEST(waves, less_than_one_ask_for_more_blocks_where_places_are_empty) {
   core::kernel_counters slow = waiting_kernel(0.6);
-  EXPECT_THAT(advice_on(slow), HasSubstr("its grid fills 60 % of one wave: split it further (split-K"));
+  EXPECT_THAT(advice_on(slow), HasSubstr("its grid fills 60.0 % of one wave: split it further (split-K"));
   limit_blocks(slow, 2, 2);
-  EXPECT_THAT(advice_on(slow), HasSubstr("its grid fills 60 % of one wave")) << "each SM has one";
+  EXPECT_THAT(advice_on(slow), HasSubstr("its grid fills 60.0 % of one wave")) << "each SM has one";
   limit_blocks(slow, 1, 1);
-  EXPECT_THAT(advice_on(slow), HasSubstr("its grid has blocks for 60 % of the SMs: split it further"));
+  EXPECT_THAT(advice_on(slow), HasSubstr("its grid has blocks for 60.0 % of the SMs: split it further"));
   slow.metrics["launch__waves_per_multiprocessor"] = 0;  // of one block, rounded
   EXPECT_THAT(advice_on(slow), HasSubstr("its grid has blocks for less than 1 % of the SMs"));
 
   core::kernel_counters memory = launch("slow", 1e4, 2e7, 1, "attn.core");
-  EXPECT_THAT(advice_on(memory), HasSubstr("its grid fills 48 % of one wave: split it further"))
+  EXPECT_THAT(advice_on(memory), HasSubstr("its grid fills 48.0 % of one wave: split it further"))
       << "whatever bounds those that work";
-  EXPECT_THAT(advice_on(memory), HasSubstr("block (256, 1, 1), occupancy 25 %, 0.48 waves)"));
+  EXPECT_THAT(advice_on(memory), HasSubstr("block (256, 1, 1), occupancy 25.0 %, 0.48 waves)"));
   EXPECT_THAT(
       advice_on(launch("slow", 4e3, 1e5, 1, "attn.core")),
       HasSubstr(
-          "(programmatic dependent launch); besides, its grid fills 48 % of one wave: split it further"));
+          "(programmatic dependent launch); besides, its grid fills 48.0 % of one wave: split it further"));
 }
 
 /// Of a kernel whose grid fills half a wave.
@@ -234,7 +234,7 @@ std::string advice_on_half_a_wave(const std::string& name, const std::string& ca
 }
 
 TEST(waves, get_more_blocks_by_what_the_kernel_does) {
-  const std::string half = "its grid fills 50 % of one wave: ";
+  const std::string half = "its grid fills 50.0 % of one wave: ";
   EXPECT_THAT(advice_on_half_a_wave("k", "gemm"),
               HasSubstr(half + "split it further (split-K, smaller tiles)"));
   EXPECT_THAT(advice_on_half_a_wave("k", "attention"),
@@ -248,9 +248,10 @@ TEST(waves, get_more_blocks_by_what_the_kernel_does) {
 
 TEST(waves, that_are_not_full_do_not_hide_matrix_units_that_wait) {
   core::kernel_counters slow = waiting_kernel(1.21);
-  slow.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 3e8;  // 30 % of the ceiling, in 60 % of places
+  slow.metrics["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] =
+      3e8;  // 30.0 % of the ceiling, in 60.0 % of places
   EXPECT_THAT(advice_on(slow),
-              AllOf(HasSubstr("its last wave is 21 % full"),
+              AllOf(HasSubstr("its last wave is 21.0 % full"),
                     HasSubstr("whole waves; besides, its matrix units wait: load the next")));
   std::size_t rows = 0;
   for (const recommendation& row :
@@ -258,15 +259,15 @@ TEST(waves, that_are_not_full_do_not_hide_matrix_units_that_wait) {
     rows += row.kernel_name == "slow" ? 1 : 0;
   EXPECT_EQ(rows, 1U) << "both tell of the same time, which is saved once";
   slow.metrics["launch__waves_per_multiprocessor"] = 0.3;  // what it fills works at the ceiling
-  EXPECT_THAT(advice_on(slow), AllOf(HasSubstr("30 % of one wave"), Not(HasSubstr("matrix units"))));
+  EXPECT_THAT(advice_on(slow), AllOf(HasSubstr("30.0 % of one wave"), Not(HasSubstr("matrix units"))));
 }
 
 TEST(waves, that_end_with_a_nearly_empty_one_ask_for_more_or_whole_ones) {
   EXPECT_THAT(
       advice_on(waiting_kernel(1.21)),
-      HasSubstr("its last wave is 21 % full, and blocks of equal length leave 40 % of the GPU's places "
+      HasSubstr("its last wave is 21.0 % full, and blocks of equal length leave 39.5 % of the GPU's places "
                 "empty: split it further (split-K, smaller tiles), or fit its grid to whole waves."));
-  EXPECT_THAT(advice_on(waiting_kernel(3.1)), HasSubstr("its last wave is 10 % full"));
+  EXPECT_THAT(advice_on(waiting_kernel(3.1)), HasSubstr("its last wave is 10.0 % full"));
   for (const double waves : {1.0, 1.7, 2.0, 7.1})
     EXPECT_THAT(advice_on(waiting_kernel(waves)), Not(HasSubstr("last wave"))) << waves;
 }
@@ -278,7 +279,7 @@ TEST(opportunities, follow_what_bounds_a_kernel) {
   };
   const std::string memory = advice_on(in_many_waves(launch("slow", 1e4, 2e7, 1, "attn.core")));
   EXPECT_THAT(memory, HasSubstr("more bytes in flight"));
-  EXPECT_THAT(memory, HasSubstr("; grid (128, 1, 1), block (256, 1, 1), occupancy 25 %, 9.9 waves)"))
+  EXPECT_THAT(memory, HasSubstr("; grid (128, 1, 1), block (256, 1, 1), occupancy 25.0 %, 9.9 waves)"))
       << "bytes in flight are those of its warps";
   EXPECT_THAT(advice_on(in_many_waves(launch("slow", 4e3, 1e5, 1, "attn.core"))),
               HasSubstr("its start and end take as long as its work: fuse it with its neighbours, or start "

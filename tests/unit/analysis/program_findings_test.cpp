@@ -188,10 +188,10 @@ TEST(neighbours, are_neither_long_nor_far_apart_nor_rare) {
 
 TEST(program, is_told_by_its_trace_alone_what_a_step_takes_and_what_to_do) {
   const findings found = findings_of(program(eager_steps()));
-  EXPECT_THAT(found.summary,
-              ElementsAre(StartsWith("denoise: 1.00 ms a step (median of 2; the trace, slowed by embedded), "
-                                     "60 launches; the GPU idles during 76 % of it, most of that waiting for "
-                                     "launches, so the CPU is the limit")));
+  EXPECT_THAT(found.summary, ElementsAre(StartsWith(
+                                 "denoise: 1.00 ms a step (median of 2; the trace, slowed by embedded), "
+                                 "60 launches; the GPU idles during 76.0 % of it, most of that waiting for "
+                                 "launches, so the CPU is the limit")));
   EXPECT_THAT(found.recommendations.front().text, HasSubstr("CUDA graphs"));
   EXPECT_THAT(
       texts_of(found.takeaways),
@@ -355,14 +355,15 @@ TEST(program, whose_work_outlives_its_range_is_told_so) {
     return texts_of(findings_of(program_until(end_ns)).takeaways);
   };
   EXPECT_THAT(last_kernel_ends_at(1900 * us),
-              Contains("Its work outlives its range: the time is the host's, not the device's. 50 % of its "
+              Contains("Its work outlives its range: the time is the host's, not the device's. 50.0 % of its "
                        "kernels' time lies after the end of the range that launched them"));
   EXPECT_THAT(last_kernel_ends_at(ms), ::testing::Not(Contains(HasSubstr("outlives"))));
   const run_facts late = program_until(1900 * us);
   EXPECT_THAT(analyze_run(late).stages.at(0).idle.reason(),
-              StartsWith("50 % of its kernels' time lies after the end of the range"));
-  EXPECT_THAT(findings_of(late).summary,
-              Contains(HasSubstr("the time is the host's: 50 % of its kernels' time lies after its range")));
+              StartsWith("50.0 % of its kernels' time lies after the end of the range"));
+  EXPECT_THAT(
+      findings_of(late).summary,
+      Contains(HasSubstr("the time is the host's: 50.0 % of its kernels' time lies after its range")));
   EXPECT_TRUE(analyze_run(program_until(1100 * us)).stages.at(0).idle) << "a tenth is late";
   EXPECT_TRUE(analyze_run(late).stages.at(0).step->is_host_alone);
   EXPECT_FALSE(analyze_run(program_until(1100 * us)).stages.at(0).step->is_host_alone) << "most is in time";
@@ -493,7 +494,7 @@ TEST(program, without_ranges_is_told_how_long_it_uses_the_gpu_and_how_to_get_sta
       findings_of(facts).summary,
       ElementsAre("The process takes 3.00 s from its start to its end (n = 1).",
                   StartsWith("It uses the GPU for 100 ms, from the first thing asked of it to the end of "
-                             "the last, with 2 launches; the GPU idles during 98 % of it, most of that "
+                             "the last, with 2 launches; the GPU idles during 98.0 % of it, most of that "
                              "while the host submits nothing"),
                   HasSubstr("put NVTX ranges around them (an example in C++: docs/own-program.md)"),
                   HasSubstr("timed once")));

@@ -89,7 +89,7 @@ TEST(stage_idle, is_not_known_but_bounded_where_kernels_took_longer_under_the_tr
   EXPECT_DOUBLE_EQ(idle.idle_at_most_ns, 200e3);
   EXPECT_DOUBLE_EQ(idle.stage_ns, 790e3);
   const findings found = find(facts, analyze_run(facts));
-  EXPECT_THAT(found.summary, Contains(HasSubstr("the GPU idles during less than 25 % of it")));
+  EXPECT_THAT(found.summary, Contains(HasSubstr("the GPU idles during less than 25.3 % of it")));
 }
 
 TEST(stage_idle, is_none_where_the_trace_has_no_gap_either) {

@@ -7,6 +7,29 @@
 namespace profgate::core {
 namespace {
 
+TEST(format_percent, has_one_digit_behind_the_point_and_calls_nearly_all_not_all) {
+  EXPECT_EQ(format_percent(0.976), "97.6 %");
+  EXPECT_EQ(format_percent(0.0004), "0.04 %");
+  EXPECT_EQ(format_percent(0.00001), "< 0.01 %");
+  EXPECT_EQ(format_percent(0), "0.0 %");
+  EXPECT_EQ(format_percent(-0.00001), "0.0 %");
+  EXPECT_EQ(format_percent(0.9996), "> 99.9 %");
+  EXPECT_EQ(format_percent(1), "100 %");
+  EXPECT_EQ(format_percent(2.004), "200 %");
+}
+
+TEST(format_percent, of_a_change_has_its_sign) {
+  EXPECT_EQ(format_signed_percent(0.0421), "+4.2 %");
+  EXPECT_EQ(format_signed_percent(-0.0421), "−4.2 %");
+  EXPECT_EQ(format_signed_percent(-0.0001), "0.0 %");
+}
+
+TEST(format_percent, of_a_ceiling_is_no_share_above_all_of_it) {
+  EXPECT_EQ(format_share_of_ceiling(0.97), "97.0 %");
+  EXPECT_EQ(format_share_of_ceiling(1.0004), "100 %");
+  EXPECT_EQ(format_share_of_ceiling(1.02), "≥ 100 %");
+}
+
 TEST(format_duration, picks_the_unit) {
   EXPECT_EQ(format_duration(12), "12.0 ns");
   EXPECT_EQ(format_duration(1234), "1.23 µs");

@@ -339,7 +339,7 @@ TEST(compare_views, name_what_only_one_side_has_first) {
   inside.category = "other";
   b.stages[1].kernels.push_back(inside);
   EXPECT_THAT(compare_markdown(compare::compare_sides(a, b), PROFGATE_TEMPLATES_DIR),
-              HasSubstr("per token, 0 %. **new: &lt;planted&gt; (+23.0 µs).**"))
+              HasSubstr("per token, 0.0 %. **new: &lt;planted&gt; (+23.0 µs).**"))
       << "its kernel goes without saying";
   EXPECT_THAT(compare_html(compare::compare_sides(b, a), PROFGATE_TEMPLATES_DIR),
               HasSubstr("<b>gone: &lt;planted&gt; (−23.0 µs).</b>"));

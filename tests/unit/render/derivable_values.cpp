@@ -123,8 +123,10 @@ void add_of_stage(const nlohmann::json& profile, const nlohmann::json& stage, de
   }
 }
 
-/// What half as wide weights leave unread, and what a layer's experts read for one token, in 16 bits.
-void add_of_weights(const nlohmann::json& model, derivable_values& values) {
+/// What half as wide weights leave unread, and what a layer's experts read for one token, in 16 bits, and
+/// that over the bandwidth.
+void add_of_weights(const nlohmann::json& profile, derivable_values& values) {
+  const nlohmann::json& model = profile["model"];
   constexpr double bytes_a_weight = 2;
   constexpr double products = 3;  // gate, up and down
   for (const char* count : {"parameters_count", "active_parameters_count"})
@@ -133,7 +135,14 @@ void add_of_weights(const nlohmann::json& model, derivable_values& values) {
   if (!dims.is_object() || !dims.contains("moe_intermediate_size")) return;
   const double rows = number_or_0(dims, "num_experts_per_tok") * number_or_0(dims, "moe_intermediate_size") +
                       number_or_0(dims, "shared_intermediate_size");
-  values.add("B", products * number_or_0(dims, "hidden_size") * rows * bytes_a_weight);
+  const double layer_bytes = products * number_or_0(dims, "hidden_size") * rows * bytes_a_weight;
+  values.add("B", layer_bytes);
+  for (const nlohmann::json& stage : profile["stages"])
+    for (const nlohmann::json& op : stage["operators"])
+      if (op["op_name"] == "moe.experts")
+        values.add_ratio(
+            layer_bytes * 1e9 * number_or_0(op, "calls_count"),
+            number_or_0(op, "cuda_own_ns") * number_or_0(profile["ceilings"], "measured_bytes_per_s"));
 }
 
 /// The shares of the stages in the picture: of their kernels' own time, or of their operators' and the rest.
@@ -222,7 +231,7 @@ derivable_values values_of_profile(const nlohmann::json& profile) {
   for (const nlohmann::json& kernel : profile["kernels"]["overall"])
     values.add("s", number_or_0(kernel, "own_ns") / std::max(1.0, number_or_0(kernel, "calls_count")));
   add_of_icicle(profile, values);
-  if (profile["model"].is_object()) add_of_weights(profile["model"], values);
+  if (profile["model"].is_object()) add_of_weights(profile, values);
   const nlohmann::json& throughput = profile["throughput"];
   const double tokens = number_or_0(throughput, "decode_tokens_count");
   const double joules = number_or_0(throughput, "energy_per_decoded_token_j");

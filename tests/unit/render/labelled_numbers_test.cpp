@@ -33,7 +33,7 @@ std::string time_text(const json& value_ns) {
   return value_ns.is_number() ? core::format_duration(value_ns.get<double>()) : absent_cell;
 }
 std::string share_text(const json& ratio) {
-  return ratio.is_number() ? fmt::format("{:.1f} %", 100 * ratio.get<double>()) : absent_cell;
+  return ratio.is_number() ? core::format_percent(ratio.get<double>()) : absent_cell;
 }
 /// Where kernels took longer under the tracer than the whole stage without, the traced gaps bound it.
 std::string idle_share_text(const json& stage, const json& median_ns) {

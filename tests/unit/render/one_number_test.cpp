@@ -283,7 +283,7 @@ TEST(one_number, of_its_roof_in_the_advice_is_that_of_the_tables) {
         if (stage["name"] == item["stage"] && kernel["kernel_name"] == item["kernel_name"] &&
             kernel["op"] == item["op_name"] && reached.empty())
           reached =
-              fmt::format("at {:.0f} % of its roof in the run", 100 * kernel["reached_ratio"].get<double>());
+              fmt::format("at {:.1f} % of its roof in the run", 100 * kernel["reached_ratio"].get<double>());
     EXPECT_THAT(item["evidence"].get<std::string>(), HasSubstr(reached));
     ++advice_count;
   }

@@ -67,7 +67,7 @@ TEST(kernel_table, has_one_row_a_kernel_and_operator_the_largest_first) {
   EXPECT_EQ(table["rows"][1]["label"], "small");
   EXPECT_EQ(table["rows"][1]["roof"], "") << "not counted";
   EXPECT_EQ(table["rows"][2]["label"], "gemm<int>");
-  EXPECT_EQ(table["rows"][2]["share"], "100.0 %") << "of its own stage";
+  EXPECT_EQ(table["rows"][2]["share"], "100 %") << "of its own stage";
 }
 
 TEST(kernel_table, lists_a_thousand_and_says_how_many_are_left_out) {
@@ -108,7 +108,7 @@ TEST(nested_operators, are_those_with_others_inside_the_largest_first) {
   EXPECT_TRUE(nested["is_on_device"]);
   ASSERT_EQ(nested["rows"].size(), 2U);
   EXPECT_EQ(nested["rows"][0]["name"], "model");
-  EXPECT_EQ(nested["rows"][0]["share"], "100.0 %");
+  EXPECT_EQ(nested["rows"][0]["share"], "100 %");
   EXPECT_EQ(nested["rows"][1]["name"], "model.attn");
   EXPECT_EQ(nested["rows"][1]["whole"], "60.0 µs");
   EXPECT_EQ(nested["rows"][1]["own"], "20.0 µs");

@@ -77,8 +77,6 @@ std::vector<trend> make_trends(const std::string& pair, const std::vector<histor
 std::string commit_of(const history_entry& entry);
 /// What a series is of: pair, stage, device and settings.
 std::string title_of(const trend& series);
-/// "+3.1 %".
-std::string shift_text(double ratio);
 
 /// A table a trend; render/trend_views.h draws them.
 std::string trends_markdown(const std::vector<trend>& trends);

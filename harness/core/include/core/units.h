@@ -37,6 +37,20 @@ std::string format_number(double value);
 /// happens 4.4 times. Without words for it "28" or "4.4 on average".
 std::string format_mean_count(double mean, std::string_view one = "", std::string_view several = "");
 
+/// "97.6 %", "4.2 %", "0.04 %": one digit behind the point, two below 0.1 %, none from 100 % on. Nearly all
+/// is not all: "> 99.9 %".
+std::string format_percent(double ratio);
+
+/// A change: "+4.2 %", "−4.2 %", "0.0 %".
+std::string format_signed_percent(double ratio);
+
+/// A share of a ceiling above 1 by more, where it would be shown as 100.1 %, is none: caches answered a part,
+/// or the ceiling is too low.
+constexpr double ceiling_rounding_ratio = 0.0005;
+
+/// A share of a ceiling: "97.0 %"; above all of it "≥ 100 %", which is no share and is explained apart.
+std::string format_share_of_ceiling(double ratio);
+
 /// For people a minus is "−", which no line breaks behind: "-1.5 %" becomes "−1.5 %".
 std::string with_minus_sign(std::string number);
 
