@@ -49,17 +49,28 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 
 std::vector<stage_window> find_windows(const core::timeline& timeline, const std::vector<std::string>& stages,
                                        std::string_view domain, const std::vector<std::string>& on_device) {
-  std::vector<stage_window> windows;
+  std::vector<std::pair<const core::range_record*, std::size_t>> found;  // with its stage
   for (const core::range_record& range : timeline.ranges) {
     if (!range.end_ns || range.domain != domain) continue;
     const auto stage = std::find(stages.begin(), stages.end(), range.name);
-    if (stage == stages.end()) continue;
-    windows.push_back({static_cast<std::size_t>(stage - stages.begin()), range.process_id, range.thread_id,
-                       range.start_ns, *range.end_ns, range.start_ns, *range.end_ns, false});
+    if (stage != stages.end()) found.emplace_back(&range, static_cast<std::size_t>(stage - stages.begin()));
   }
-  std::sort(windows.begin(), windows.end(), [](const stage_window& a, const stage_window& b) {
-    return std::tie(a.start_ns, b.end_ns) < std::tie(b.start_ns, a.end_ns);
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first->start_ns, *b.first->end_ns) < std::tie(b.first->start_ns, *a.first->end_ns);
   });
+  std::vector<stage_window> windows;
+  std::map<std::tuple<std::size_t, std::uint32_t, std::uint32_t>, std::int64_t> open_until_ns;
+  for (const auto& [range, stage] : found) {
+    if (range->style == core::range_style::push_pop) {
+      std::int64_t& outer_end_ns =
+          open_until_ns.try_emplace({stage, range->process_id, range->thread_id}, range->start_ns)
+              .first->second;
+      if (range->start_ns < outer_end_ns) continue;
+      outer_end_ns = *range->end_ns;
+    }
+    windows.push_back({stage, range->process_id, range->thread_id, range->start_ns, *range->end_ns,
+                       range->start_ns, *range->end_ns, false});
+  }
   if (on_device.empty()) return windows;
   const device_progress devices(timeline);
   for (stage_window& window : windows) {

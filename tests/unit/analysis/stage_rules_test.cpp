@@ -261,6 +261,27 @@ TEST(find_windows, follow_a_device_that_lags_behind_where_a_stage_is_timed_there
   EXPECT_EQ(labelled.occurrences[1].operations[0].start_ns, 60);
 }
 
+TEST(find_windows, inside_of_another_of_their_stage_are_a_part_of_it) {
+  const auto starts_of = [](const core::timeline& timeline) {
+    std::vector<std::int64_t> starts_ns;
+    for (const stage_window& window : find_windows(timeline, {"step", "outer"}, "LLM"))
+      starts_ns.push_back(window.start_ns);
+    return starts_ns;
+  };
+  EXPECT_THAT(starts_of(timeline_builder()
+                            .range("step", 0, 100)
+                            .range("step", 10, 90)     // a library's, by the same name
+                            .range("step", 20, 30, 2)  // another thread's
+                            .range("step", 100, 200)   // the next one
+                            .range("outer", 300, 400)
+                            .range("step", 310, 320)  // inside of another stage
+                            .build()),
+              ElementsAre(0, 20, 100, 300, 310));
+  EXPECT_THAT(starts_of(timeline_builder().start_end("step", 0, 100).start_end("step", 10, 90).build()),
+              ElementsAre(0, 10))
+      << "requests overlap";
+}
+
 TEST(find_windows, of_unequal_length_are_told_by_the_one_in_the_middle) {
   core::timeline timeline = timeline_builder()
                                 .range("step", 0, 1000)

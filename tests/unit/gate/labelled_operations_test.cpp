@@ -125,7 +125,8 @@ TEST(label_operations, finds_what_runs_during_each_of_many_occurrences_whatever_
   core::timeline timeline;
   for (std::int64_t at_ns = 0; at_ns < 20000; at_ns += 100)
     timeline.ranges.push_back(range("step", at_ns, at_ns + 60));
-  timeline.ranges.push_back(range("step", 5000, 9000));  // around others
+  timeline.ranges.push_back(range("step", 5000, 9000));  // a request around others
+  timeline.ranges.back().style = core::range_style::start_end;
   timeline.ranges.push_back(range("prefill", 0, 20000));
   for (std::uint32_t i = 0; i < 600; ++i) {
     const std::int64_t start_ns = (i * 7919) % 20000;  // in no order
