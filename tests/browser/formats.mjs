@@ -20,13 +20,20 @@ const scaled = units => value => {
 const durationUnits = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 export const duration = scaled(durationUnits);
 export const bytes = scaled([[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
-export const percent = ratio => `${fixed(100 * ratio, 1)} %`;
-export const ofRoof = ratio => (ratio > 1.0005 ? "≥ 100 %" : `${fixed(100 * Math.min(1, ratio), 1)} %`);
 
-/** "+5.0 %", "−0.2 %", "0 %" */
+/** "97.6 %", "0.04 %", "100 %"; nearly all is "> 99.9 %" */
+export function percent(ratio) {
+  const shown = 100 * ratio;
+  if (shown >= 99.95) return shown < 100 ? "> 99.9 %" : `${fixed(shown, 0)} %`;
+  if (shown < 0.005) return shown > 0 ? "< 0.01 %" : "0.0 %";
+  return `${fixed(shown, shown < 0.095 ? 2 : 1)} %`;
+}
+export const ofRoof = ratio => (ratio > 1.0005 ? "≥ 100 %" : percent(Math.min(1, ratio)));
+
+/** "+5.0 %", "−0.2 %", "0.0 %" */
 export function change(ratio) {
-  const size = percent(Math.abs(ratio));
-  return size === "0.0 %" ? "0 %" : (ratio > 0 ? "+" : "−") + size;
+  const size = `${fixed(100 * Math.abs(ratio), 1)} %`;
+  return size === "0.0 %" ? size : (ratio > 0 ? "+" : "−") + size;
 }
 
 /** "2.69 ± 0.13 J": of what is uncertain one digit, or two where it begins with 1. */
@@ -49,6 +56,6 @@ export function number(value) {
 export function shownValue(text) {
   if (text === "" || text === "–") return 0;
   if (text === "≥ 100 %") return Infinity;
-  const [digits, unit] = text.split(" ");
+  const [digits, unit] = text.replace(/^[<>] /, "").split(" ");
   return +digits * (durationUnits.find(([, name]) => name === unit)?.[0] ?? 1);
 }
