@@ -38,7 +38,7 @@ bool is_spent_in_kernels(const stage_figures& stage) {
 std::string way_to_counters(const run_facts& facts) {
   for (const step_facts& step : facts.steps) {
     if (step.name != counters_step) continue;
-    return step.remedy.empty() ? "let the step counters run: ctest does, and so does `profgate run`"
+    return step.remedy.empty() ? "let the step counters run: ctest does, and so does profgate run"
                                : step.remedy;
   }
   return "record the program with ncu as well, and give its CSV to profgate analyze (--counters)";

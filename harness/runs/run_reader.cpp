@@ -130,7 +130,7 @@ analysis::step_facts run_reader::step_facts_of(const std::string& step) {
     return {step,
             core::step_state::skipped,
             "it was not started, or what it left was removed",
-            "run it again with all of its steps (ctest does, and so does `profgate run`)",
+            "run it again with all of its steps (ctest does, and so does profgate run)",
             std::nullopt,
             "",
             "",
