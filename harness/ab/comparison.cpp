@@ -11,6 +11,7 @@
 #include "artifacts/sha256.h"
 #include "core/error.h"
 #include "core/records.h"
+#include "core/stage_names.h"
 #include "core/utc_time.h"
 #include "counted_suspects.h"
 #include "drive.h"

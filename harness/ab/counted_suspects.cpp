@@ -13,6 +13,7 @@
 #include "analysis/counter_metrics.h"
 #include "artifacts/files.h"
 #include "core/error.h"
+#include "core/stage_names.h"
 #include "gate/judge.h"
 #include "gate/rank_statistics.h"
 #include "profilers/backends.h"

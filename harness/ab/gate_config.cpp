@@ -9,6 +9,7 @@
 #include "config/schema.h"
 #include "core/error.h"
 #include "core/records.h"
+#include "core/stage_names.h"
 #include "workload/adapter.h"
 
 namespace profgate::ab {
@@ -125,7 +126,7 @@ std::vector<std::string> gated_stages(const config::resolved& config, bool times
   std::vector<std::string> stages = config.list("workload.stages");
   // A decoder's adapter never opens that of other models.
   if (config.text("workload.adapter") != workload::no_adapter && stages.size() > 1)
-    std::erase(stages, "forward");
+    std::erase(stages, core::forward_stage);
   if (!figures.empty()) std::erase(stages, core::whole_process_stage);
   for (const std::string& figure : figures) {
     if (std::find(stages.begin(), stages.end(), figure) == stages.end()) stages.push_back(figure);

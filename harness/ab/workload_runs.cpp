@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/slips.h"
+#include "core/stage_names.h"
 #include "core/utc_time.h"
 #include "gate/rank_statistics.h"
 #include "gpu_watch.h"

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "ceilings.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 
 namespace profgate::analysis {
@@ -162,7 +163,7 @@ std::vector<std::int64_t> further_tokens_of_texts(const bare_facts& facts) {
   const std::size_t tokens = facts.further_token_ns.size();
   const double told = std::accumulate(facts.further_tokens.begin(), facts.further_tokens.end(), 0.0);
   if (told > 0 && told == static_cast<double>(tokens)) return facts.further_tokens;
-  const auto decoded = facts.stage_samples_ns.find("decode_all");
+  const auto decoded = facts.stage_samples_ns.find(core::decode_all_stage);
   const std::size_t texts = decoded == facts.stage_samples_ns.end() ? 1 : decoded->second.size();
   if (texts == 0 || tokens % texts != 0) return {static_cast<std::int64_t>(tokens)};
   return std::vector<std::int64_t>(texts, static_cast<std::int64_t>(tokens / texts));
@@ -197,14 +198,14 @@ measured<sample_statistics> first_token_time(const bare_facts& facts) {
   if (is_seen_without_decoding(facts))
     return measured<sample_statistics>::absent(
         "no decode step was seen, so nothing tells whether the model makes tokens");
-  if (!facts.bench && !facts.has_adapter && facts.stage_samples_ns.contains("prefill"))
+  if (!facts.bench && !facts.has_adapter && facts.stage_samples_ns.contains(core::prefill_stage))
     return measured<sample_statistics>::absent(
         "a range called 'prefill' does not tell when a token came: an adapter does (--adapter pytorch), or a "
         "result JSON of the program's own (workloads/README.md)");
-  if (inputs_count(facts) < 2) return stage_time(facts, "prefill");
+  if (inputs_count(facts) < 2) return stage_time(facts, core::prefill_stage);
   std::vector<double> all_ns;
   for (const core::workload_input& input : facts.bench->inputs) {
-    const auto prefill = input.samples_ns.find("prefill");
+    const auto prefill = input.samples_ns.find(core::prefill_stage);
     if (prefill == input.samples_ns.end()) continue;
     all_ns.insert(all_ns.end(), prefill->second.begin(), prefill->second.end());
   }
@@ -222,9 +223,9 @@ void set_inputs(const bare_facts& facts, bare_figures& result) {
                                              : describe(to_doubles(found->second), reason);
     };
     const std::string missing = "the workload does not tell it of this input";
-    result.inputs.push_back({input.name, input.image, input.tokens, time_of("prefill", missing),
+    result.inputs.push_back({input.name, input.image, input.tokens, time_of(core::prefill_stage, missing),
                              time_of(vision_stage, "the input has no image"),
-                             time_of("decode_all", missing)});
+                             time_of(core::decode_all_stage, missing)});
   }
 }
 
@@ -232,7 +233,7 @@ void set_token_figures(const bare_facts& facts, bare_figures& result) {
   result.ttft_ns = first_token_time(facts);
   result.ttft_percentiles_ns = result.ttft_ns ? describe_distribution(result.ttft_ns->samples, "")
                                               : measured<distribution>::absent(result.ttft_ns.reason());
-  const measured<sample_statistics> decode = stage_time(facts, "decode_all");
+  const measured<sample_statistics> decode = stage_time(facts, core::decode_all_stage);
   const std::optional<std::int64_t> tokens = token_count(facts, "decode");
   const auto batch = static_cast<double>(token_count(facts, "batch").value_or(1));
   const std::string no_tokens =
@@ -273,7 +274,7 @@ void set_memory(const bare_facts& facts, bare_figures& result) {
 }
 
 void set_energy(const bare_facts& facts, bare_figures& result) {
-  const measured<telemetry_figures> decode = stage_telemetry(facts, "decode_all");
+  const measured<telemetry_figures> decode = stage_telemetry(facts, core::decode_all_stage);
   result.energy_per_decoded_token_j = energy_per_decoded_token_j(facts, decode);
   result.energy_uncertainty_ratio =
       decode ? decode->energy_uncertainty_ratio : measured<double>::absent(decode.reason());
@@ -295,7 +296,7 @@ const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts)
 
 bool is_seen_without_decoding(const bare_facts& facts) {
   return facts.has_adapter && !facts.bench && facts.first_token_ns.empty() &&
-         !facts.stage_samples_ns.contains("decode_all");
+         !facts.stage_samples_ns.contains(core::decode_all_stage);
 }
 
 std::int64_t inputs_count(const bare_facts& facts) {
@@ -320,7 +321,7 @@ double warm_up_ns(const bare_stage& stage) {
 void leave_out_warm_up(bare_facts& facts) {
   const std::vector<std::int64_t> tokens = further_tokens_of_texts(facts);
   for (auto& [stage, samples_ns] : facts.stage_samples_ns) {
-    const bool are_its_texts = stage == "decode_all" && tokens.size() == samples_ns.size();
+    const bool are_its_texts = stage == core::decode_all_stage && tokens.size() == samples_ns.size();
     std::vector<std::int64_t> cold_ns = take_warm_up(samples_ns);
     if (are_its_texts) {
       const auto warm = tokens.begin() + static_cast<std::ptrdiff_t>(cold_ns.size());

@@ -11,6 +11,7 @@
 #include "analysis/counter_metrics.h"
 #include "analysis/timeline_analysis.h"
 #include "core/kernel_names.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 
@@ -218,7 +219,7 @@ launch_place place_of_launch(const std::vector<std::string>& ranges, const std::
   for (const std::string& range : ranges) {
     if (std::find(stages.begin(), stages.end(), range) != stages.end()) {
       place = {range, ""};
-    } else if (!place.stage.empty() && range != decode_step_range) {
+    } else if (!place.stage.empty() && range != core::decode_step_range) {
       place.op = range;
     }
   }

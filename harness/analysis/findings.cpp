@@ -10,6 +10,7 @@
 
 #include "core/dtypes.h"
 #include "core/escape.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 #include "summary.h"
@@ -87,7 +88,7 @@ void judge_overhead(const run_figures& figures, const stage_figures& stage, find
                                            core::format_percent(*stage.overhead_ratio), stage.traced->tool);
   result.takeaways.push_back(
       {stage.bare.name, "Tracing slows it so much that operator shares are distorted.", evidence});
-  const std::string fewer_ranges = figures.is_timed_by_itself && stage.bare.name == decode_all_stage
+  const std::string fewer_ranges = figures.is_timed_by_itself && stage.bare.name == core::decode_all_stage
                                        ? "workload.decode_step_ranges=false, "
                                        : "";
   const std::string lighter_tool = stage.traced->tool == "embedded" ? "" : "timeline=embedded, ";
@@ -240,7 +241,7 @@ std::optional<double> bytes_a_weight(const std::string& model_dtype) {
 bool is_pass_of_one_token(const bare_facts& facts, const std::string& stage) {
   const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
   const auto batch = tokens.find("batch");
-  return stage == decode_all_stage && batch != tokens.end() && batch->second == 1;
+  return stage == core::decode_all_stage && batch != tokens.end() && batch->second == 1;
 }
 
 double busy_ratio_of(const stage_figures& stage) {

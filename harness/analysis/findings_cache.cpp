@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/stage_names.h"
 #include "findings_parts.h"
 
 namespace profgate::analysis {
@@ -34,7 +35,7 @@ std::optional<std::string> cache_sentence(const run_facts& facts) {
 
 void judge_cache(const run_facts& facts, const stage_figures& stage, findings& result) {
   const core::steps_without_cache* const seen = recomputing_steps(facts);
-  if (seen == nullptr || stage.bare.name != decode_all_stage) return;
+  if (seen == nullptr || stage.bare.name != core::decode_all_stage) return;
   const std::string evidence = fed_again_words(*seen);
   result.takeaways.push_back({stage.bare.name,
                               "It decodes without a KV cache: each step computes the whole sequence again.",

@@ -7,6 +7,7 @@
 
 #include "ceilings.h"
 #include "core/dtypes.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 
@@ -27,7 +28,7 @@ const char* narrower_than(double weight_bytes) {
 double forward_passes(const bare_facts& facts, const std::string& stage) {
   const std::map<std::string, std::int64_t>& tokens = token_counts(facts);
   const auto decoded = tokens.find("decode");
-  if (stage == decode_all_stage && decoded != tokens.end()) return static_cast<double>(decoded->second);
+  if (stage == core::decode_all_stage && decoded != tokens.end()) return static_cast<double>(decoded->second);
   return static_cast<double>(inputs_count(facts));
 }
 
@@ -58,7 +59,7 @@ void judge_fewer_bytes(const run_facts& facts, const run_figures& figures, const
   const double saved_ns =
       std::min(*median_ns, saved_bytes / *figures.bare.ceiling_bytes_per_s * core::ns_per_s);
   if (passes < 1 || saved_ns < small_opportunity_ratio * *median_ns) return;
-  const bool is_decoding = stage.bare.name == decode_all_stage;
+  const bool is_decoding = stage.bare.name == core::decode_all_stage;
   const char* const unit = is_pass_of_one_token(facts.bare, stage.bare.name) ? "token"
                            : is_decoding                                     ? "step"
                                                                              : "pass";

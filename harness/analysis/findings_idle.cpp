@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/dtypes.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 

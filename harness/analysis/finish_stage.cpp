@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/statistics.h"
+#include "core/stage_names.h"
 #include "stage_sums.h"
 #include "stage_wall.h"
 
@@ -319,10 +320,9 @@ traced_stage finish_stage(const std::string& name, const capture& source,
   result.duration_ns = clock.wall_ns();
   result.ranges = clock.windows();
   result.uncovered_ns = std::max<std::int64_t>(0, result.range_ns - sums.covered_ns);
-  result.steps =
-      sums.steps.calls > 0
-          ? measured<traced_steps>(sums.steps)
-          : measured<traced_steps>::absent(fmt::format("the stage holds no '{}' ranges", decode_step_range));
+  result.steps = sums.steps.calls > 0 ? measured<traced_steps>(sums.steps)
+                                      : measured<traced_steps>::absent(fmt::format(
+                                            "the stage holds no '{}' ranges", core::decode_step_range));
   const std::string no_kernels_reason =
       sums.unsound.empty() ? kernels_absent(source.timeline).value_or("") : sums.unsound;
   result.ranks = ranks_of(process_clocks, sums, no_kernels_reason);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/timeline_analysis.h"
+#include "core/stage_names.h"
 
 namespace profgate::analysis {
 namespace {
@@ -22,7 +23,7 @@ class node_visitor {
       : m_stages(stages), m_paths(paths) {}
 
   is_stage_range enter(const core::range_record& range, const node_walk::stack&) {
-    return {range.name == capture_range ||
+    return {range.name == core::capture_range ||
             std::find(m_stages.begin(), m_stages.end(), range.name) != m_stages.end()};
   }
   void leave(const node_walk::open_range&, const node_walk::stack&) {}
@@ -33,7 +34,7 @@ class node_visitor {
         std::find_if(around.rbegin(), around.rend(), [](const auto& open) { return open.kept.value; });
     graph_node_ranges::path& path = m_paths[one.index];
     for (auto open = innermost_stage.base(); open != around.end(); ++open)
-      if (open->range->name != decode_step_range) path.push_back(open->range);
+      if (open->range->name != core::decode_step_range) path.push_back(open->range);
   }
 
  private:

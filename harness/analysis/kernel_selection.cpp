@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analysis/json_object.h"
+#include "core/stage_names.h"
 #include "range_sweep.h"
 
 namespace profgate::analysis {

@@ -1,3 +1,4 @@
+#include "core/stage_names.h"
 #include "figure_table.h"
 #include "profile_parts.h"
 
@@ -44,9 +45,9 @@ json input_json(const input_figures& input) {
     else
       object.put_null(key, times_ns.reason());
   };
-  put_times("prefill", input.prefill_ns);
+  put_times(core::prefill_stage, input.prefill_ns);
   put_times("vision", input.vision_ns);
-  put_times("decode_all", input.decode_all_ns);
+  put_times(core::decode_all_stage, input.decode_all_ns);
   return object.take();
 }
 

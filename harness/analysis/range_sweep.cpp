@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/timeline_analysis.h"
+#include "core/stage_names.h"
 
 namespace profgate::analysis {
 namespace {
@@ -80,7 +81,8 @@ class thread_sweep {
     enclosing_in(window, around);
     const bool has_operator_around =
         std::any_of(around.begin(), around.end(), [&](const stage_walk::open_range& open) {
-          return !open.kept.is_stage && open.kept.window == window && open.range->name != decode_step_range;
+          return !open.kept.is_stage && open.kept.window == window &&
+                 open.range->name != core::decode_step_range;
         });
     m_visitor.on_range(
         {&range, window, self_ns, window->thread_id == m_thread.second, !has_operator_around, m_enclosing});

@@ -1,5 +1,6 @@
 #include "analysis/bare_run.h"
 #include "analysis/json_object.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "figure_table.h"
 
@@ -53,8 +54,8 @@ measured<sample_statistics> time_of(const bare_figures& figures, const std::stri
 
 json aggregates(const bare_facts& facts, const bare_figures& figures) {
   json_object object;
-  object.put("prefill_ms", mean_and_std_ms(time_of(figures, "prefill")));
-  object.put("decode_ms", mean_and_std_ms(time_of(figures, "decode_all")));
+  object.put("prefill_ms", mean_and_std_ms(time_of(figures, core::prefill_stage)));
+  object.put("decode_ms", mean_and_std_ms(time_of(figures, core::decode_all_stage)));
   object.put("tokens", token_statistics(facts, figures));
   object.put("tokens_per_s", mean_and_std(figures.tokens_per_s, 1.0));
   json stages = json::object();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/stage_names.h"
 #include "core/units.h"
 
 namespace profgate::analysis {
@@ -98,7 +99,7 @@ measured<idle_figures> stage_idle(const bare_stage& bare, const measured<traced_
 measured<double> per_token(const bare_facts& facts, const std::string& stage,
                            const measured<traced_stage>& traced, std::int64_t traced_activity::*count) {
   using figure = measured<double>;
-  if (stage != "decode_all") return figure::absent("it is counted for decode_all only");
+  if (stage != core::decode_all_stage) return figure::absent("it is counted for decode_all only");
   if (!traced) return figure::absent(traced.reason());
   if (!traced->activity) return figure::absent(traced->activity.reason());
   const std::map<std::string, std::int64_t>& counts = token_counts(facts);

@@ -10,6 +10,7 @@
 #include "analysis/timeline_analysis.h"
 #include "core/expression.h"
 #include "core/interrupt.h"
+#include "core/stage_names.h"
 
 namespace profgate::analysis {
 namespace {
@@ -264,17 +265,17 @@ void add_decoding(core::timeline& timeline, const std::vector<stage_rule>& rules
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<const core::range_record*>> by_thread;
   for (const core::range_record& range : timeline.ranges) {
     if (!range.end_ns || range.domain != domain) continue;
-    if (range.name == decode_step_range || has_stage(rules, range.name))
+    if (range.name == core::decode_step_range || has_stage(rules, range.name))
       by_thread[{range.process_id, range.thread_id}].push_back(&range);
   }
-  const std::string_view name = timeline.texts.keep(decode_all_stage);
+  const std::string_view name = timeline.texts.keep(core::decode_all_stage);
   std::vector<core::range_record> decodings;
   for (auto& [thread, ranges] : by_thread) {
     std::sort(ranges.begin(), ranges.end(),
               [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
     bool goes_on = false;
     for (const core::range_record* range : ranges) {
-      const bool is_step = range->name == decode_step_range;
+      const bool is_step = range->name == core::decode_step_range;
       if (is_step && !goes_on) {
         decodings.push_back(*range);
         decodings.back().name = name;
@@ -338,7 +339,7 @@ stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>
   const auto lacks = [&](const char* stage) {
     return can_be_made_up(rules, stage) && !found.contains(stage);
   };
-  if (lacks(decode_all_stage)) add_decoding(timeline, rules, own_domain);
+  if (lacks(core::decode_all_stage)) add_decoding(timeline, rules, own_domain);
   if (lacks(core::whole_process_stage)) add_whole_processes(timeline, domain);
   return counted;
 }
@@ -355,9 +356,10 @@ void name_stages(std::vector<core::kernel_counters>& launches, const std::vector
     for (const auto& [domain, name] : launch.open_ranges) {
       const renaming change = rename(domain, name, compiled);
       if (!change.is_admitted) continue;
-      const bool is_step = name == decode_step_range && change.stage == nullptr;
-      if (is_step && can_be_made_up(rules, decode_all_stage) && !is_inside(launch.ranges, decode_all_stage))
-        launch.ranges.emplace_back(decode_all_stage);
+      const bool is_step = name == core::decode_step_range && change.stage == nullptr;
+      if (is_step && can_be_made_up(rules, core::decode_all_stage) &&
+          !is_inside(launch.ranges, core::decode_all_stage))
+        launch.ranges.emplace_back(core::decode_all_stage);
       launch.ranges.push_back(change.stage == nullptr
                                   ? name_of_no_stage(operator_name(name, names).text, rules)
                                   : change.stage->name());

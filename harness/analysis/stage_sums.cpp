@@ -1,10 +1,12 @@
 #include "stage_sums.h"
 
+#include "core/stage_names.h"
+
 namespace profgate::analysis {
 
 void stage_sums::add_range(const inner_range& inner) {
   const std::int64_t duration_ns = *inner.range->end_ns - inner.range->start_ns;
-  if (inner.range->name == decode_step_range) {
+  if (inner.range->name == core::decode_step_range) {
     steps.calls += 1;
     steps.total_ns += duration_ns;
     return;
@@ -42,7 +44,7 @@ void stage_sums::add_kernel(const core::kernel_execution& kernel,
   }
   if (replayed.empty()) {
     for (const core::range_record* range : enclosing)
-      if (range->name != decode_step_range) add_to(range->name);
+      if (range->name != core::decode_step_range) add_to(range->name);
   }
   if (inner != nullptr) {
     inner->cuda_self_ns += duration_ns;

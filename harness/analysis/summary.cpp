@@ -10,6 +10,7 @@
 
 #include "analysis/range_names.h"
 #include "core/escape.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 
@@ -28,7 +29,7 @@ std::string stage_time(const run_facts& facts, const stage_figures& stage) {
   const double median_ns = stage.bare.time_ns->median;
   const std::map<std::string, std::int64_t>& counts = token_counts(facts.bare);
   const auto tokens = counts.find("decode");
-  if (stage.bare.name != decode_all_stage || tokens == counts.end() || tokens->second <= 1)
+  if (stage.bare.name != core::decode_all_stage || tokens == counts.end() || tokens->second <= 1)
     return core::format_duration(median_ns);
   return fmt::format("{} a token, {} for {}",
                      core::format_duration(median_ns / static_cast<double>(tokens->second)),
@@ -81,7 +82,8 @@ std::string idle_words(const idle_figures& idle) {
 /// What the adapter takes for no part of a generation, or sees to be none.
 bool is_forward(const run_facts& facts, const std::string& stage) {
   if (!facts.bare.has_adapter) return false;
-  return stage == "forward" || (stage == "prefill" && is_seen_without_decoding(facts.bare));
+  return stage == core::forward_stage ||
+         (stage == core::prefill_stage && is_seen_without_decoding(facts.bare));
 }
 
 /// "a step", "a forward", or of a stage that is made of steps "for 32 decode steps".

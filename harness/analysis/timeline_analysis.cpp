@@ -9,6 +9,7 @@
 #include "analysis/exclusive_time.h"
 #include "analysis/graph_replays.h"
 #include "analysis/stage_operations.h"
+#include "core/stage_names.h"
 #include "device_activity.h"
 #include "graph_nodes.h"
 #include "kernel_neighbours.h"

@@ -11,6 +11,7 @@
 #include "analysis/statistics.h"
 #include "analysis/timeline_analysis.h"
 #include "analysis/trace_spans.h"
+#include "core/stage_names.h"
 
 namespace profgate::analysis {
 namespace {
@@ -126,7 +127,7 @@ std::vector<interval_of> occurrences_of(const core::timeline& timeline,
                                         const std::vector<stage_window>& windows, bool* are_steps) {
   std::vector<interval_of> steps;
   for (const core::range_record& range : timeline.ranges) {
-    if (range.name != decode_step_range || !range.end_ns) continue;
+    if (range.name != core::decode_step_range || !range.end_ns) continue;
     const bool is_inside = std::any_of(windows.begin(), windows.end(), [&](const stage_window& window) {
       return range.process_id == window.process_id && range.start_ns >= window.start_ns &&
              *range.end_ns <= window.end_ns;
@@ -220,7 +221,7 @@ std::vector<timeline_strip> find_strips(const run_facts& facts,
       const interval_of& shown = occurrences[typical];
       visitor.collectors.emplace_back(shown, kernel_names);
       timeline_strip strip;
-      strip.what = are_steps ? decode_step_range : request.stages[s];
+      strip.what = are_steps ? core::decode_step_range : request.stages[s];
       strip.capture = source.name;
       strip.duration_ns = shown.end_ns - shown.start_ns;
       strip.earlier = static_cast<std::int64_t>(typical);

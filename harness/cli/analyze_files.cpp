@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "core/error.h"
 #include "core/slips.h"
+#include "core/stage_names.h"
 #include "core/utc_time.h"
 #include "installation.h"
 #include "make_reports.h"
@@ -37,11 +38,11 @@ std::vector<std::string> settings_for_own_ranges(const std::vector<core::timelin
   std::set<std::string_view> own;
   for (const core::timeline& timeline : timelines)
     for (const core::range_record& range : timeline.ranges)
-      if (range.domain == "LLM") own.insert(range.name);
-  if (!own.contains("prefill")) return {};
-  if (own.contains(analysis::decode_all_stage))
+      if (range.domain == core::llm_domain) own.insert(range.name);
+  if (!own.contains(core::prefill_stage)) return {};
+  if (own.contains(core::decode_all_stage))
     return {"workload.stages=[prefill, decode_all]", "workload.nvtx_domain=LLM"};
-  if (own.contains(analysis::decode_step_range)) return {"workload.adapter=pytorch"};
+  if (own.contains(core::decode_step_range)) return {"workload.adapter=pytorch"};
   return {};
 }
 
@@ -131,7 +132,7 @@ void require_named_stages(const config::resolved& config, const runs::seen_stage
     (config::can_name_stage(name) ? names : by_expression).push_back(name);
   for (const config::record& stage : config.records("workload.stages")) {
     const std::string& name = stage.at("name");
-    const bool is_derived = name == core::whole_process_stage || name == analysis::decode_all_stage;
+    const bool is_derived = name == core::whole_process_stage || name == core::decode_all_stage;
     if (stage.contains("range") || is_derived) continue;
     if (seen.opened.contains(name)) continue;
     const std::string has = !names.empty()          ? "; it has " + core::first_few(names)

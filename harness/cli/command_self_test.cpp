@@ -6,6 +6,7 @@
 #include "ab/gate_config.h"
 #include "commands.h"
 #include "comparison_request.h"
+#include "core/stage_names.h"
 #include "judging.h"
 #include "measuring_turn.h"
 #include "steps/step.h"
@@ -15,7 +16,7 @@ namespace profgate::cli {
 namespace {
 
 /// The delay is planted in decode steps, so this stage alone is judged.
-constexpr const char* planted_stage = "decode_all";
+constexpr const char* planted_stage = core::decode_all_stage;
 constexpr const char* planted_operator = "planted";
 
 /// The pair's build against itself; the candidate waits `delay_ns` in every decode step.

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/kernel_names.h"
+#include "core/stage_names.h"
 
 namespace profgate::compare {
 namespace {
@@ -206,7 +207,8 @@ side_stage stage_of(const json& profile, const json& from) {
       stage.operators.push_back(
           {text_at(row, "op_name"), optional_at(row, "/calls_count").value_or(0), *time});
   }
-  if (stage.name == decode_stage) stage.tokens = optional_at(profile, "/throughput/decode_tokens_count");
+  if (stage.name == core::decode_all_stage)
+    stage.tokens = optional_at(profile, "/throughput/decode_tokens_count");
   const auto traced = from.find("traced");
   if (traced == from.end() || !traced->is_object()) return stage;
   stage.traced_occurrences = std::max(1.0, optional_at(*traced, "/occurrences_count").value_or(1));

@@ -4,6 +4,7 @@
 
 #include "compare/profile_comparison.h"
 #include "core/kernel_names.h"
+#include "core/stage_names.h"
 #include "gate/figure_units.h"
 #include "gate/process_runs.h"
 #include "gate/rank_statistics.h"
@@ -128,7 +129,7 @@ side_stage stage_of(const gate::run_set& runs, const std::string& name) {
   if (!stage.operators.empty()) stage.operator_time = "on the host";
   const bool is_told = structure != runs.structure.end() && structure->second.launches;
   const bool has_structure = is_told || (structure != runs.structure.end() && !stage.operators.empty());
-  if (has_structure && name == decode_stage && structure->second.tokens > 1)
+  if (has_structure && name == core::decode_all_stage && structure->second.tokens > 1)
     stage.tokens = static_cast<double>(structure->second.tokens);
   if (is_told && stage.tokens) {
     stage.figures["/launches_per_token_count"] =
@@ -187,7 +188,7 @@ compared_side side_of_run_set(const gate::run_set& runs, const std::string& name
   std::vector<std::string> order;
   for (const auto& [stage, present] : stages) order.push_back(stage);
   std::stable_sort(order.begin(), order.end(), [](const std::string& a, const std::string& b) {
-    return (a == "prefill") > (b == "prefill");
+    return (a == core::prefill_stage) > (b == core::prefill_stage);
   });
   for (const std::string& stage : order) {
     if (gate::is_figure_of_kind(runs.units_of_figures, stage, gate::figure_kind::rate)) {

@@ -14,6 +14,7 @@
 #include "core/json_path.h"
 #include "core/records.h"
 #include "core/slips.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 
 namespace profgate::config {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "config/schema.h"
+#include "core/stage_names.h"
 #include "profilers/backends.h"
 
 namespace profgate::config {
@@ -111,7 +112,8 @@ std::vector<schema_row> workload_rows() {
           "workload.adapter", "none", {"none", "pytorch"},
           "what opens ranges in the program without an edit of it; pytorch: stages prefill, decode_all and "
           "forward, and a range for each module by its path, where a Python of the program imports torch"),
-      text("workload.nvtx_domain", "LLM", "NVTX domain of the workload's ranges; any: they may be in any"),
+      text("workload.nvtx_domain", core::llm_domain,
+           "NVTX domain of the workload's ranges; any: they may be in any"),
       records("workload.stages", "[prefill, decode_all]", {"name", "range", "domain", "sync"},
               "NVTX ranges that are stages, in order; {name, range, domain}: the ranges that the expression "
               "fits (* is every range), in that domain ('' is the default one, any is any); sync: true, of a "

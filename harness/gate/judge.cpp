@@ -7,6 +7,7 @@
 
 #include "analysis/timeline_analysis.h"
 #include "core/error.h"
+#include "core/stage_names.h"
 #include "gate/comparability.h"
 #include "gate/operator_calls.h"
 #include "gate/process_runs.h"
@@ -138,7 +139,7 @@ void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_j
 /// Of both, or of the one that tells: those that are compared decode as many.
 std::optional<std::int64_t> tokens_of(const run_set& baseline, const run_set& candidate,
                                       const std::string& stage) {
-  if (stage != analysis::decode_all_stage) return std::nullopt;
+  if (stage != core::decode_all_stage) return std::nullopt;
   std::optional<std::int64_t> found;
   for (const run_set* runs : {&baseline, &candidate}) {
     std::optional<std::int64_t> tokens = runs->decode_tokens;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/json.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "whole_file.h"
 
@@ -45,7 +46,8 @@ adapter_report read_adapter_report(const fs::path& file) {
 }  // namespace
 
 bool is_adapter_stage(std::string_view range) {
-  return range == "prefill" || range == "decode_all" || range == "decode_step" || range == "forward";
+  return range == core::prefill_stage || range == core::decode_all_stage ||
+         range == core::decode_step_range || range == core::forward_stage;
 }
 
 std::vector<fs::path> adapter_report_files(const fs::path& folder) {
@@ -94,8 +96,8 @@ std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& rep
   std::int64_t decode_calls = 0;
   for (const adapter_report& report : reports) {
     for (const adapter_report::stage_calls& each : report.stages) {
-      if (each.stage == "decode_step") decode_calls += each.calls;
-      if (each.stage != "prefill" || !each.batch || !each.tokens) continue;
+      if (each.stage == core::decode_step_range) decode_calls += each.calls;
+      if (each.stage != core::prefill_stage || !each.batch || !each.tokens) continue;
       prefills[{*each.batch, *each.tokens}] += each.calls;
       prefill_calls += each.calls;
     }
@@ -111,8 +113,8 @@ std::optional<core::steps_without_cache> steps_without_cache_of(const std::vecto
   core::steps_without_cache sum;
   for (const adapter_report& report : reports) {
     for (const adapter_report::stage_calls& each : report.stages) {
-      if (each.stage == "decode_step") sum.decode_calls += each.calls;
-      if (each.stage == "prefill") sum.prefill_calls += each.calls;
+      if (each.stage == core::decode_step_range) sum.decode_calls += each.calls;
+      if (each.stage == core::prefill_stage) sum.prefill_calls += each.calls;
     }
     for (const adapter_report::refed_calls& each : report.steps_without_cache) {
       sum.shortest_tokens = sum.calls == 0 ? each.fed_tokens : std::min(sum.shortest_tokens, each.fed_tokens);

@@ -9,6 +9,7 @@
 #include "compare_figures.h"
 #include "compare_stages.h"
 #include "core/escape.h"
+#include "core/stage_names.h"
 #include "difference_words.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
@@ -64,9 +65,9 @@ bool may_run_figure_be_noise(const compare::profile_comparison& comparison,
   if (figure.is_told()) return !figure.shift || figure.shift->may_be_noise();
   const std::string& key = figure.what.key;
   const auto has = [&](const char* part) { return key.find(part) != std::string::npos; };
-  const std::string_view stage_name = has("/ttft/") ? compare::prefill_stage
+  const std::string_view stage_name = has("/ttft/") ? core::prefill_stage
                                       : has("/tpot/") || has("/tokens_") || has("_per_decoded_token_")
-                                          ? compare::decode_stage
+                                          ? core::decode_all_stage
                                           : "";
   const auto& stages = comparison.stages;
   const auto of_it = std::find_if(stages.begin(), stages.end(), [&](const compare::compared_stage& stage) {
@@ -127,8 +128,8 @@ json cards_of(const compare::profile_comparison& comparison) {
        {"/throughput/ttft/p50_ns", "/throughput/tpot/p50_ns", "/throughput/tokens_median_per_s"})
     cards.add_of_run(key);
   // Compute bounds a prefill, memory a decode: the same shares that a run and its report tell.
-  const bool has_mfu = cards.add_of_stage(compare::prefill_stage, "/utilisation/mfu_over_measured_ratio");
-  const bool has_mbu = cards.add_of_stage(compare::decode_stage, "/utilisation/mbu_over_measured_ratio");
+  const bool has_mfu = cards.add_of_stage(core::prefill_stage, "/utilisation/mfu_over_measured_ratio");
+  const bool has_mbu = cards.add_of_stage(core::decode_all_stage, "/utilisation/mbu_over_measured_ratio");
   if (!has_mfu && !has_mbu) cards.add_of_run("/throughput/utilisation/mbu_over_measured_ratio");
   for (const char* key : {"/throughput/memory_peak_bytes", "/throughput/energy_per_decoded_token_j"})
     cards.add_of_run(key);
@@ -149,7 +150,7 @@ json cards_of(const compare::profile_comparison& comparison) {
 /// Why TPOT is not quite the decode's time per token, where both stand there and differ; else empty.
 std::string token_time_note(const compare::profile_comparison& comparison) {
   const compare::compared_figure* tpot = find_figure(comparison.figures, "/throughput/tpot/p50_ns");
-  const compare::compared_stage* whole = find_stage(comparison, compare::decode_stage);
+  const compare::compared_stage* whole = find_stage(comparison, core::decode_all_stage);
   if (tpot == nullptr || whole == nullptr || whole->per != "token") return "";
   const compare::compared_stage decode = in_units(*whole);
   const compare::compared_figure* per_token = find_figure(decode.figures, "/bare/median_ns");

@@ -10,6 +10,7 @@
 #include "analysis/stage_step.h"
 #include "core/escape.h"
 #include "core/json.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "difference_words.h"
 #include "gate/judge.h"
@@ -94,14 +95,14 @@ json cards_of(const json& profile, const std::optional<gate::judgement>& judged)
   std::vector<headline> shown;
   if (const auto ns = number(throughput["ttft"], "p50_ns"))
     shown.push_back({is_one_sample(throughput["ttft"]) ? "TTFT, n = 1" : "TTFT, p50",
-                     core::format_duration(*ns), "time to first token", "prefill"});
+                     core::format_duration(*ns), "time to first token", core::prefill_stage});
   if (const auto ns = number(throughput["tpot"], "p50_ns")) {
     const auto p99_ns = number(throughput["tpot"], "p99_ns");
     shown.push_back({is_one_sample(throughput["tpot"]) ? "TPOT, n = 1" : "TPOT, p50",
                      core::format_duration(*ns),
                      p99_ns ? "time per output token; p99 " + core::format_duration(*p99_ns)
                             : std::string("time per output token"),
-                     "decode_all"});
+                     core::decode_all_stage});
   }
   if (const auto rate = number(throughput, "tokens_median_per_s"))
     shown.push_back({"tokens/s", core::format_number(*rate), "decoded, p50" + batch_text(throughput)});
@@ -131,14 +132,14 @@ std::string token_times_note(const json& profile) {
   const json& throughput = profile["throughput"];
   std::string note;
   const auto ttft_ns = number(throughput["ttft"], "p50_ns");
-  const json* prefill = stage_called(profile, "prefill");
+  const json* prefill = stage_called(profile, core::prefill_stage);
   const auto prefill_ns = prefill != nullptr ? number((*prefill)["bare"], "median_ns") : std::nullopt;
   if (ttft_ns && prefill_ns && differ(*ttft_ns, *prefill_ns))
     note =
         "TTFT runs from the start of a request's prefill to its first token; prefill's time is that of "
         "the stage alone, of all inputs of a repetition.";
   const auto tpot_ns = number(throughput["tpot"], "p50_ns");
-  const json* decode = stage_called(profile, "decode_all");
+  const json* decode = stage_called(profile, core::decode_all_stage);
   const auto token_ns = decode != nullptr ? number(*decode, "a_token_ns") : std::nullopt;
   if (tpot_ns && token_ns && differ(*tpot_ns, *token_ns)) {
     if (!note.empty()) note += " ";

@@ -11,6 +11,7 @@
 
 #include "compare/profile_comparison.h"
 #include "core/json.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "drawing.h"
 #include "template_engine.h"
@@ -146,9 +147,9 @@ json row_of(const profiled_run& run) {
   row.take("tokens_median_per_s", throughput, "tokens_median_per_s");
   row.take("mfu_over_measured_ratio", part_of(throughput, "utilisation"), "mfu_over_measured_ratio");
   row.take("mbu_over_measured_ratio", part_of(throughput, "utilisation"), "mbu_over_measured_ratio");
-  take_of_stage("prefill_mfu_over_measured_ratio", profile, compare::prefill_stage, "mfu_over_measured_ratio",
+  take_of_stage("prefill_mfu_over_measured_ratio", profile, core::prefill_stage, "mfu_over_measured_ratio",
                 row);
-  take_of_stage("decode_mbu_over_measured_ratio", profile, compare::decode_stage, "mbu_over_measured_ratio",
+  take_of_stage("decode_mbu_over_measured_ratio", profile, core::decode_all_stage, "mbu_over_measured_ratio",
                 row);
   row.take("energy_per_decoded_token_j", throughput, "energy_per_decoded_token_j");
   row.take("energy_uncertainty_ratio", throughput, "energy_uncertainty_ratio");

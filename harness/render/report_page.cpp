@@ -11,6 +11,7 @@
 
 #include "analysis/timeline_analysis.h"
 #include "core/escape.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "drawing.h"
 #include "headline.h"
@@ -92,7 +93,7 @@ std::string share_text(const json& stage) {
 
 double decoded_tokens(const json& profile, const json& stage) {
   const auto tokens = number(profile["throughput"], "decode_tokens_count");
-  return stage["name"] == analysis::decode_all_stage && tokens && *tokens > 0 ? *tokens : 1;
+  return stage["name"] == core::decode_all_stage && tokens && *tokens > 0 ? *tokens : 1;
 }
 
 json report_pictures(const json& profile, const core::short_kernel_names& names,

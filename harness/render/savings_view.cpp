@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/timeline_analysis.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "values.h"
 
@@ -20,7 +21,7 @@ std::string most_of(const json& profile, const json& item) {
   const auto ratio = number(item, "saves_at_most_ratio");
   if (!ns) return "";
   const auto tokens = number(profile["throughput"], "decode_tokens_count");
-  const bool is_of_tokens = item["stage"] == analysis::decode_all_stage && tokens && *tokens > 1;
+  const bool is_of_tokens = item["stage"] == core::decode_all_stage && tokens && *tokens > 1;
   return core::format_duration(*ns) +
          (is_of_tokens ? fmt::format(" ({} a token)", core::format_duration(*ns / *tokens)) : "") +
          (ratio ? fmt::format(", {} of {}", formatted(*ratio, "percent"),

@@ -10,6 +10,7 @@
 #include "analysis/stage_windows.h"
 #include "artifacts/files.h"
 #include "core/json.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "runs/run_settings.h"
 
@@ -122,11 +123,11 @@ void add_counts(const range_samples& ranges, process_samples& samples) {
 }
 
 void add_token_times(const core::timeline& timeline, process_samples& samples) {
-  constexpr std::string_view prefill = "prefill";
-  constexpr std::string_view step = "decode_step";
+  constexpr std::string_view prefill = core::prefill_stage;
+  constexpr std::string_view step = core::decode_step_range;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<core::range_record>> by_thread;
   for (const core::range_record& range : timeline.ranges) {
-    if (range.domain == "LLM" && range.end_ns && (range.name == prefill || range.name == step))
+    if (range.domain == core::llm_domain && range.end_ns && (range.name == prefill || range.name == step))
       by_thread[{range.process_id, range.thread_id}].push_back(range);
   }
   for (auto& [thread, stages] : by_thread) {

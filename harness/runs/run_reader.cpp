@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/program_name.h"
+#include "core/stage_names.h"
 #include "environment_facts.h"
 #include "nsys_summaries.h"
 #include "parsers/adapter_report.h"

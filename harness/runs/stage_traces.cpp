@@ -5,6 +5,7 @@
 
 #include "core/expression.h"
 #include "core/kernel_names.h"
+#include "core/stage_names.h"
 #include "runs/run_settings.h"
 
 namespace profgate::runs {

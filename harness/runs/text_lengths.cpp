@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/stage_names.h"
+
 namespace profgate::runs {
 namespace {
 
@@ -38,7 +40,7 @@ std::string lengths_that_differ(const std::vector<parsers::adapter_report>& repo
   counted_lengths prompts;
   for (const parsers::adapter_report& report : reports)
     for (const parsers::adapter_report::stage_calls& each : report.stages)
-      if (each.stage == "prefill" && each.tokens) prompts.add(*each.tokens, each.calls);
+      if (each.stage == core::prefill_stage && each.tokens) prompts.add(*each.tokens, each.calls);
   counted_lengths decodes;
   for (const std::int64_t further : further_tokens) decodes.add(further + 1, 1);
   if (!prompts.differ() && !decodes.differ()) return "";

@@ -9,6 +9,7 @@
 #include "core/escape.h"
 #include "core/expression.h"
 #include "core/slips.h"
+#include "core/stage_names.h"
 #include "runs/run_settings.h"
 
 namespace profgate::runs {

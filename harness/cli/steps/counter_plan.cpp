@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/json.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "parsers/adapter_report.h"
 #include "runs/run_settings.h"
@@ -183,8 +184,8 @@ std::optional<counted_ranges> ranges_of(const std::vector<std::string>& stages,
     if (std::find(stages.begin(), stages.end(), rule.name) == stages.end()) continue;
     if (!parsers::is_adapter_stage(rule.range) || !rule.domain) return std::nullopt;
     // What steps make up is found in the trace.
-    const bool is_made_of_steps = rule.range == "decode_all";
-    const std::string range = is_made_of_steps ? analysis::decode_step_range : rule.range;
+    const bool is_made_of_steps = rule.range == core::decode_all_stage;
+    const std::string range = is_made_of_steps ? core::decode_step_range : rule.range;
     ranges.names.push_back(is_made_of_steps ? range : rule.name);
     ranges.filters.push_back(profilers::ncu_range_filter({range, *rule.domain}));
   }

@@ -6,6 +6,7 @@
 #include "analysis/bare_run.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "gate/rank_statistics.h"
 #include "measuring_turn.h"
@@ -82,9 +83,9 @@ void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>&
       samples.stages_ns[stage] = durations_ns;
       samples.stage_sources[stage] = parsers::device_samples_source;
     }
-    if (stage != "prefill" && stage != "decode_step") continue;  // makes no single token
+    if (stage != core::prefill_stage && stage != core::decode_step_range) continue;  // makes no single token
     std::vector<std::int64_t>& tokens_ns =
-        stage == "prefill" ? samples.first_token_ns : samples.further_token_ns;
+        stage == core::prefill_stage ? samples.first_token_ns : samples.further_token_ns;
     if (!tokens_ns.empty() && median_ns_of(durations_ns) > median_ns_of(tokens_ns)) tokens_ns = durations_ns;
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/expression.h"
+#include "core/stage_names.h"
 #include "machine.h"
 #include "measuring_turn.h"
 #include "parsers/adapter_report.h"

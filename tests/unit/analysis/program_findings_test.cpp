@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/findings.h"
+#include "core/stage_names.h"
 #include "nanoseconds.h"
 #include "timeline_builder.h"
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/stage_names.h"
 #include "runs/run_settings.h"
 
 namespace profgate::runs {

@@ -34,8 +34,8 @@ enum class layers { apart, together };
 /// a profiler put there ("aten::mm, op_id = 7"): they would be operators of one call each. Those of a domain
 /// that a rule admits go to `domain`, too, where they are operators; one that is called like a stage and fits
 /// no rule gets another name ("decode (range)"). Two stages that are looked for by their own names need no
-/// range. Where none fits decode_all_stage, decode steps that follow each other are one occurrence; where
-/// none fits core::whole_process_stage, each process that used a device is one.
+/// range. Where none fits core::decode_all_stage, decode steps that follow each other are one occurrence;
+/// where none fits core::whole_process_stage, each process that used a device is one.
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
                          const std::string& domain, layers are = layers::apart);
 /// The same for the ranges around counted launches: `ranges` is made of `open_ranges`.

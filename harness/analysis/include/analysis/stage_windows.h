@@ -31,12 +31,12 @@ bool runs_during(const execution& one, const stage_window& window) {
          one.end_ns > window.device_start_ns;
 }
 
-/// Closed ranges of `domain` named like a stage, sorted by start. One that a thread opens inside of another of
-/// the same stage (a library's range in the program's own, a function that calls itself) is a part of that
-/// one; ranges that are started and ended may be requests that overlap, and each is one. A stage is as long on its devices as on the
-/// host, unless it is one of `on_device`. Programs that never wait run ahead of their devices, and such a
-/// stage is timed by events there: its time begins when all that was launched before is done, and ends with
-/// the last of what was launched in it.
+/// Closed ranges of `domain` named like a stage, sorted by start. One that a thread opens inside of another
+/// of the same stage (a library's range in the program's own, a function that calls itself) is a part of that
+/// one; ranges that are started and ended may be requests that overlap, and each is one. A stage is as long
+/// on its devices as on the host, unless it is one of `on_device`. Programs that never wait run ahead of
+/// their devices, and such a stage is timed by events there: its time begins when all that was launched
+/// before is done, and ends with the last of what was launched in it.
 std::vector<stage_window> find_windows(const core::timeline& timeline, const std::vector<std::string>& stages,
                                        std::string_view domain,
                                        const std::vector<std::string>& on_device = {});

@@ -15,14 +15,6 @@
 /// those launched. Shares and counts come from here; times in reports come from the bare run.
 namespace profgate::analysis {
 
-/// The range that wraps one decode step. It is neither a stage nor an operator.
-inline constexpr const char* decode_step_range = "decode_step";
-/// All decode steps of a text.
-inline constexpr const char* decode_all_stage = "decode_all";
-/// The range around a call that is captured into a CUDA graph instead of running. It is no operator either:
-/// what is replayed has the operators inside of it.
-inline constexpr const char* capture_range = "capture";
-
 struct operator_figures {
   core::operator_record record;
   std::string total_absent_reason;           ///< where the record has no total_ns

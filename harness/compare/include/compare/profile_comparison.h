@@ -15,10 +15,6 @@
 /// change from noise.
 namespace profgate::compare {
 
-/// The stage whose length depends on how many tokens it decodes.
-inline constexpr std::string_view decode_stage = "decode_all";
-inline constexpr std::string_view prefill_stage = "prefill";  ///< its time is the TTFT
-
 /// A kernel under an operator in one stage, or all kernels of a category.
 struct side_kernel {
   std::string name{};

@@ -211,9 +211,6 @@ struct stage_telemetry {
   std::map<std::string, std::string> not_measured;  ///< why a value is absent, by its key
 };
 
-/// The only stage of a program that does not time itself.
-inline constexpr const char* whole_process_stage = "process";
-
 /// One of the inputs that a workload runs one after the other in each repetition.
 struct workload_input {
   std::string name;
