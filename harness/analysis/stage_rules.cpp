@@ -209,6 +209,12 @@ void widen(std::map<std::uint32_t, span>& spans, std::uint32_t process, std::uin
   known.end_ns = std::max(known.end_ns, end_ns);
 }
 
+/// Made-up stages go before what they are made of: of two ranges that start and end together the first is the
+/// outer one.
+void put_around(core::timeline& timeline, const std::vector<core::range_record>& stages) {
+  timeline.ranges.insert(timeline.ranges.begin(), stages.begin(), stages.end());
+}
+
 /// From the first thing that a process asked of a device, or the first range around it, to the last one's
 /// end.
 void add_whole_processes(core::timeline& timeline, const std::string& domain) {
@@ -226,6 +232,7 @@ void add_whole_processes(core::timeline& timeline, const std::string& domain) {
     if (!range.end_ns || (uses_device && !spans.contains(range.process_id))) continue;
     widen(spans, range.process_id, range.thread_id, range.start_ns, *range.end_ns);
   }
+  std::vector<core::range_record> processes;
   for (const auto& [process, whole] : spans) {
     core::range_record range;
     range.domain = timeline.texts.keep(domain);
@@ -234,8 +241,9 @@ void add_whole_processes(core::timeline& timeline, const std::string& domain) {
     range.thread_id = whole.thread_id;
     range.start_ns = whole.start_ns;
     range.end_ns = whole.end_ns;
-    timeline.ranges.push_back(range);
+    processes.push_back(range);
   }
+  put_around(timeline, processes);
 }
 
 bool is_inside(const std::vector<std::string>& ranges, std::string_view name) {
@@ -285,7 +293,7 @@ void add_decoding(core::timeline& timeline, const std::vector<stage_rule>& rules
       goes_on = is_step;
     }
   }
-  timeline.ranges.insert(timeline.ranges.end(), decodings.begin(), decodings.end());
+  put_around(timeline, decodings);
 }
 
 }  // namespace

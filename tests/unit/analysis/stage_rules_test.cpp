@@ -309,6 +309,16 @@ TEST(name_stages, without_any_range_the_process_is_one) {
   EXPECT_EQ(windows[0].end_ns, 50);
 }
 
+TEST(name_stages, a_range_as_long_as_the_process_keeps_its_own_time) {
+  core::timeline timeline = of_ranges({range("", "batch", 20, 80), range("", "step", 50, 80)});
+  name_stages(timeline, {{"process", "process", std::nullopt, "here"}}, "any");
+  const timeline_figures figures = analyze_timelines({{"a", std::nullopt, timeline}}, {"process"}, "any", "");
+  EXPECT_EQ(figures.stages[0]->duration_ns, 60);
+  ASSERT_NE(find_operator(*figures.stages[0], "batch"), nullptr);
+  EXPECT_EQ(*find_operator(*figures.stages[0], "batch")->self_ns, 30);
+  EXPECT_EQ(*find_operator(*figures.stages[0], "step")->self_ns, 30);
+}
+
 TEST(name_stages, a_process_without_device_work_is_none_where_others_have_some) {
   core::timeline timeline = timeline_builder().kernel("a", 5, 10, 20).build();
   timeline.ranges.push_back(range("", "parent", 0, 100, 7));
