@@ -8,6 +8,7 @@
 #include "artifacts/redact.h"
 #include "core/error.h"
 #include "core/expression.h"
+#include "core/stage_names.h"
 #include "parsers/adapter_report.h"
 
 namespace profgate::runs {
@@ -29,9 +30,11 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
       const auto found = stage.find(key);
       return found == stage.end() ? otherwise : found->second;
     };
-    const std::string domain = field("domain", own_domain);
-    rules.push_back({stage.at("name"), field("range", stage.at("name")),
-                     domain == any ? std::nullopt : std::optional(domain),
+    const std::string range = field("range", stage.at("name"));
+    // A program may have ranges of its own by the names that an adapter uses.
+    const bool is_adapters = config.text("workload.adapter") != "none" && parsers::is_adapter_stage(range);
+    const std::string domain = field("domain", is_adapters ? core::llm_domain : own_domain);
+    rules.push_back({stage.at("name"), range, domain == any ? std::nullopt : std::optional(domain),
                      fmt::format("workload.stages ({})", config.origin("workload.stages")),
                      field("sync", "false") == "true"});
   }

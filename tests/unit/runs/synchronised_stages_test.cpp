@@ -42,5 +42,22 @@ TEST(synchronised_stages, of_one_side_may_have_other_ranges_on_the_other_but_no_
   }
 }
 
+TEST(stage_rules_of, an_adapters_stage_is_the_adapters_where_the_program_has_a_range_by_its_name) {
+  config::request wanted;
+  wanted.conf_dirs = {PROFGATE_CONF};
+  wanted.runner = "program";
+  wanted.command_line_overrides = {
+      "workload.stages=[prefill, load, {name: own, range: prefill, domain: ''}]"};
+  const auto domains = [&] {
+    std::vector<std::optional<std::string>> found;
+    for (const analysis::stage_rule& rule : stage_rules_of(config::compose(wanted)))
+      found.push_back(rule.domain);
+    return found;
+  };
+  EXPECT_THAT(domains(), ElementsAre(std::nullopt, std::nullopt, ""));
+  wanted.command_line_overrides.emplace_back("workload.adapter=pytorch");
+  EXPECT_THAT(domains(), ElementsAre("LLM", std::nullopt, ""));
+}
+
 }  // namespace
 }  // namespace profgate::runs
