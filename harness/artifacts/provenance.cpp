@@ -28,7 +28,8 @@ git_facts gather_git_facts(const std::filesystem::path& project_dir, const git_r
   if (facts.branch.value_or("") == "HEAD") {
     facts.branch = core::measured<std::string>::absent("a commit is checked out, not a branch");
   }
-  const std::optional<std::string> changes = git(project_dir, {"status", "--porcelain"});
+  const std::optional<std::string> changes =
+      git(project_dir, {"status", "--porcelain", "--untracked-files=no"});
   if (changes) {
     const std::int64_t count = std::count(changes->begin(), changes->end(), '\n');
     facts.changed_files_count = count;

@@ -114,7 +114,7 @@ TEST(git_facts, reads_commit_branch_and_changes) {
                           const std::vector<std::string>& words) -> std::optional<std::string> {
     asked.push_back({dir.string()});
     asked.back().insert(asked.back().end(), words.begin(), words.end());
-    if (words.back() == "--porcelain") return " M a.cpp\n?? b.cpp\n";
+    if (words[0] == "status") return " M a.cpp\nA  b.cpp\n";
     return words[1] == "--verify" ? "0123abcd\n" : "main\n";
   };
   const git_facts facts = gather_git_facts("/project", answer);
@@ -123,12 +123,13 @@ TEST(git_facts, reads_commit_branch_and_changes) {
   EXPECT_EQ(facts.dirty.value(), true);
   EXPECT_EQ(facts.changed_files_count.value(), 2);
   EXPECT_EQ(asked.at(0), (std::vector<std::string>{"/project", "rev-parse", "--verify", "HEAD"}));
+  EXPECT_EQ(asked.back().back(), "--untracked-files=no") << "builds and logs are no code";
 }
 
 TEST(git_facts, tells_clean_from_unknown) {
   const git_facts clean =
       gather_git_facts("/project", [](const auto&, const auto& words) -> std::optional<std::string> {
-        return words.back() == "--porcelain" ? "" : "HEAD\n";
+        return words[0] == "status" ? "" : "HEAD\n";
       });
   EXPECT_EQ(clean.dirty.value(), false);
   EXPECT_THAT(clean.branch.reason(), HasSubstr("not a branch"));

@@ -23,7 +23,7 @@ using git_runner = std::function<std::optional<std::string>(const std::filesyste
 struct git_facts {
   core::measured<std::string> commit;
   core::measured<std::string> branch;
-  core::measured<bool> dirty;  ///< tracked files were changed, or untracked ones are there
+  core::measured<bool> dirty;  ///< tracked files were changed; logs and builds may lie beside them
   core::measured<std::int64_t> changed_files_count;
 };
 
