@@ -150,6 +150,7 @@ sqlite_database::sqlite_database(const fs::path& file, sqlite_access access, std
     if (file.has_parent_path()) fs::create_directories(file.parent_path(), failed);
     if (failed) fail(fmt::format("its folder cannot be made: {}", failed.message()));
   } else {
+    if (problem == std::errc::no_such_file_or_directory) m_remedy = "name a file that is there";
     if (problem) fail(fmt::format("cannot be read: {}", problem.message()));
     // A writer that was killed leaves any bytes, and a journal by which SQLite takes them back.
     const bool is_torn = access != sqlite_access::frozen && fs::exists(m_name + "-journal");

@@ -310,8 +310,13 @@ stage_step decide_stored(const arm_pair& runs, const stored_rules& rules, bool n
   } else {
     step.final_verdict = verdict::inconclusive;
     step.reason = fmt::format(
-        "{}, which is neither surely above the margin of {:.1f} % for stored numbers nor below it", shift,
-        100 * to_ratio(margin));
+        "{}, which is neither surely above the margin of {:.1f} % for stored numbers nor below it{}", shift,
+        100 * to_ratio(margin),
+        lower && unchanged_upper
+            ? fmt::format(": it lies above {} with {:g} %, and below {} with {:g} %", slowdown_text(*lower),
+                          100 * (1 - rules.alpha), slowdown_text(*unchanged_upper),
+                          100 * (1 - rules.unchanged_alpha))
+            : "");
     step.detectable_ratio = detectable(ratios, rules.alpha, margin, margin);
   }
   return step;

@@ -74,11 +74,12 @@ void fail_absent_range(const range_name& wanted, const core::timeline& timeline)
             wanted.domain == any_domain ? *meant : range_name{*meant, wanted.domain}.as_capture_range()),
         wanted, meant);
   }
-  throw absent_range(
-      in_domain.empty() ? fmt::format("{}; its ranges are in {}", what, in_words(seen.front().domain))
-                        : fmt::format("{}; there it opened {}", what, core::first_few(in_domain)),
-      "open the range around the stage to be measured, or name the one to be recorded in the configuration",
-      wanted);
+  throw absent_range(in_domain.empty()
+                         ? fmt::format("{}; its ranges are in {}", what, in_words(seen.front().domain))
+                         : fmt::format("{}; there it opened {}", what, core::first_few(in_domain)),
+                     "open the range around the stage to be measured, or name another one (workload.stages, "
+                     "workload.profile_range)",
+                     wanted);
 }
 
 void require_ranges(const core::timeline& timeline, const std::vector<range_name>& wanted) {

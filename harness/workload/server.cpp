@@ -25,6 +25,7 @@ constexpr int connect_patience_ms = 100;
 constexpr std::chrono::seconds time_without_server{2};
 // What a profiler that never started the server, or does not notice its end, has beyond stop_within.
 constexpr std::chrono::seconds tool_patience{5};
+constexpr std::chrono::seconds told_after{10};  ///< whoever waits longer for a server is told for what
 
 /// A socket that looks for a port among those from which the system takes its own may get this very port, and
 /// then it is connected with itself.
@@ -148,6 +149,11 @@ bool server_run::is_ready() const {
   return m_rules.ready_port ? takes_connections(*m_rules.ready_port) : m_saw_ready_text;
 }
 
+std::string server_run::waited_for() const {
+  return m_rules.ready_port ? fmt::format("port {} took no connection", *m_rules.ready_port)
+                            : fmt::format("no line of its output has '{}'", m_rules.ready_text);
+}
+
 std::optional<std::string> server_run::look() {
   const clock::duration elapsed = clock::now() - m_phase_began;
   switch (m_phase) {
@@ -157,6 +163,9 @@ std::optional<std::string> server_run::look() {
       } else if (elapsed > m_rules.ready_within) {
         m_is_too_slow = true;
         begin_stop();
+      } else if (elapsed > told_after && !std::exchange(m_has_told_wait, true)) {
+        m_say(fmt::format("the server is not ready yet: {}; {} s at most", waited_for(),
+                          m_rules.ready_within.count()));
       }
       break;
     case phase::serving:
@@ -246,9 +255,7 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
   if (server.how == process::ending::not_started) return m_client;  // the caller says more
   if (m_is_too_slow) {
     throw core::step_failure(
-        fmt::format("the server was not ready within {} s: {}", m_rules.ready_within.count(),
-                    m_rules.ready_port ? fmt::format("port {} took no connection", *m_rules.ready_port)
-                                       : fmt::format("no line of its output has '{}'", m_rules.ready_text)),
+        fmt::format("the server was not ready within {} s: {}", m_rules.ready_within.count(), waited_for()),
         fmt::format("raise workload.server.ready_within_s, or find out what it waits for ({})", look));
   }
   if (ended_in == phase::starting) {

@@ -72,6 +72,7 @@ class server_run {
   enum class phase { starting, serving, stopping };
 
   bool is_ready() const;
+  std::string waited_for() const;  ///< in words, as long as it is not ready
   void start_client();
   void begin_stop();
   void go_on_stopping();
@@ -88,6 +89,7 @@ class server_run {
   std::optional<clock::time_point> m_client_ended{};
   bool m_saw_ready_text = false;
   bool m_is_too_slow = false;  ///< it was not ready in time
+  bool m_has_told_wait = false;
   int m_last_signal = 0;
   std::string m_note;
   std::optional<process::process_tree> m_server;
