@@ -34,11 +34,8 @@ measured<double> sum(const std::vector<measured<double>>& parts, const std::stri
 /// What a stage counts for among all: one repetition of each, where the workload repeats all of them alike; a
 /// program goes through its ranges as often as it does.
 measured<double> weight_ns(const bare_facts& facts, const bare_stage& stage) {
-  const measured<double> median_ns = median_of(stage.time_ns);
-  if (median_ns && !facts.lengths_that_differ.empty())
-    return stage.time_ns->mean * static_cast<double>(stage.time_ns->samples.size());
-  return median_ns && !facts.bench ? *median_ns * static_cast<double>(stage.time_ns->samples.size())
-                                   : median_ns;
+  if (facts.bench || !stage.time_ns) return median_of(stage.time_ns);
+  return stage.time_ns->mean * static_cast<double>(stage.time_ns->samples.size());
 }
 
 /// The configured stages in their order, then what the result has beyond them.
@@ -184,7 +181,7 @@ void set_step_figures(const bare_facts& facts, double batch, bare_figures& resul
     step_ns = end;
   }
   result.tokens_per_s = describe(std::move(text_rates), "no decode step was seen");
-  result.tpot_method = "from each decode step to the next";
+  result.tpot_method = from_step_to_step;
   result.tpot_ns = describe_distribution(steps_ns, "no decode step was seen");
   const bool are_alike = std::adjacent_find(texts.begin(), texts.end(), std::not_equal_to<>()) == texts.end();
   result.tpot_by_token_ns = are_alike && !texts.empty()

@@ -194,7 +194,7 @@ findings find(const run_facts& facts, const run_figures& figures) {
     judge_experts(facts, figures, stage, result);
     judge_cache(facts, stage, result);
     if (stage.traced) {
-      judge_operators(stage, result);
+      judge_operators(figures, stage, result);
       judge_kernels(figures, stage, result);
     }
     judge_counters(stage, result);
@@ -223,7 +223,9 @@ findings find(const run_facts& facts, const run_figures& figures) {
 
 bool is_distorted(const stage_figures& stage) {
   constexpr double high_overhead_ratio = 0.25;
-  return stage.overhead_ratio && *stage.overhead_ratio > high_overhead_ratio;
+  if (!stage.overhead_ratio || *stage.overhead_ratio <= high_overhead_ratio) return false;
+  const bool may_be_noise = stage.bare.time_ns && stage.bare.time_ns->cv.value_or(0) >= *stage.overhead_ratio;
+  return !may_be_noise;
 }
 
 std::string short_name(const std::string& name) {

@@ -128,7 +128,7 @@ struct large_operator {
 /// By the time that is its own; nothing where none has a share.
 std::optional<large_operator> largest_operator(const stage_figures& stage);
 
-void judge_operators(const stage_figures& stage, findings& result);
+void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result);
 
 /// What a device waited for: its kind, in the words of a clause and of a sentence, and what helps against it.
 enum class idle_kind { launch, pause, synchronisation, copy, other, after };

@@ -49,6 +49,14 @@ void judge_categories(const stage_figures& stage, findings& result) {
                    count_of_calls(largest.calls))});
 }
 
+/// Other stages run inside of it, and tell what it does.
+bool holds_stages(const run_figures& figures, const stage_figures& outer) {
+  return std::any_of(figures.stages.begin(), figures.stages.end(), [&](const stage_figures& one) {
+    return one.traced && std::find(one.traced->outer_stages.begin(), one.traced->outer_stages.end(),
+                                   outer.bare.name) != one.traced->outer_stages.end();
+  });
+}
+
 }  // namespace
 
 std::optional<large_operator> largest_operator(const stage_figures& stage) {
@@ -69,9 +77,10 @@ std::optional<large_operator> largest_operator(const stage_figures& stage) {
                                     count_of_calls(record.calls))};
 }
 
-void judge_operators(const stage_figures& stage, findings& result) {
+void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result) {
   if (stage.traced->operators.empty()) {
     if (!stage.traced->kernels.empty()) return;  // which say more than a sentence that asks for ranges
+    if (holds_stages(figures, stage)) return;
     result.takeaways.push_back({stage.bare.name, "What it spends its time on is unknown.",
                                 "the trace holds no operator ranges inside it"});
     return;

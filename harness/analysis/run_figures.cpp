@@ -5,6 +5,7 @@
 
 #include "analysis/findings.h"
 #include "analysis/trace_spans.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "findings_parts.h"
 #include "kernel_summaries.h"
@@ -59,6 +60,9 @@ measured<traced_stage> traced_of(const run_facts& facts, const timeline_figures&
 measured<double> overhead(const bare_stage& bare, const measured<traced_stage>& traced) {
   if (!traced) return measured<double>::absent(traced.reason());
   if (!bare.time_ns) return measured<double>::absent(bare.time_ns.reason());
+  if (bare.name == core::whole_process_stage)
+    return measured<double>::absent(
+        "a trace holds a process from its first range or launch to its last one only");
   const measured<double> ratio = quotient(traced->median_ns, bare.time_ns->median);
   return ratio ? measured<double>(*ratio - 1.0) : ratio;
 }

@@ -99,6 +99,16 @@ TEST(sum_up_stages, counts_no_time_twice_where_a_stage_runs_inside_of_another) {
   EXPECT_DOUBLE_EQ(*figures.stages[1].share_ratio, 0.3);
 }
 
+TEST(sum_up_stages, weighs_a_programs_stages_by_all_of_their_time) {
+  bare_facts facts;
+  facts.stages = {"batch", "step"};
+  facts.process_wall_ns = {500 * ms};
+  facts.stage_samples_ns = {{"batch", {30 * ms}}, {"step", {4 * ms, 4 * ms, 19 * ms}}};
+  bare_figures figures = analyze_bare(facts);
+  sum_up_stages(facts, {"step"}, figures);
+  EXPECT_DOUBLE_EQ(*figures.stages[1].share_ratio, 0.9) << "27 of 30 ms, not three medians";
+}
+
 TEST(analyze_bare, relates_work_to_the_measured_ceilings) {
   const bare_figures figures = analyze_bare(two_timed_stages());
   const utilisation& prefill = figures.stages[0].use;

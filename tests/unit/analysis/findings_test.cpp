@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "run_builder.h"
+#include "timeline_builder.h"
 
 namespace profgate::analysis {
 namespace {
@@ -219,6 +220,13 @@ TEST(findings, say_how_to_get_a_high_overhead_down) {
   EXPECT_EQ(less->evidence, "traced 52.0 ms against an unprofiled median of 40.0 ms: 30.0 % more under nsys");
 }
 
+TEST(findings, do_not_blame_the_tracer_for_what_may_be_noise) {
+  run_facts facts = example_run();
+  facts.captures[0].timeline.ranges[2].end_ns = 20000000 + 52000000;  // 30 % more than the median
+  facts.bare.bench->samples_ns["decode_all"] = {20000000, 40000000, 60000000};
+  EXPECT_FALSE(recommendation_with(find_in(facts), "Trace less"));
+}
+
 TEST(findings, ask_for_ranges_where_much_of_a_stage_is_dark) {
   run_facts facts = example_run();
   facts.captures[0].timeline.ranges.pop_back();  // attn: 14 of 44 ms
@@ -302,6 +310,19 @@ run_facts sampled_run(core::value_spread sm_clock_mhz, std::vector<std::string> 
   decode.sm_clock_mhz = sm_clock_mhz;
   decode.throttle_reasons = std::move(throttle_reasons);
   return facts;
+}
+
+TEST(findings, do_not_call_a_stage_unknown_that_other_stages_fill) {
+  run_facts facts = example_run();
+  facts.bare.stages = {"prefill", "decode_all", "step"};
+  facts.captures[0].timeline = timeline_builder()
+                                   .range("prefill", 0, 10000000)
+                                   .range("decode_all", 20000000, 60000000)
+                                   .range("step", 21000000, 59000000)
+                                   .build();
+  const findings found = find_in(facts);
+  EXPECT_THAT(takeaways_of(found, "decode_all"), Not(Contains(HasSubstr("is unknown"))));
+  EXPECT_THAT(takeaways_of(found, "step"), Contains(HasSubstr("is unknown")));
 }
 
 TEST(findings, say_when_the_gpu_was_throttled) {

@@ -59,6 +59,9 @@ struct input_figures {
   measured<sample_statistics> decode_all_ns;
 };
 
+/// How tokens are timed of a program that does not time itself.
+inline constexpr const char* from_step_to_step = "from each decode step to the next";
+
 struct bare_figures {
   std::vector<bare_stage> stages;
   measured<sample_statistics> vision_ns;  ///< a part of prefill, so never one of `stages`
@@ -67,7 +70,7 @@ struct bare_figures {
   measured<sample_statistics> ttft_ns;    ///< time to the first token
   measured<distribution> ttft_percentiles_ns;
   measured<distribution> tpot_ns;  ///< time of each further token
-  std::string tpot_method;         ///< how tpot_ns was obtained
+  std::string tpot_method;         ///< how tpot_ns was obtained, from_step_to_step or other words
   /// Each further token's, the median over the repetitions; of more than 1024 tokens the mean of neighbours.
   measured<std::vector<double>> tpot_by_token_ns;
   measured<sample_statistics> tokens_per_s;  ///< decoded tokens of the batch over decode time
