@@ -116,7 +116,8 @@ std::string step_sentence(const run_facts& facts, const run_figures& figures, co
 /// How long it lives, and apart from that how long it uses its device.
 void add_process(const run_figures& figures, const stage_figures& stage, std::vector<std::string>& summary) {
   if (stage.bare.time_ns)
-    summary.push_back(fmt::format("The process takes {} from its start to its end ({}).",
+    summary.push_back(fmt::format("The {} takes {} from its start to its end ({}).",
+                                  stage.bare.time_source == whole_client_source ? "client" : "process",
                                   core::format_duration(stage.step->median_ns),
                                   median_of(stage.step->occurrences)));
   if (!stage.traced || !stage.idle) return;

@@ -84,6 +84,33 @@ const json* stage_called(const json& profile, const char* name) {
 /// Figures of the program's own in the closing line; the reports have them all.
 constexpr std::size_t most_told_figures = 4;
 
+/// Where TTFT is not prefill's time: up to where it runs.
+std::string ttft_words(bool is_seen_by_steps) {
+  return is_seen_by_steps ? "TTFT runs from the start of a request's prefill to that of its first decode "
+                            "step; prefill's time "
+                            "is that of the stage alone."
+                          : "TTFT runs from the start of a request's prefill to its first token; prefill's "
+                            "time is that of "
+                            "the stage alone, of all inputs of a repetition.";
+}
+
+/// Where TPOT is not decode_all's time over its tokens: why it is the shorter or the longer one.
+std::string tpot_words(double tpot_ns, double token_ns, const std::string& method) {
+  if (tpot_ns < token_ns)
+    return fmt::format(
+        "TPOT is timed by itself ({}): decode_all over its tokens also holds what lies between the steps.",
+        method);
+  if (method == analysis::from_step_to_step)
+    return "TPOT runs from each decode step to the next; decode_all ends with a text's last step, so that "
+           "its "
+           "tokens share one gap less.";
+  return fmt::format(
+      "TPOT is timed by itself ({}), and its p50 is of single tokens; decode_all over its tokens is a mean "
+      "of "
+      "them.",
+      method);
+}
+
 }  // namespace
 
 std::string time_source_of(const json& stage) {
@@ -131,37 +158,18 @@ json cards_of(const json& profile, const std::optional<gate::judgement>& judged)
 
 std::string token_times_note(const json& profile) {
   const json& throughput = profile["throughput"];
-  std::string note;
   const std::string method = text_or_empty(throughput["tpot"], "method");
-  const bool is_seen_by_steps = method == analysis::from_step_to_step;
+  std::string note;
   const auto ttft_ns = number(throughput["ttft"], "p50_ns");
   const json* prefill = stage_called(profile, core::prefill_stage);
   const auto prefill_ns = prefill != nullptr ? number((*prefill)["bare"], "median_ns") : std::nullopt;
   if (ttft_ns && prefill_ns && differ(*ttft_ns, *prefill_ns))
-    note =
-        is_seen_by_steps
-            ? "TTFT runs from the start of a request's prefill to that of its first decode step; prefill's "
-              "time is that of the stage alone."
-            : "TTFT runs from the start of a request's prefill to its first token; prefill's time is that of "
-              "the stage alone, of all inputs of a repetition.";
+    note = ttft_words(method == analysis::from_step_to_step);
   const auto tpot_ns = number(throughput["tpot"], "p50_ns");
   const json* decode = stage_called(profile, core::decode_all_stage);
   const auto token_ns = decode != nullptr ? number(*decode, "a_token_ns") : std::nullopt;
-  if (tpot_ns && token_ns && differ(*tpot_ns, *token_ns)) {
-    if (!note.empty()) note += " ";
-    note +=
-        *tpot_ns < *token_ns ? fmt::format(
-                                   "TPOT is timed by itself ({}): decode_all over its tokens also holds "
-                                   "what lies between the steps.",
-                                   method)
-        : is_seen_by_steps
-            ? "TPOT runs from each decode step to the next; decode_all ends with a text's last step, so that "
-              "its tokens share one gap less."
-            : fmt::format(
-                  "TPOT is timed by itself ({}), and its p50 is of single tokens; decode_all over its "
-                  "tokens is a mean of them.",
-                  method);
-  }
+  if (tpot_ns && token_ns && differ(*tpot_ns, *token_ns))
+    note += (note.empty() ? "" : " ") + tpot_words(*tpot_ns, *token_ns, method);
   return note;
 }
 

@@ -48,6 +48,8 @@ TEST_F(server, without_stages_is_timed_by_its_client) {
   const command_result result = serve("polite", client(1), {"workload.stages=[process]"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(profile().at("stages").at(0).at("step").at("source"), "the whole client");
+  EXPECT_THAT(profile().at("findings").at("summary").at(0).get<std::string>(),
+              HasSubstr("The client takes "));
 }
 
 TEST_F(server, that_does_not_listen_to_signals_is_killed) {

@@ -204,7 +204,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       parsers::device_samples_ns(parsers::read_adapter_reports(parsers::adapter_report_files(folder))),
       samples);
   if (workload::is_server(context.config))
-    samples.stage_sources.try_emplace(core::whole_process_stage, "the whole client");
+    samples.stage_sources.try_emplace(core::whole_process_stage, analysis::whole_client_source);
   runs::write_process_samples(folder / "process_samples.json", samples);
 }
 

@@ -44,6 +44,8 @@ inline constexpr const char* nvtx_ranges_source = "NVTX ranges";
 /// A stage's source where it has sync: true.
 inline constexpr const char* synchronised_ranges_source =
     "its NVTX ranges, the device synchronised at both ends";
+/// That of the whole process, where it is a server.
+inline constexpr const char* whole_client_source = "the whole client";
 
 /// A stage's source where an adapter opened its ranges.
 inline constexpr const char* adapter_ranges_source = "ranges of the PyTorch adapter";
