@@ -135,7 +135,10 @@ class nsys_session {
   bool has_failed_at_once(const tool_run& run) const {
     const bool has_exited =
         run.started && !run.interrupted && !run.timed_out && !run.stopped && run.signal == 0;
-    return has_exited && run.exit_code != 0 && std::chrono::nanoseconds(run.wall_ns) < short_time &&
+    // Its agent may die before the workload begins: nsys 2022.4 then ends with 0.
+    const bool has_failed =
+        run.exit_code != 0 || run.tail.find("Connection to the Agent lost") != std::string::npos;
+    return has_exited && has_failed && std::chrono::nanoseconds(run.wall_ns) < short_time &&
            !fs::exists(with(".nsys-rep")) && !fs::exists(with(".qdstrm"));
   }
 

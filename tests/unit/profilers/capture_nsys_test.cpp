@@ -67,6 +67,13 @@ TEST_F(capture_with_fake_nsys, runs_once_more_where_nsys_failed_at_once_and_left
               AllOf(HasSubstr("failed: exit code 1: boo"), HasSubstr("say please (its output is in ")));
 }
 
+TEST_F(capture_with_fake_nsys, runs_once_more_where_its_agent_was_lost_although_it_says_that_all_is_well) {
+  m_request.is_gated = false;
+  EXPECT_THAT(words("Connection to the Agent lost.\nConnection to the Agent lost.\n", 0, {}),
+              HasSubstr("nsys made no report"));
+  EXPECT_EQ(m_starts, 2);
+}
+
 TEST_F(capture_with_fake_nsys, names_a_missing_importer_and_its_missing_library) {
   EXPECT_THAT(words("", 0, {"run.qdstrm"}),
               HasSubstr("its importer QdstrmImporter, which makes the report of it, is not there"));
