@@ -82,7 +82,7 @@ std::vector<std::string> warnings_of(const comparison_state& state,
 config::resolved with_stages_it_has(const stage_not_closed& missing, const config::resolved& config,
                                     const surroundings& where) {
   const bool are_named = !config.list("gate.stages").empty();
-  const bool has_adapter = config.text("workload.adapter") != workload::no_adapter;
+  const bool has_adapter = config::has_adapter(config);
   if (are_named || !(has_adapter || runs::stage_expressions_of(config).contains(missing.stage()))) throw;
   std::vector<std::string> stages = config.list("workload.stages");
   std::erase_if(stages, [&](const std::string& stage) {

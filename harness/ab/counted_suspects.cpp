@@ -127,9 +127,8 @@ class arm_counting {
     const fs::path config_file = m_folder / "config.yaml";
     artifacts::write_file_atomically(config_file, settings.to_yaml());
     request.workload = m_arm.program.words(config_file, "profile", m_folder / "result.json");
-    request.set_environment =
-        workload::adapter_environment(build.config.text("workload.adapter"), m_where.pytorch_adapter,
-                                      workload::adapter_mode::traced, m_folder);
+    request.set_environment = workload::adapter_environment(build.config, m_where.pytorch_adapter,
+                                                            workload::adapter_mode::traced, m_folder);
     request.output_folder = m_folder;
     request.log_file = m_folder / "log.txt";
     request.deadline_ms = deadline_ms;

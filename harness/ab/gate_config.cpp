@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/records.h"
 #include "core/stage_names.h"
-#include "workload/adapter.h"
 
 namespace profgate::ab {
 namespace {
@@ -120,13 +119,12 @@ std::vector<std::string> gated_stages(const config::resolved& config, bool times
   // Whoever says which numbers count does not ask for the whole process as well.
   const std::vector<std::string> figures = times_itself ? std::vector<std::string>{} : judged_figures(config);
   // Of a program of others nobody knows that it has the ranges of the contract, unless somebody named them.
-  if (!times_itself && config.text("workload.adapter") == workload::no_adapter &&
+  if (!times_itself && !config::has_adapter(config) &&
       config.origin("workload.stages") == config::default_origin)
     return figures.empty() ? std::vector<std::string>{core::whole_process_stage} : figures;
   std::vector<std::string> stages = config.list("workload.stages");
   // A decoder's adapter never opens that of other models.
-  if (config.text("workload.adapter") != workload::no_adapter && stages.size() > 1)
-    std::erase(stages, core::forward_stage);
+  if (config::has_adapter(config) && stages.size() > 1) std::erase(stages, core::forward_stage);
   if (!figures.empty()) std::erase(stages, core::whole_process_stage);
   for (const std::string& figure : figures) {
     if (std::find(stages.begin(), stages.end(), figure) == stages.end()) stages.push_back(figure);

@@ -160,9 +160,8 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   request.workload = command.argv;
   request.output_folder = m_folder / "ranges";
   request.log_file = log_file;
-  const std::string adapter = arm.build().config.text("workload.adapter");
   request.set_environment = workload::adapter_environment(
-      adapter, m_where.pytorch_adapter, workload::adapter_mode::bare, request.output_folder);
+      arm.build().config, m_where.pytorch_adapter, workload::adapter_mode::bare, request.output_folder);
   request.collector_library = m_where.collector_library;
   request.synchronised = runs::named_ranges(arm.build().config, m_synchronised);
   profilers::device_waits waits;
@@ -200,7 +199,7 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   take_figures(told, samples_ns);
   for (const std::string& stage : m_settings.stages) {
     const auto found = samples_ns.find(stage);
-    if (found == samples_ns.end() && adapter != workload::no_adapter &&
+    if (found == samples_ns.end() && config::has_adapter(arm.build().config) &&
         parsers::adapter_report_files(request.output_folder).empty()) {
       throw core::bad_input(workload::silent_adapter_words(),
                             "let the program's Python see PYTHONPATH, or leave --adapter away");
@@ -260,9 +259,8 @@ finished_run workload_runs::run_traced(const prepared_arm& arm, const std::strin
   request.workload = arm.program.words(arm.config_file, "profile", folder / "result.json");
   request.is_server = arm.program.is_server();
   request.output_folder = folder;
-  request.set_environment =
-      workload::adapter_environment(arm.build().config.text("workload.adapter"), m_where.pytorch_adapter,
-                                    workload::adapter_mode::traced, folder);
+  request.set_environment = workload::adapter_environment(arm.build().config, m_where.pytorch_adapter,
+                                                          workload::adapter_mode::traced, folder);
   request.log_file = m_folder / "logs" / (stem + ".log");
   // Which ranges of a program's are stages, in which domain, only the analysis knows.
   request.is_gated = arm.build().command_has_placeholders;

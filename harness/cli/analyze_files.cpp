@@ -158,7 +158,7 @@ std::vector<std::string> stages_in(const std::vector<analysis::capture>& capture
   if (captures.empty()) return stages;
   const runs::seen_stages seen = seen_in(captures, config);
   const auto is_there = [&](const std::string& stage) { return seen.timed.contains(stage); };
-  const bool has_adapter = config.text("workload.adapter") != "none";
+  const bool has_adapter = config::has_adapter(config);
   if (has_adapter && std::any_of(stages.begin(), stages.end(), is_there)) {
     std::erase_if(stages, [&](const std::string& stage) { return !is_there(stage); });
     return stages;

@@ -126,8 +126,9 @@ ab::request request_of_commands(const pair_manifest& baseline, const pair_manife
     return core::shorten_middle(have_own_clients ? with_client(arm, settings) : shown(arm.command),
                                 longest_bytes);
   };
-  const std::string adapter = options.candidate_settings.text("workload.adapter");
-  std::string typed_words = adapter == workload::no_adapter ? "" : "--adapter " + adapter + " ";
+  std::string typed_words;
+  if (config::has_adapter(options.candidate_settings))
+    typed_words = "--adapter " + options.candidate_settings.text("workload.adapter") + " ";
   const bool is_server = workload::is_server(options.candidate_settings);
   if (is_server) typed_words += shown(ready_words(options.candidate_settings)) + " ";
   for (const std::string& setting : options.typed) {

@@ -235,16 +235,19 @@ resolved without_source_of_others(const resolved& composed) {
 resolved compose(const request& wanted) {
   resolved composed = composer(wanted).build();
   // An adapter brings the stages that it opens: a runner of its name, below all that was said otherwise.
-  const std::string adapter = composed.text("workload.adapter");
-  if (wanted.runner == "program" && adapter != "none") {
+  if (wanted.runner == "program" && has_adapter(composed)) {
     request own = wanted;
-    own.runner = adapter;
+    own.runner = composed.text("workload.adapter");
     composed = composer(own).build();
   }
   composed = without_source_of_others(composed);
   check_combinations(composed);
   if (wanted.engine == "llm") check_llm(composed);
   return composed;
+}
+
+bool has_adapter(const resolved& config) {
+  return config.text("workload.adapter") != "none";
 }
 
 resolved parse_resolved(std::string_view yaml, const std::string& name) {

@@ -9,8 +9,7 @@ namespace profgate::runs {
 namespace {
 
 bool has_any_of_model(const config::resolved& config) {
-  return config.text("workload.adapter") != "none" || !config.is_null("model.checkpoint") ||
-         !config.is_null("model.dtype");
+  return config::has_adapter(config) || !config.is_null("model.checkpoint") || !config.is_null("model.dtype");
 }
 
 void set_model(const config::resolved& config, const std::vector<parsers::adapter_report>& reports,

@@ -175,7 +175,7 @@ const analysis::bare_facts& run_reader::bare() {
   bare.first_token_ns = std::move(samples.first_token_ns);
   bare.further_token_ns = std::move(samples.further_token_ns);
   bare.further_tokens = std::move(samples.further_tokens);
-  const bool has_adapter = config().text("workload.adapter") != "none";
+  const bool has_adapter = config::has_adapter(config());
   bare.has_adapter = has_adapter;
   bare.has_unnamed_warm_up = has_adapter && parsers::have_one_shape(reports);
   if (bare.has_unnamed_warm_up) analysis::leave_out_warm_up(bare);

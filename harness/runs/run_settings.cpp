@@ -32,7 +32,7 @@ std::vector<analysis::stage_rule> stage_rules_of(const config::resolved& config)
     };
     const std::string range = field("range", stage.at("name"));
     // A program may have ranges of its own by the names that an adapter uses.
-    const bool is_adapters = config.text("workload.adapter") != "none" && parsers::is_adapter_stage(range);
+    const bool is_adapters = config::has_adapter(config) && parsers::is_adapter_stage(range);
     const std::string domain = field("domain", is_adapters ? core::llm_domain : own_domain);
     rules.push_back({stage.at("name"), range, domain == any ? std::nullopt : std::optional(domain),
                      fmt::format("workload.stages ({})", config.origin("workload.stages")),
@@ -50,7 +50,7 @@ std::map<std::string, std::string> stage_expressions_of(const config::resolved& 
 
 std::vector<std::string> device_timed_stages(const config::resolved& config) {
   std::vector<std::string> stages;
-  if (config.text("workload.adapter") == "none") return stages;
+  if (!config::has_adapter(config)) return stages;
   for (const analysis::stage_rule& rule : stage_rules_of(config)) {
     if (parsers::is_adapter_stage(rule.range)) stages.push_back(rule.name);
   }
@@ -93,7 +93,7 @@ std::string recorded_part_of(const config::resolved& config) {
 
 /// An adapter names a model's modules by their paths.
 analysis::layers layers_of(const config::resolved& config) {
-  return config.text("workload.adapter") == "none" ? analysis::layers::apart : analysis::layers::together;
+  return config::has_adapter(config) ? analysis::layers::together : analysis::layers::apart;
 }
 
 std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config) {

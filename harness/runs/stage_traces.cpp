@@ -39,7 +39,7 @@ void name_stages(core::timeline& timeline, const config::resolved& config, recor
   if (who == recorded_by::these_settings && !config.boolean("nsys.gating_nvtx")) reopen_cut_ranges(timeline);
   std::vector<analysis::stage_rule> rules = stage_rules_of(config);
   // The bare run of a program that opened no stage is timed as a whole, so its trace is looked at as a whole.
-  if (config.text("workload.adapter") != "none" && !has_range_of(rules, timeline))
+  if (config::has_adapter(config) && !has_range_of(rules, timeline))
     rules.push_back({core::whole_process_stage, core::whole_process_stage, std::nullopt, "workload.adapter"});
   analysis::name_stages(timeline, rules, config.text("workload.nvtx_domain"),
                         who == recorded_by::somebody ? analysis::layers::together : layers_of(config));

@@ -8,9 +8,10 @@
 namespace profgate::workload {
 namespace fs = std::filesystem;
 
-std::map<std::string, std::string> adapter_environment(const std::string& adapter, const adapter_files& files,
-                                                       adapter_mode mode, const fs::path& folder) {
-  if (adapter == no_adapter) return {};
+std::map<std::string, std::string> adapter_environment(const config::resolved& config,
+                                                       const adapter_files& files, adapter_mode mode,
+                                                       const fs::path& folder) {
+  if (!config::has_adapter(config)) return {};
   for (const fs::path& needed : {files.python_dir / "sitecustomize.py", files.library}) {
     if (fs::exists(needed)) continue;
     throw core::step_failure("the PyTorch adapter is not whole: there is no " + needed.string(),

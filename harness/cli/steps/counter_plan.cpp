@@ -178,7 +178,7 @@ struct counted_ranges {
 /// kernels between its steps, not always as often: they would shift the window.
 std::optional<counted_ranges> ranges_of(const std::vector<std::string>& stages,
                                         const config::resolved& config) {
-  if (config.text("workload.adapter") == "none") return std::nullopt;
+  if (!config::has_adapter(config)) return std::nullopt;
   counted_ranges ranges;
   for (const analysis::stage_rule& rule : runs::stage_rules_of(config)) {
     if (std::find(stages.begin(), stages.end(), rule.name) == stages.end()) continue;

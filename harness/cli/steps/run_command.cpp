@@ -111,7 +111,7 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
   const bool is_of_server = wanted.runs_workload && workload::is_server(context.config);
   // Never while times are taken, and once is enough. A server's stages are those of its recipe.
   const bool looks_for_torch = context.status.step == "timeline" && wanted.runs_workload && !is_of_server &&
-                               context.config.text("workload.adapter") == workload::no_adapter;
+                               !config::has_adapter(context.config);
   workload::torch_watch torch;
   options.stop_request = [&] {
     context.display.refresh();
@@ -173,12 +173,11 @@ std::vector<std::string> workload_argv(const step_context& context, const std::s
 std::map<std::string, std::string> adapter_environment_of(const step_context& context,
                                                           workload::adapter_mode mode,
                                                           const fs::path& folder) {
-  return workload::adapter_environment(context.config.text("workload.adapter"), context.parts.pytorch_adapter,
-                                       mode, folder);
+  return workload::adapter_environment(context.config, context.parts.pytorch_adapter, mode, folder);
 }
 
 void note_adapter(step_context& context, const fs::path& folder) {
-  if (context.config.text("workload.adapter") == workload::no_adapter) return;
+  if (!config::has_adapter(context.config)) return;
   const std::vector<parsers::adapter_report> reports =
       parsers::read_adapter_reports(parsers::adapter_report_files(folder));
   if (reports.empty()) context.status.notes.push_back(workload::silent_adapter_words());

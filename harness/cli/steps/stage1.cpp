@@ -182,8 +182,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     figures.add({{outcome.captured, outcome.captured_truncated, log_file},
                  {client.captured, client.captured_truncated, folder / "client_log.txt"}},
                 samples);
-    if (context.config.text("workload.adapter") != workload::no_adapter)
-      runs::add_token_times(timeline, samples);
+    if (config::has_adapter(context.config)) runs::add_token_times(timeline, samples);
     const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);
     runs::add_counts(ranges, samples);
     seen.ranges.insert(ranges.seen_if_unfitted.ranges.begin(), ranges.seen_if_unfitted.ranges.end());

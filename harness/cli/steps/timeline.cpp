@@ -24,8 +24,8 @@ namespace {
 std::vector<profilers::range_name> ranges_of(const config::resolved& config) {
   const std::vector<analysis::stage_rule> rules = runs::stage_rules_of(config);
   const std::vector<std::string> told = config.list("workload.figures");
-  const bool opens_stages = config.text("workload.adapter") != workload::no_adapter &&
-                            !config.boolean("nsys.gating_nvtx");  // a gate must be named
+  const bool opens_stages =
+      config::has_adapter(config) && !config.boolean("nsys.gating_nvtx");  // a gate must be named
   std::vector<profilers::range_name> ranges;
   for (const std::string& stage : runs::stages_gate_first(config)) {
     const auto rule = std::find_if(rules.begin(), rules.end(),

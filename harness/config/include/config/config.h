@@ -98,6 +98,9 @@ struct request {
 
 resolved compose(const request& wanted);
 
+/// Whether something opens ranges in the program without an edit of it (workload.adapter).
+bool has_adapter(const resolved& config);
+
 /// Splits the text of PROFGATE_OVERRIDES at white space. Quotes and brackets hold an item together:
 ///   run.mode=light hardware.note='two words' ncu.metrics=[a, b] "model.name=two words"
 std::vector<std::string> split_overrides(std::string_view text);

@@ -4,11 +4,11 @@
 #include <map>
 #include <string>
 
+#include "config/config.h"
+
 /// What opens ranges in a program that has none of its own, without an edit of it (workload.adapter,
 /// workloads/pytorch): files that the program finds through its environment.
 namespace profgate::workload {
-
-inline constexpr const char* no_adapter = "none";
 
 struct adapter_files {
   std::filesystem::path python_dir;  ///< sitecustomize.py and what it imports
@@ -20,11 +20,11 @@ enum class adapter_mode {
   traced,  ///< modules, too
 };
 
-/// What a program needs to get the adapter, beside our own environment; nothing for "none". Each process of
-/// the program that uses it leaves a report in `folder` (parsers/adapter_report.h); those of earlier ones are
-/// removed.
-std::map<std::string, std::string> adapter_environment(const std::string& adapter, const adapter_files& files,
-                                                       adapter_mode mode,
+/// What a program needs to get its adapter, beside our own environment; nothing where it has none. Each
+/// process of the program that uses it leaves a report in `folder` (parsers/adapter_report.h); those of
+/// earlier ones are removed.
+std::map<std::string, std::string> adapter_environment(const config::resolved& config,
+                                                       const adapter_files& files, adapter_mode mode,
                                                        const std::filesystem::path& folder);
 
 /// Of a program of which no process reported in: what happened, and what may be the cause.
