@@ -3,6 +3,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 
+#include <bit>
 #include <cstring>
 
 #include "capture_range.h"
@@ -21,7 +22,7 @@ std::uint32_t intern_wide(const wchar_t* text) {
   char utf8[4096];
   std::size_t used = 0;
   for (; *text != L'\0' && used + 4 <= sizeof utf8; ++text) {
-    const auto code = static_cast<std::uint32_t>(*text);
+    const auto code = std::bit_cast<std::uint32_t>(*text);  // signed on some machines
     const auto tail = [&](unsigned shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
     if (code < 0x80) {
       utf8[used++] = static_cast<char>(code);
