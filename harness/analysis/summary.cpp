@@ -286,10 +286,12 @@ void add_throttling(const run_figures& figures, std::vector<std::string>& summar
 void add_confidence(const run_facts& facts, const run_figures& figures, std::vector<std::string>& summary) {
   const bare_stage* widest = nullptr;
   std::size_t fewest = 0;
+  std::vector<std::string> timed_once;
   for (const stage_figures& stage : figures.stages) {
     if (!stage.bare.time_ns) continue;
     const std::size_t count = stage.bare.time_ns->samples.size();
     fewest = fewest == 0 ? count : std::min(fewest, count);
+    if (count == 1) timed_once.push_back(stage.bare.name);
     if (!stage.bare.time_ns->cv) continue;
     if (widest == nullptr || *stage.bare.time_ns->cv > *widest->time_ns->cv) widest = &stage.bare;
   }
@@ -309,9 +311,15 @@ void add_confidence(const run_facts& facts, const run_figures& figures, std::vec
     summary.push_back(fmt::format("Of {}, {}, as those do that warm up.", widest->name, cold));
     return;
   }
-  summary.push_back(fmt::format("{} repetition{}; the widest spread is {} ({}): the times are {}.", fewest,
-                                fewest == 1 ? "" : "s", core::format_percent(cv_ratio), widest->name,
-                                cv_ratio > unreliable_cv_ratio ? "unreliable" : "steady"));
+  const std::string verdict = cv_ratio > unreliable_cv_ratio ? "unreliable" : "steady";
+  if (!timed_once.empty()) {
+    summary.push_back(fmt::format(
+        "Timed once, so that nothing is known of the spread: {}. The widest of the others is {} ({}): {}.",
+        fmt::join(timed_once, ", "), core::format_percent(cv_ratio), widest->name, verdict));
+    return;
+  }
+  summary.push_back(fmt::format("{} repetitions; the widest spread is {} ({}): the times are {}.", fewest,
+                                core::format_percent(cv_ratio), widest->name, verdict));
 }
 
 void add_correctness(const run_facts& facts, const run_figures& figures, std::vector<std::string>& summary) {

@@ -17,7 +17,8 @@ check check_nsys(const nsys_facts& facts) {
   if (facts.fault) return {"nsys", health::broken, facts.fault->finding, facts.fault->remedy};
   if (!facts.tool) {
     return {"nsys", health::missing, "Nsight Systems was not found; the embedded collector takes its place",
-            "install Nsight Systems (Debian: nsight-systems, component non-free) or set PROFGATE_NSYS"};
+            "install Nsight Systems (Debian: nsight-systems, components contrib and non-free) or set "
+            "PROFGATE_NSYS"};
   }
   if (is_older_than(facts.tool->version, oldest_nsight_year)) {
     return {"nsys", health::degraded,

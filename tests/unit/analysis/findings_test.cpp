@@ -209,6 +209,15 @@ TEST(findings, call_wide_spreads_unreliable) {
   EXPECT_EQ(repeat->saves_at_most_ns.reason(), "it concerns the measurement, not the workload");
 }
 
+TEST(findings, call_no_stage_steady_that_was_timed_once) {
+  run_facts facts = example_run();
+  facts.bare.bench->samples_ns["prefill"] = {9000000};
+  EXPECT_THAT(
+      find_in(facts).summary,
+      Contains("Timed once, so that nothing is known of the spread: prefill. The widest of the others "
+               "is 0.0 % (decode_all): steady."));
+}
+
 TEST(findings, say_how_to_get_a_high_overhead_down) {
   run_facts facts = example_run();
   EXPECT_FALSE(recommendation_with(find_in(facts), "Trace less"));
