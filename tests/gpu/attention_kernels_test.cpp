@@ -102,11 +102,14 @@ struct step_size {
 };
 
 /// Three layers in a row: what the blocks of one tell each other must not reach the next.
-TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions) {
+template <typename T>
+void compare_steps_with_loops(const queue& to) {
   for (const step_size& size : {step_size{10, 10, 128, 2112, 2047, 1}, step_size{10, 10, 128, 964, 900, 1},
-                                step_size{16, 8, 128, 2112, 2100, 1}, step_size{32, 8, 128, 1000, 999, 1},
-                                step_size{28, 4, 128, 700, 13, 1}, step_size{32, 8, 128, 600, 500, 16},
-                                step_size{4, 4, 64, 300, 0, 3}, step_size{4, 2, 8, 400, 333, 2}}) {
+                                step_size{16, 16, 128, 300, 280, 1}, step_size{12, 12, 64, 2304, 2303, 1},
+                                step_size{5, 5, 128, 964, 17, 2}, step_size{16, 8, 128, 2112, 2100, 1},
+                                step_size{32, 8, 128, 1000, 999, 1}, step_size{28, 4, 128, 700, 13, 1},
+                                step_size{32, 8, 128, 600, 500, 16}, step_size{4, 4, 64, 300, 0, 3},
+                                step_size{4, 2, 8, 400, 333, 2}}) {
     SCOPED_TRACE(std::to_string(size.heads) + " heads of " + std::to_string(size.head_dim) + " at " +
                  std::to_string(size.position) + ", batch " + std::to_string(size.batch));
     const auto batch = static_cast<std::size_t>(size.batch);
@@ -117,9 +120,8 @@ TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions) {
     const auto position = static_cast<std::size_t>(size.position);
     const std::size_t width = (heads + 2 * kv_heads) * dim;
     const std::size_t cached = kv_heads * capacity * dim;  // of a sequence
-    const int splits =
-        splits_for(this->m_queue.multiprocessors, size.batch, size.heads, size.kv_heads, size.capacity);
-    const std::size_t parts = batch * heads * static_cast<std::size_t>(splits);
+    const context_split split = split_context(to, size.batch, size.heads, size.kv_heads, size.capacity);
+    const std::size_t parts = batch * heads * static_cast<std::size_t>(split.blocks);
     const device_array<float> sums{std::vector<float>(parts * dim)};
     const device_array<float> stats{std::vector<float>(2 * parts)};         // float2
     const device_array<float> counters{std::vector<float>(batch * heads)};  // all bits 0
@@ -129,7 +131,7 @@ TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions) {
     const device_memory positions(batch * sizeof(int));
     PROFGATE_CUDA(
         cudaMemcpy(positions.bytes(), at_position.data(), batch * sizeof(int), cudaMemcpyHostToDevice));
-    std::vector<device_array<TypeParam>> arrays;  // of each layer: qkv, keys, values, out
+    std::vector<device_array<T>> arrays;  // of each layer: qkv, keys, values, out
     std::vector<std::vector<float>> expected;
     for (unsigned layer = 0; layer < 3; ++layer) {
       const auto qkv = noise(batch * width, 1, 10 * layer + 1);
@@ -149,9 +151,9 @@ TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions) {
                                       values.begin() + static_cast<std::ptrdiff_t>((sequence + 1) * cached));
         for (std::size_t head = 0; head < kv_heads; ++head)
           for (std::size_t d = 0; d < dim; ++d) {
-            const std::size_t to = (head * capacity + position) * dim + d;
-            own_keys[to] = own[(heads + head) * dim + d];
-            own_values[to] = own[(heads + kv_heads + head) * dim + d];
+            const std::size_t cached_at = (head * capacity + position) * dim + d;
+            own_keys[cached_at] = own[(heads + head) * dim + d];
+            own_values[cached_at] = own[(heads + kv_heads + head) * dim + d];
           }
         const auto one = by_loops({size.heads, size.kv_heads, size.head_dim, size.position, 1}, capacity, own,
                                   own_keys, own_values);
@@ -159,24 +161,32 @@ TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions) {
       }
     }
     for (std::size_t layer = 0; layer < expected.size(); ++layer)
-      decode_attention(this->m_queue,
-                       attention_inputs<TypeParam>{.qkv = arrays[4 * layer].get(),
-                                                   .keys = arrays[4 * layer + 1].get(),
-                                                   .values = arrays[4 * layer + 2].get(),
-                                                   .capacity = size.capacity,
-                                                   .out = arrays[4 * layer + 3].get(),
-                                                   .heads = size.heads,
-                                                   .kv_heads = size.kv_heads,
-                                                   .head_dim = size.head_dim},
+      decode_attention(to,
+                       attention_inputs<T>{.qkv = arrays[4 * layer].get(),
+                                           .keys = arrays[4 * layer + 1].get(),
+                                           .values = arrays[4 * layer + 2].get(),
+                                           .capacity = size.capacity,
+                                           .out = arrays[4 * layer + 3].get(),
+                                           .heads = size.heads,
+                                           .kv_heads = size.kv_heads,
+                                           .head_dim = size.head_dim},
                        {reinterpret_cast<const int*>(positions.bytes()), cosines.get(), sines.get()},
                        size.batch,
                        {sums.get(), reinterpret_cast<float2*>(stats.get()),
-                        reinterpret_cast<unsigned*>(counters.get()), splits});
+                        reinterpret_cast<unsigned*>(counters.get()), split.blocks, split.clustered});
     for (std::size_t layer = 0; layer < expected.size(); ++layer)
-      expect_close<TypeParam>(floats_at(this->m_queue, arrays[4 * layer + 3].get(), expected[layer].size()),
-                              expected[layer]);
-    EXPECT_THAT(floats_at(this->m_queue, counters.get(), batch * heads), ::testing::Each(0.0F));
+      expect_close<T>(floats_at(to, arrays[4 * layer + 3].get(), expected[layer].size()), expected[layer]);
+    EXPECT_THAT(floats_at(to, counters.get(), batch * heads), ::testing::Each(0.0F));
   }
+}
+
+TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions) {
+  compare_steps_with_loops<TypeParam>(this->m_queue);
+}
+
+TYPED_TEST(attention_kernels, attend_to_a_context_of_split_positions_without_clusters) {
+  this->m_queue.clusters = false;
+  compare_steps_with_loops<TypeParam>(this->m_queue);
 }
 
 }  // namespace

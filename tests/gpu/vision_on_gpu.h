@@ -14,7 +14,6 @@
 
 #include "check.h"
 #include "device_memory.h"
-#include "fill.h"
 #include "launch.h"
 
 namespace profgate::llm::cuda::testing_support {
@@ -140,15 +139,7 @@ class vision_on_gpu : public ::testing::Test {
     if (status != cudaSuccess || count == 0)
       GTEST_SKIP() << "no CUDA device: "
                    << (status != cudaSuccess ? cudaGetErrorString(status) : "none listed");
-    int major = 0;
-    int shared_bytes = 0;
-    PROFGATE_CUDA(cudaDeviceGetAttribute(&m_queue.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-    PROFGATE_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
-    PROFGATE_CUDA(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-    m_queue.shared_bytes = static_cast<std::size_t>(shared_bytes);
-    m_queue.overlap = major >= 9 && compiled_for_overlap();
-    m_queue.warpgroups = major == 9;
-    PROFGATE_CUDA(cudaStreamCreateWithFlags(&m_queue.stream, cudaStreamNonBlocking));
+    m_queue = open_queue();
   }
   void TearDown() override {
     if (m_queue.stream != nullptr) cudaStreamDestroy(m_queue.stream);

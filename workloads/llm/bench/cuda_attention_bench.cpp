@@ -37,14 +37,15 @@ void decode(benchmark::State& state, const attention_case& c, int batch) {
   const turn_memory memory(std::size_t{256} << 20U);
   auto shared = memory.shared();
   auto in = attention_arrays(c, batch, shared);
-  const int splits = splits_for(the_gpu().to.multiprocessors, batch, c.heads, c.kv_heads, context);
+  const context_split split = split_context(the_gpu().to, batch, c.heads, c.kv_heads, context);
   int* positions = shared.take<int>(batch);
   const std::vector<int> last(static_cast<std::size_t>(batch), context - 1);
   PROFGATE_CUDA(cudaMemcpy(positions, last.data(), last.size() * sizeof(int), cudaMemcpyHostToDevice));
   split_scratch scratch;
-  scratch.splits = splits;
-  scratch.sums = shared.take<float>(std::int64_t{batch} * c.heads * splits * head_dim);
-  scratch.stats = shared.take<float2>(std::int64_t{batch} * c.heads * splits);
+  scratch.splits = split.blocks;
+  scratch.clustered = split.clustered;
+  scratch.sums = shared.take<float>(std::int64_t{batch} * c.heads * split.blocks * head_dim);
+  scratch.stats = shared.take<float2>(std::int64_t{batch} * c.heads * split.blocks);
   scratch.counters = shared.take<unsigned>(std::int64_t{batch} * c.heads);
   PROFGATE_CUDA(
       cudaMemset(scratch.counters, 0, static_cast<std::size_t>(batch * c.heads) * sizeof(unsigned)));

@@ -4,16 +4,7 @@
 
 namespace profgate::llm::cuda::bench {
 
-gpu::gpu() {
-  PROFGATE_CUDA(cudaStreamCreateWithFlags(&to.stream, cudaStreamNonBlocking));
-  PROFGATE_CUDA(cudaDeviceGetAttribute(&to.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-  int major = 0;
-  PROFGATE_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
-  to.overlap = major >= 9;
-  to.warpgroups = major == 9;
-  int shared_bytes = 0;
-  PROFGATE_CUDA(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-  to.shared_bytes = static_cast<std::size_t>(shared_bytes);
+gpu::gpu() : to(open_queue()) {
   attainable = measure_ceilings<element>(to);
   pool = device_memory(pool_bytes);
   PROFGATE_CUDA(cudaMemset(pool.bytes(), 0, pool_bytes));

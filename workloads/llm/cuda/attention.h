@@ -29,18 +29,24 @@ struct step_place {
   const float *cosines = nullptr, *sines = nullptr;  ///< [batch, head_dim / 2]: the positions' angles
 };
 
+/// How a sequence's context is split, so that all multiprocessors have work.
+struct context_split {
+  int blocks = 1;          ///< for the heads that share their keys, or for four of them
+  bool clustered = false;  ///< they are a cluster, whose blocks merge their parts in shared memory
+};
+
+context_split split_context(const queue& to, int batch, int heads, int kv_heads, std::int64_t capacity);
+
 /// Scratch of the split attention: partial results, and counters that are zero between kernels.
 struct split_scratch {
   float* sums = nullptr;         ///< [batch, heads, splits, head_dim]
   float2* stats = nullptr;       ///< [batch, heads, splits]: largest score, sum of shares
   unsigned* counters = nullptr;  ///< [batch, heads]
   int splits = 1;
+  bool clustered = false;  ///< as context_split has it; the scratch is for those who are no cluster
 };
 
 constexpr int largest_split_count = 64;
-
-/// How many blocks share one sequence's context, so that all multiprocessors have work.
-int splits_for(int multiprocessors, int batch, int heads, int kv_heads, std::int64_t capacity);
 
 /// One token a sequence at its place: norms and rotates q and k, writes k and v to the
 /// cache, attends over the context so far.

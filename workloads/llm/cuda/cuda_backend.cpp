@@ -9,7 +9,6 @@
 #include "cuda_decoder.h"
 #include "cuda_limits.h"
 #include "cuda_vision_encoder.h"
-#include "fill.h"
 #include "llm/backend.h"
 #include "llm/failure.h"
 #include "llm/stopwatch.h"
@@ -42,11 +41,7 @@ struct gpu {
     name = properties.name;
     pci_bus_id = bus_id;
     shared_bytes = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin) - 1024;
-    to.multiprocessors = properties.multiProcessorCount;
-    to.shared_bytes = properties.sharedMemPerBlockOptin;
-    to.overlap = properties.major >= 9 && compiled_for_overlap();
-    to.warpgroups = properties.major == 9 && properties.minor == 0;
-    PROFGATE_CUDA(cudaStreamCreateWithFlags(&to.stream, cudaStreamNonBlocking));
+    to = open_queue();
   }
   gpu(const gpu&) = delete;
   gpu& operator=(const gpu&) = delete;
@@ -90,7 +85,7 @@ class cuda_backend : public backend {
       require_room({0, 0, ceilings_bytes}, free_bytes() - reserve_bytes);
       m_ceilings = cuda::measure_ceilings<T>(m_gpu.to);
     }
-    const decoder_plan plan = make_plan(shape, capacity, m_gpu.to.multiprocessors);
+    const decoder_plan plan = make_plan(shape, capacity, m_gpu.to);
     memory_layout weights_need;
     place_weights<T>(shape, weights_need);
     memory_layout cache_need;

@@ -8,14 +8,14 @@
 
 namespace profgate::llm::cuda {
 
-decoder_plan make_plan(const model_shape& shape, decoder_capacity capacity, int multiprocessors) {
+decoder_plan make_plan(const model_shape& shape, decoder_capacity capacity, const queue& to) {
   decoder_plan plan;
   plan.batch = static_cast<int>(capacity.batch);
   plan.positions = capacity.positions;
   plan.chunk_tokens =
       static_cast<int>(std::max(std::min(capacity.prefill_tokens, largest_chunk_tokens), capacity.batch));
-  plan.attention_splits = splits_for(multiprocessors, plan.batch, static_cast<int>(shape.num_attention_heads),
-                                     static_cast<int>(shape.num_key_value_heads), plan.positions);
+  plan.context = split_context(to, plan.batch, static_cast<int>(shape.num_attention_heads),
+                               static_cast<int>(shape.num_key_value_heads), plan.positions);
   return plan;
 }
 
@@ -44,8 +44,9 @@ decoder_buffers<T> place_buffers(const model_shape& shape, const decoder_plan& p
   at.gate_up = memory.take<T>(rows * 2 * inner);
   at.activated = memory.take<T>(rows * inner);
   at.logits = memory.take<float>(batch * shape.vocab_size);
-  at.split.splits = plan.attention_splits;
-  const auto parts = batch * shape.num_attention_heads * plan.attention_splits;
+  at.split.splits = plan.context.blocks;
+  at.split.clustered = plan.context.clustered;
+  const auto parts = batch * shape.num_attention_heads * plan.context.blocks;
   at.split.sums = memory.take<float>(parts * shape.head_dim);
   at.split.stats = memory.take<float2>(parts);
   at.split.counters = memory.take<unsigned>(batch * shape.num_attention_heads);

@@ -14,14 +14,14 @@ struct decoder_plan {
   int batch = 1;
   std::int64_t positions = 0;  ///< of each sequence's cache
   int chunk_tokens = 0;        ///< of a prompt at once; also the most rows of any activation
-  int attention_splits = 1;
+  context_split context;
 };
 
 /// Prompts pass in chunks of this many tokens: enough rows to keep the tensor cores busy, and the memory of
 /// activations stays the same for any context.
 constexpr std::int64_t largest_chunk_tokens = 2048;
 
-decoder_plan make_plan(const model_shape& shape, decoder_capacity capacity, int multiprocessors);
+decoder_plan make_plan(const model_shape& shape, decoder_capacity capacity, const queue& to);
 
 template <typename T>
 struct kv_cache {
