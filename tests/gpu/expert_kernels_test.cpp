@@ -127,6 +127,10 @@ TYPED_TEST(expert_kernels, take_one_token_through_a_layer) {
     const device_array<float> state{floats(state_floats)};
     float* const logits = state.get() + choice_floats;
     const device_array<float> ids(static_cast<std::size_t>(size.top_k));
+    const device_array<TypeParam> next_cache{floats(2 * 8 * 64)};
+    const int filled = 5;
+    const device_memory position(sizeof filled);
+    PROFGATE_CUDA(cudaMemcpy(position.bytes(), &filled, sizeof filled, cudaMemcpyHostToDevice));
     std::vector<floats> hidden;
     std::vector<device_array<TypeParam>> on_gpu;
     for (const unsigned seed : {7U, 8U, 9U}) {
@@ -150,7 +154,13 @@ TYPED_TEST(expert_kernels, take_one_token_through_a_layer) {
                              .logits = logits,
                              .choices = reinterpret_cast<std::uint64_t*>(state.get()),
                              .readers = reinterpret_cast<unsigned*>(logits + size.experts),
-                             .ids = reinterpret_cast<int*>(ids.get())});
+                             .ids = reinterpret_cast<int*>(ids.get()),
+                             .next_context = {.keys = next_cache.get(),
+                                              .values = next_cache.get(),
+                                              .position = reinterpret_cast<const int*>(position.bytes()),
+                                              .kv_heads = 2,
+                                              .head_dim = 64,
+                                              .capacity = 8}});
     }
     expected_layer expected;
     for (std::size_t i = 0; i < hidden.size(); ++i) {

@@ -87,6 +87,7 @@ class cuda_decoder : public decoder {
   void step();
   void count_step();
   void capture_step();
+  kv_cache<T> cache_of(std::size_t layer) const;
   void layers(const chunk& work);
   void attention(std::size_t index, const chunk& work);
   void mlp(const device_layer<T>& layer, int tokens);

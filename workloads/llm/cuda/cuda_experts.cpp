@@ -25,6 +25,16 @@ void cuda_decoder<T>::experts_of_one_token(std::size_t index) {
   const auto& layer = m_weights.layers[index];
   const bool is_last = index + 1 == m_weights.layers.size();
   const auto next_rows = is_last ? m_shape.vocab_size : m_shape.query_width() + 2 * m_shape.key_value_width();
+  cached_context<T> next_context;
+  if (!is_last) {
+    const kv_cache<T> cache = cache_of(index + 1);
+    next_context = {.keys = cache.keys,
+                    .values = cache.values,
+                    .position = m_at.state.position,
+                    .kv_heads = static_cast<int>(m_shape.num_key_value_heads),
+                    .head_dim = static_cast<int>(m_shape.head_dim),
+                    .capacity = m_plan.positions};
+  }
   as(moe_experts, [&] {
     multiply_token_experts(
         m_queue,
@@ -44,7 +54,8 @@ void cuda_decoder<T>::experts_of_one_token(std::size_t index) {
                          .readers = m_at.token_readers,
                          .ids = m_at.routed.ids,
                          .next_weight = is_last ? m_weights.lm_head : m_weights.layers[index + 1].qkv,
-                         .next_elements = next_rows * m_shape.hidden_size});
+                         .next_elements = next_rows * m_shape.hidden_size,
+                         .next_context = next_context});
   });
 }
 

@@ -142,20 +142,26 @@ void cuda_decoder<T>::layers(const chunk& work) {
 }
 
 template <typename T>
+kv_cache<T> cuda_decoder<T>::cache_of(std::size_t layer) const {
+  const auto offset =
+      static_cast<std::int64_t>(layer) * m_plan.batch * m_plan.positions * m_shape.key_value_width();
+  return {m_cache.keys + offset, m_cache.values + offset};
+}
+
+template <typename T>
 void cuda_decoder<T>::attention(std::size_t index, const chunk& work) {
   const auto& layer = m_weights.layers[index];
   const auto hidden = m_shape.hidden_size;
   const auto query = m_shape.query_width();
-  const auto cache_offset =
-      static_cast<std::int64_t>(index) * m_plan.batch * m_plan.positions * m_shape.key_value_width();
+  const kv_cache<T> cache = cache_of(index);
   const attention_inputs<T> in{.qkv = m_at.qkv,
                                .q_norm = layer.q_norm,
                                .k_norm = layer.k_norm,
                                .epsilon = static_cast<float>(m_shape.rms_norm_eps),
                                .cosines = m_at.cosines,
                                .sines = m_at.sines,
-                               .keys = m_cache.keys + cache_offset,
-                               .values = m_cache.values + cache_offset,
+                               .keys = cache.keys,
+                               .values = cache.values,
                                .capacity = m_plan.positions,
                                .out = m_at.attended,
                                .heads = static_cast<int>(m_shape.num_attention_heads),
@@ -186,6 +192,7 @@ void cuda_decoder<T>::mlp(const device_layer<T>& layer, int tokens) {
 }
 
 #define PROFGATE_INSTANTIATE(T)                                          \
+  template kv_cache<T> cuda_decoder<T>::cache_of(std::size_t) const;     \
   template void cuda_decoder<T>::prefill_chunk(const prompt_part&, int); \
   template void cuda_decoder<T>::step();                                 \
   template void cuda_decoder<T>::lm_head_and_choice(const T*, int);      \

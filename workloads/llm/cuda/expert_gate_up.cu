@@ -6,19 +6,17 @@ inline namespace token_expert_products {  // named: a kernel keeps its name from
 
 constexpr int blocks_per_multiprocessor = 2;
 
-/// fetch_lines() of the chosen experts' down, each of which a part of the blocks takes.
+/// fetch_line() of keys and values, one of each a thread.
 template <typename T>
-__device__ inline void fetch_chosen_down(const token_experts<T>& p, const int* ids) {
+__device__ inline void fetch_context(const cached_context<T>& of, int filled) {
   constexpr int line_bytes = 128;
-  const std::int64_t matrix = static_cast<std::int64_t>(p.shape.hidden) * p.shape.width;
-  const auto lines = static_cast<int>(matrix * static_cast<std::int64_t>(sizeof(T)) / line_bytes);
-  const int first = static_cast<int>(blockIdx.x * block_threads + threadIdx.x);
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int at = first + i * static_cast<int>(gridDim.x) * block_threads;
-    if (at / lines >= p.shape.top_k) return;
-    fetch_line(reinterpret_cast<const char*>(p.down + ids[at / lines] * matrix) + at % lines * line_bytes);
-  }
+  const int position_bytes = of.head_dim * static_cast<int>(sizeof(T));
+  const int head_lines = (filled * position_bytes + line_bytes - 1) / line_bytes;
+  const int line = static_cast<int>(blockIdx.x * block_threads + threadIdx.x);
+  if (head_lines == 0 || line / head_lines >= of.kv_heads) return;
+  const std::int64_t at = line / head_lines * of.capacity * position_bytes + line % head_lines * line_bytes;
+  fetch_line(reinterpret_cast<const char*>(of.keys) + at);
+  fetch_line(reinterpret_cast<const char*>(of.values) + at);
 }
 
 /// An item is a row of the router, a row of gate and its of up in the shared experts, or such a pair in a
@@ -79,6 +77,8 @@ __global__ __launch_bounds__(block_threads,
   const thin_product<T> x_of{
       .x = p.hidden, .norm_weight = p.norm_weight, .epsilon = p.epsilon, .depth = depth};
   const x_stage<T> stage(x_of);
+  // As in attention: of an earlier kernel than the previous one, and early, so that nothing waits for it.
+  const int filled = p.next_context.keys == nullptr ? 0 : load_of_step(p.next_context.position);
   wait_for_previous_kernel();
   const float factor = stage.bring(x_shared, scratch);
 
@@ -115,6 +115,7 @@ __global__ __launch_bounds__(block_threads,
       p.activated[item - p.shape.experts] = from_float<T>(silu_times(sums[0], sums[1]));
   }
   fetch_lines(p.shared_down, static_cast<std::int64_t>(depth) * p.shared_width * static_cast<int>(sizeof(T)));
+  fetch_context(p.next_context, filled);  // while the choice is made, memory has little else to do
   choice.make(p);
   // Only now: the next kernel clears the logits.
   let_next_kernel_start();
@@ -124,7 +125,6 @@ __global__ __launch_bounds__(block_threads,
     multiply_item(expert_rows(item), expert_rows(item + stride), sums);
     if (lane == 0) p.activated[item - p.shape.experts] = from_float<T>(silu_times(sums[0], sums[1]));
   }
-  fetch_chosen_down(p, choice.ids);
 }
 
 template <typename T, int Vectors>

@@ -4,6 +4,16 @@
 
 namespace profgate::llm::cuda {
 
+/// What attention reads of one sequence's cache in a layer.
+template <typename T>
+struct cached_context {
+  const T *keys = nullptr, *values = nullptr;  ///< [kv_heads, capacity, head_dim]; null: there is none
+  const int* position = nullptr;               ///< [1]: so many positions are filled
+  int kv_heads = 0;
+  int head_dim = 0;
+  std::int64_t capacity = 0;
+};
+
 /// One token in a layer with experts; H hidden, E experts of width M, S the shared ones as one SwiGLU.
 template <typename T>
 struct token_experts {
@@ -22,9 +32,10 @@ struct token_experts {
   std::uint64_t* choices = nullptr;   ///< [top_k]: published; 0 between layers
   unsigned* readers = nullptr;        ///< [1], 0 between layers
   int* ids = nullptr;                 ///< [top_k], for those who ask later
-  /// What the kernel after these reads first: it comes to the cache while this layer ends.
+  /// What the kernels after these read first: it comes to the L2 cache while this layer ends.
   const T* next_weight = nullptr;
   std::int64_t next_elements = 0;
+  cached_context<T> next_context = {};
 };
 
 /// hidden += shared(norm(hidden)) + the chosen experts' sum, by their shares, in two kernels: one reads the
