@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "block_cluster.cuh"
 #include "device.cuh"
 #include "experts.h"
 
@@ -40,55 +41,80 @@ __device__ inline row_count count_before(row_count mine) {
   return {sum.rows - mine.rows, sum.tiles - mine.tiles};
 }
 
-/// Calls body(slot, expert, load(slot)) for the thread's slots. Those of a batch are loaded together: one
-/// after the other, the trips to the cache would be most of the kernel's time.
-template <typename Load, typename Body>
+/// Calls body(slot, expert, load(slot)) for the thread's slots of those that all blocks share. Those of a
+/// batch are loaded together: one after the other, the trips to the cache would be most of the kernel's time.
+template <int Blocks, typename Load, typename Body>
 __device__ inline void for_own_slots(const int* ids, int slots, Load&& load, Body&& body) {
-  constexpr int batch = 16;
-  for (int first = static_cast<int>(threadIdx.x); first < slots; first += batch * block_threads) {
+  constexpr int batch = 16 / Blocks;
+  constexpr int stride = Blocks * block_threads;
+  for (int first = static_cast<int>(blockIdx.x * block_threads + threadIdx.x); first < slots;
+       first += batch * stride) {
     int expert[batch];
     int loaded[batch];
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
-      const int slot = min(first + i * block_threads, slots - 1);
+      const int slot = min(first + i * stride, slots - 1);
       expert[i] = ids[slot];
       loaded[i] = load(slot);
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i)
-      if (first + i * block_threads < slots) body(first + i * block_threads, expert[i], loaded[i]);
+      if (first + i * stride < slots) body(first + i * stride, expert[i], loaded[i]);
   }
 }
 
-/// Counts, sums up and places, in one block: a chunk of a prompt has some ten thousand slots.
+/// Counts, sums up and places. More than one block are a cluster: each counts its slots, tells all others,
+/// and has its rows of an expert after those of the blocks before it.
+template <int Blocks>
 __global__ __launch_bounds__(block_threads) void order_kernel(expert_shape shape, const int* ids, int slots,
                                                               expert_order out) {
-  __shared__ int count[largest_expert_count];
-  __shared__ int first_row[largest_expert_count];
+  __shared__ int counts[Blocks][largest_expert_count];  ///< slots of a block that go to an expert
+  __shared__ int first_row[largest_expert_count];       ///< of an expert's slots in this block
   const int thread = static_cast<int>(threadIdx.x);
+  const int block = static_cast<int>(blockIdx.x);
+  if constexpr (Blocks > 1) cluster_arrive();
   wait_for_previous_kernel();
   let_next_kernel_start();
-  count[thread] = 0;
+  counts[block][thread] = 0;
   __syncthreads();
   // The order of an expert's rows may differ from run to run; each row's result does not depend on it.
-  for_own_slots(
+  for_own_slots<Blocks>(
       ids, slots, [](int) { return 0; },
-      [&](int slot, int expert, int) { out.row_of_slot[slot] = atomicAdd(&count[expert], 1); });
+      [&](int slot, int expert, int) { out.row_of_slot[slot] = atomicAdd(&counts[block][expert], 1); });
   __syncthreads();
-  const row_count own{count[thread], (count[thread] + out.tile_tokens - 1) / out.tile_tokens};
-  const row_count before = count_before(own);
-  first_row[thread] = before.rows;
-  for (int i = 0; i < own.tiles; ++i) {  // of one length, give or take a row
-    out.tile_expert[before.tiles + i] = thread;
-    out.tile_begin[before.tiles + i] = before.rows + i * own.rows / own.tiles;
-    out.tile_end[before.tiles + i] = before.rows + (i + 1) * own.rows / own.tiles;
+  if constexpr (Blocks > 1) {
+    cluster_wait();  // a block's shared memory is there once the block is
+    if (thread < shape.experts)
+#pragma unroll
+      for (int to = 0; to < Blocks; ++to)
+        if (to != block) store_in_block(&counts[block][thread], to, counts[block][thread]);
+    cluster_arrive();
+    cluster_wait();
   }
-  if (thread == block_threads - 1) *out.tile_count = before.tiles + own.tiles;
+  int rows = 0;
+  int rows_before = 0;  // those of the blocks before this one
+  if (thread < shape.experts)
+#pragma unroll
+    for (int of = 0; of < Blocks; ++of) {
+      if (of == block) rows_before = rows;
+      rows += counts[of][thread];
+    }
+  const row_count own{rows, (rows + out.tile_tokens - 1) / out.tile_tokens};
+  const row_count before = count_before(own);
+  first_row[thread] = before.rows + rows_before;
+  if (block == 0) {
+    for (int i = 0; i < own.tiles; ++i) {  // of one length, give or take a row
+      out.tile_expert[before.tiles + i] = thread;
+      out.tile_begin[before.tiles + i] = before.rows + i * own.rows / own.tiles;
+      out.tile_end[before.tiles + i] = before.rows + (i + 1) * own.rows / own.tiles;
+    }
+    if (thread == block_threads - 1) *out.tile_count = before.tiles + own.tiles;
+  }
   __syncthreads();
-  for_own_slots(
+  for_own_slots<Blocks>(
       ids, slots, [&](int slot) { return out.row_of_slot[slot]; },
-      [&](int slot, int expert, int row_of_expert) {
-        const int row = first_row[expert] + row_of_expert;
+      [&](int slot, int expert, int row_of_block) {
+        const int row = first_row[expert] + row_of_block;
         out.slot_of_row[row] = slot;
         out.row_of_slot[slot] = row;
       });
@@ -137,7 +163,12 @@ __global__ __launch_bounds__(combine_threads) void combine_kernel(expert_shape s
 
 void order_by_expert(const queue& to, const expert_shape& shape, const int* ids, int tokens,
                      const expert_order& out) {
-  launch(to, order_kernel, dim3(1), dim3(block_threads), 0, shape, ids, tokens * shape.top_k, out);
+  constexpr int slots_of_one_block = 4096;  // four a thread; a chunk of a prompt has some ten thousand
+  const int slots = tokens * shape.top_k;
+  if (to.clusters && slots > slots_of_one_block)
+    return launch_in_clusters(to, cluster_blocks, order_kernel<cluster_blocks>, dim3(cluster_blocks),
+                              dim3(block_threads), 0, shape, ids, slots, out);
+  launch(to, order_kernel<1>, dim3(1), dim3(block_threads), 0, shape, ids, slots, out);
 }
 
 template <typename T>

@@ -29,8 +29,6 @@ __device__ inline void merge_groups(running_attention<Heads, Width>& state) {
     }
 }
 
-constexpr int cluster_blocks = 8;  // the most that any GPU with clusters is sure to have room for
-
 /// What the blocks of a cluster tell each other of the head whose context they split: each has an equal share
 /// of its elements, and is sent that of every block's sums.
 template <int HeadDim>
