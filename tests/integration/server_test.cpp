@@ -30,6 +30,10 @@ TEST_F(server, is_profiled_while_its_client_runs_and_ends_by_sigint) {
   EXPECT_EQ(figures.at(0).at("mean"), 5);
   EXPECT_EQ(figures.at(0).at("source"), "the client's standard output");
   EXPECT_GE(figures.at(1).at("mean").get<double>(), request.at("bare").at("mean_ns").get<double>() * 5);
+  ASSERT_EQ(figures.size(), 3U);
+  EXPECT_EQ(figures.at(2).at("name"), "client");
+  EXPECT_EQ(figures.at(2).at("unit"), "s");
+  EXPECT_GT(figures.at(2).at("mean").get<double>() * 1e9, request.at("bare").at("mean_ns").get<double>() * 5);
   EXPECT_THAT(text_of("stage1/client_log.txt"), HasSubstr("requests 5"));
   EXPECT_FALSE(fs::exists(latest_run() / "server.pid"));
 }

@@ -126,6 +126,16 @@ void keep_what_finished(step_context& context, const fs::path& folder, core::tim
     runs::write_process_samples(folder / "process_samples.json", samples);
 }
 
+/// How long a server's client ran, beside stages that are the server's. Where there are none it is the stage
+/// `process`.
+void add_client_time(runs::process_samples& samples) {
+  if (samples.stages_ns.empty()) return;
+  analysis::program_figure time{"client", "s", "how long it ran", {}};
+  for (const std::int64_t wall_ns : samples.wall_ns)
+    time.values.push_back(static_cast<double>(wall_ns) / core::ns_per_s);
+  samples.figures.push_back(std::move(time));
+}
+
 /// A program that knows nothing of profgate: its process is timed, and its NVTX ranges where it has some.
 void measure_from_outside(step_context& context, const fs::path& folder) {
   const fs::path log_file = folder / "log.txt";
@@ -202,8 +212,10 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   take_device_samples(
       parsers::device_samples_ns(parsers::read_adapter_reports(parsers::adapter_report_files(folder))),
       samples);
-  if (workload::is_server(context.config))
+  if (workload::is_server(context.config)) {
     samples.stage_sources.try_emplace(core::whole_process_stage, analysis::whole_client_source);
+    add_client_time(samples);
+  }
   runs::write_process_samples(folder / "process_samples.json", samples);
 }
 
