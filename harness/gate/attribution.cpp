@@ -89,7 +89,9 @@ void add_own_changes(cause& story) {
     story.changes.emplace_back(story.candidate_launches > story.baseline_launches ? "more launches"
                                                                                   : "fewer launches");
   if (story.kind == cause_kind::gone_operation) story.changes.emplace_back("gone kernel");
-  const bool has_another_name = !story.baseline_name.empty() && story.match != matched_by::normalised_name;
+  // Names that differ by what is normalised away are of one kernel, unless a library has chosen among many.
+  const bool has_another_name =
+      !story.baseline_name.empty() && (story.match != matched_by::normalised_name || is_other_choice(story));
   if (story.kind == cause_kind::replaced || has_another_name) story.changes.emplace_back("other kernel");
   if (!story.baseline_path.empty()) story.changes.emplace_back("moved");
   if (story.kind == cause_kind::idle) story.changes.emplace_back("idle");

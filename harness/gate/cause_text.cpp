@@ -53,9 +53,8 @@ std::string place_text(const cause& cause) {
 std::string subject_of(const cause& cause) {
   std::string text = cause.short_name;
   if (!cause.baseline_name.empty()) {
-    const bool is_choice = is_of_cublas(cause.name) && is_of_cublas(cause.baseline_name);
     text += fmt::format(", which was {}{},", cause.baseline_short_name,
-                        is_choice ? " (cuBLASLt chose another kernel)" : "");
+                        is_other_choice(cause) ? " (cuBLASLt chose another kernel)" : "");
   }
   return text + place_text(cause);
 }
@@ -119,6 +118,10 @@ std::string text_of_kind(const cause& cause) {
 
 bool is_copy(const cause& cause) {
   return cause.kind != cause_kind::idle && analysis::is_copy_name(cause.name);
+}
+
+bool is_other_choice(const cause& cause) {
+  return is_of_cublas(cause.name) && is_of_cublas(cause.baseline_name);
 }
 
 std::string launch_count_text(const cause& cause, double count) {

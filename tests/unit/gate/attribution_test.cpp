@@ -201,6 +201,17 @@ TEST(attribute, matches_renamed_kernels_by_their_normalised_name) {
   EXPECT_EQ(result.causes[0].baseline_name, "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_NNT");
 }
 
+TEST(attribute, another_kernel_of_the_librarys_is_another_kernel_whatever_its_normalised_name) {
+  const auto changes_of = [](std::string_view was, std::string_view is) {
+    const auto before = stage_builder().kernel(was, "mlp", 9000).end();
+    return attribute({before}, {stage_builder().kernel(is, "mlp", 9900).end()}).causes.at(0).changes;
+  };
+  EXPECT_THAT(changes_of("nvjet_sm90_tst_64x8_64x16_2x1_v_bz_NNT", "nvjet_sm90_tst_128x8_64x12_1x1_h_bz_NNT"),
+              ElementsAre("other kernel"));
+  EXPECT_THAT(changes_of("f(float*)::{lambda()#1}", "f(float*)::{lambda()#2}"), IsEmpty())
+      << "the compiler counts its lambdas";
+}
+
 TEST(attribute, follows_a_kernel_to_another_operator) {
   const auto before = stage_builder().kernel("f", "old.name", 9000).end();
   const auto after = stage_builder().kernel("f", "new.name", 9000).end();

@@ -115,6 +115,9 @@ std::vector<cause> leading_causes(const attribution& result, std::size_t count);
 /// file does it again.
 void name_causes(std::vector<cause>& causes);
 
+/// cuBLASLt multiplies by another of its kernels than before.
+bool is_other_choice(const cause& cause);
+
 /// A copy is not launched.
 bool is_copy(const cause& cause);
 
