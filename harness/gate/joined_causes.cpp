@@ -99,17 +99,23 @@ void join_displaced(attribution& result) {
 }
 
 void join_first_kernel(const std::string& path, const std::string& name, attribution& result) {
-  const double least_ns = trifle_ratio * std::abs(result.explained_difference_ns());
+  const double difference_ns = std::abs(result.explained_difference_ns());
+  const double least_ns = trifle_ratio * difference_ns;
   cause* waits = nullptr;
   const cause* first = nullptr;
   for (cause& one : result.causes) {
-    if (one.kind == cause_kind::idle && one.delta_ns >= least_ns &&
+    if (one.kind == cause_kind::idle && one.traced_delta_ns >= least_ns &&
         (waits == nullptr || one.delta_ns > waits->delta_ns))
       waits = &one;
     const bool is_far_longer = one.candidate_each_ns > far_longer_ratio * one.baseline_each_ns;
     if (only_lasts_otherwise(one) && one.path == path && one.name == name && is_far_longer) first = &one;
   }
-  if (waits == nullptr || first == nullptr || first->traced_delta_ns > 2 * waits->traced_delta_ns) return;
+  if (waits == nullptr || first == nullptr || waits->delta_ns + first->delta_ns < least_ns) return;
+  // A tracer makes launches many times as long, and this kernel's wait with them: more than twice the
+  // device's own is a cause of its own only where the difference without a tracer has room for both.
+  const bool is_mostly_first = first->traced_delta_ns > 2 * waits->traced_delta_ns;
+  const bool is_room_for_both = first->traced_delta_ns + waits->traced_delta_ns <= difference_ns;
+  if (is_mostly_first && is_room_for_both) return;
   move_to(*waits, 1, *first);
   waits->evidence.push_back(fmt::format(
       "with it waits the first kernel, {}: {} → {} a launch",

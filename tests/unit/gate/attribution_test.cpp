@@ -651,6 +651,20 @@ TEST(attribute, the_first_kernel_waits_with_its_device) {
   EXPECT_EQ(without_waiting.causes.at(0).name, "embed") << "the device never waited";
 }
 
+TEST(attribute, the_first_kernel_waits_with_its_device_however_long_a_tracer_makes_a_launch) {
+  const auto stage = [](std::int64_t idle_ns, std::int64_t asked_for_ns) {
+    return stage_builder().wait(0, idle_ns).kernel("embed", "embed", 2000, idle_ns + asked_for_ns).end(0);
+  };
+  const auto first_of = [&](std::int64_t idle_ns, double bare_difference_ns) {
+    return attribute({sum_up({stage(1000, 30'000)})}, {sum_up({stage(idle_ns, 500'000)})}, bare_difference_ns)
+        .causes.at(0);
+  };
+  EXPECT_EQ(first_of(120'000, 200'000).kind, cause_kind::idle);
+  EXPECT_DOUBLE_EQ(first_of(120'000, 200'000).delta_ns, 200'000);
+  EXPECT_EQ(first_of(61'000, 200'000).kind, cause_kind::idle) << "a trifle only beside what the tracer adds";
+  EXPECT_EQ(first_of(120'000, 600'000).name, "embed") << "without a tracer it waited as long, too";
+}
+
 TEST(attribute, cuts_off_what_lies_outside_the_stage) {
   auto stage = stage_builder().kernel("a", "x", 5000).end(0);
   stage.start_ns = 2000;  // the kernel ran from 1000 to 6000
