@@ -52,9 +52,10 @@ std::vector<cause*> changed_causes(attribution& result) {
   return changed;
 }
 
-/// Hands what follows from the causes over to them, by their size, unless it is more than they are.
+/// Hands what follows from the causes over to them, by their size, unless it is `most_ratio` times as much as
+/// they are.
 void join_followers(const std::vector<cause*>& causes, const std::function<bool(const cause&)>& follows,
-                    attribution& result) {
+                    double most_ratio, attribution& result) {
   std::vector<const cause*> followers;
   double causes_ns = 0;
   double followers_ns = 0;
@@ -67,7 +68,8 @@ void join_followers(const std::vector<cause*>& causes, const std::function<bool(
     followers_ns += one.delta_ns;
     followers_traced_ns += one.traced_delta_ns;
   }
-  if (causes.empty() || followers.empty() || std::abs(followers_ns) >= std::abs(causes_ns)) return;
+  if (causes.empty() || followers.empty() || std::abs(followers_ns) >= most_ratio * std::abs(causes_ns))
+    return;
   std::vector<double> shares;
   for (const cause* one : causes) shares.push_back(one->delta_ns / causes_ns);
   for (std::size_t i = 0; i < causes.size(); ++i)
@@ -95,7 +97,7 @@ void join_followers(const std::vector<cause*>& causes, const std::function<bool(
 void join_displaced(attribution& result) {
   const bool is_slower = result.explained_difference_ns() > 0;
   join_followers(
-      changed_causes(result), [&](const cause& one) { return (one.delta_ns > 0) != is_slower; }, result);
+      changed_causes(result), [&](const cause& one) { return (one.delta_ns > 0) != is_slower; }, 1, result);
 }
 
 void join_first_kernel(const std::string& path, const std::string& name, attribution& result) {
@@ -140,14 +142,17 @@ void join_waiting(cause& first, attribution& result) {
         return (one.delta_ns > 0) == is_slower &&
                std::find(waiting.begin(), waiting.end(), one.path) != waiting.end();
       },
-      result);
+      1, result);
 }
 
-void join_unchanged_alone(const std::function<bool(const cause&)>& is_as_fast_alone, attribution& result) {
+void join_unchanged_alone(const std::function<bool(const cause&)>& is_no_slower_alone, attribution& result) {
   const bool is_slower = result.explained_difference_ns() > 0;
+  // A small kernel between two that overlapped may keep the second from more than it takes itself.
+  constexpr double most_ratio = 2;
   join_followers(
       changed_causes(result),
-      [&](const cause& one) { return (one.delta_ns > 0) == is_slower && is_as_fast_alone(one); }, result);
+      [&](const cause& one) { return (one.delta_ns > 0) == is_slower && is_no_slower_alone(one); },
+      most_ratio, result);
 }
 
 }  // namespace profgate::gate

@@ -23,8 +23,8 @@ void join_causes(const std::string& first_path, const std::string& first_name, a
 /// they cost more follows from it.
 void join_waiting(cause& first, attribution& result);
 
-/// Kernels that nothing was done to and that are as fast as before where they run alone: what they cost more
-/// follows from what did change.
-void join_unchanged_alone(const std::function<bool(const cause&)>& is_as_fast_alone, attribution& result);
+/// Kernels that nothing was done to and that are no slower than before where they run alone: what they cost
+/// more follows from what did change.
+void join_unchanged_alone(const std::function<bool(const cause&)>& is_no_slower_alone, attribution& result);
 
 }  // namespace profgate::gate

@@ -153,8 +153,21 @@ TEST_F(suspects_test, what_is_as_fast_as_before_alone_follows_from_what_changed)
   EXPECT_THAT(causes(), ElementsAre("new"));
   EXPECT_NEAR(first_cause().delta_ns, 3e6, 1e4) << "nothing is lost";
   EXPECT_THAT(first_cause().evidence, Contains("with the 400 µs by which qkv cost more beside it"));
+  m_now.counters[0].duration_ns = 8500;
+  EXPECT_THAT(causes(), ElementsAre("new")) << "the new one has some of its work: alone it is faster";
   m_now.counters[0].duration_ns = 9900;
   EXPECT_THAT(causes(), ElementsAre("new", "a")) << "it is slower by itself";
+}
+
+TEST_F(suspects_test, what_is_no_slower_alone_may_lose_more_than_the_kernel_before_it_takes) {
+  trace(m_before, {{"a", "qkv", 9'000'000}});
+  m_before.counters = {{"decode_all", "a", "qkv", 3, 9200}};
+  m_now.counters = {{"decode_all", "a", "qkv", 3, 9200}};
+  trace(m_now, {{"a", "qkv", 10'700'000}, {"new", "out", 1'300'000}});
+  EXPECT_EQ(first_cause().name, "new");
+  EXPECT_NEAR(first_cause().delta_ns, 3e6, 1e4);
+  trace(m_now, {{"a", "qkv", 11'100'000}, {"new", "out", 900'000}});
+  EXPECT_NEAR(first_cause().delta_ns, 0.9e6, 1e4) << "three times as much is another matter";
 }
 
 TEST_F(suspects_test, why_there_are_no_counters_is_said_once) {
