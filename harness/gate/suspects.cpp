@@ -185,15 +185,29 @@ const std::vector<count_row>& count_rows() {
 }
 
 suspects suspects_of(const judgement& judged, const run_set& baseline, const run_set& candidate) {
-  suspects found;
-  for (std::size_t rank = 0; rank < most_suspects; ++rank) {
-    for (const stage_judgement& stage : judged.stages) {
-      const std::vector<cause> leading = leading_kernels(stage);
-      if (rank >= leading.size() || found.candidate.size() == most_suspects) continue;
-      add_once(found.candidate, traced_kernel(candidate, stage.stage, in_candidate(leading[rank])));
-      if (const auto before = in_baseline(leading[rank]))
-        add_once(found.baseline, traced_kernel(baseline, stage.stage, *before));
+  struct ranked {
+    const stage_judgement* stage;
+    cause story;
+    bool is_first;
+    double share;  ///< of its stage's difference
+  };
+  std::vector<ranked> all;
+  for (const stage_judgement& stage : judged.stages) {
+    bool is_first = true;
+    for (const cause& story : leading_kernels(stage)) {
+      all.push_back({&stage, story, is_first, story.delta_ns / stage.attributed->explained_difference_ns()});
+      is_first = false;
     }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const ranked& a, const ranked& b) {
+    return a.is_first != b.is_first ? a.is_first : !a.is_first && a.share > b.share;
+  });
+  suspects found;
+  for (const ranked& one : all) {
+    if (found.candidate.size() == most_suspects) break;
+    add_once(found.candidate, traced_kernel(candidate, one.stage->stage, in_candidate(one.story)));
+    if (const auto before = in_baseline(one.story))
+      add_once(found.baseline, traced_kernel(baseline, one.stage->stage, *before));
   }
   return found;
 }

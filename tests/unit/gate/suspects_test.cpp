@@ -170,6 +170,23 @@ TEST_F(suspects_test, what_is_no_slower_alone_may_lose_more_than_the_kernel_befo
   EXPECT_NEAR(first_cause().delta_ns, 0.9e6, 1e4) << "three times as much is another matter";
 }
 
+TEST_F(suspects_test, are_the_first_of_each_stage_then_those_that_matter_most_in_theirs) {
+  trace(m_before, {{"a", "qkv", 9'000'000}, {"b", "out", 900'000}});
+  const analysis::stage_operations quick = m_before.traces[0].at("decode_all");
+  trace(m_now, {{"new", "act", 3'000'000}, {"a", "qkv", 9'100'000}, {"b", "out", 900'000}});
+  const analysis::stage_operations mostly_new = m_now.traces[0].at("decode_all");
+  trace(m_now, {{"new", "act", 1'600'000}, {"a", "qkv", 9'000'000}, {"b", "out", 2'300'000}});
+  m_before.traces[0]["a stage"] = quick;
+  m_now.traces[0]["a stage"] = mostly_new;
+  for (run_set* runs : {&m_before, &m_now})
+    for (process_record& process : runs->processes)
+      process.samples_ns["a stage"] = process.samples_ns["decode_all"];
+  EXPECT_THAT(found().candidate,
+              ElementsAre(suspect{"a stage", "new", "act"}, suspect{"decode_all", "new", "act"},
+                          suspect{"decode_all", "b", "out"}))
+      << "a hundredth of the one stage's difference is nothing beside half of the other's";
+}
+
 TEST_F(suspects_test, why_there_are_no_counters_is_said_once) {
   trace(m_before, {{"a", "qkv", 9'000'000}});
   trace(m_now, {{"a", "qkv", 12'000'000}});

@@ -52,8 +52,9 @@ struct suspects {
 
 inline constexpr std::size_t most_suspects = 3;
 
-/// The kernels of the leading causes, at most most_suspects, the first of each stage that regressed before
-/// the second of any. Of several that changed together under one operator the one that takes longest.
+/// The kernels of the leading causes, at most most_suspects: the first of each stage that regressed, then
+/// those that are the largest shares of their stages' differences. Of several that changed together under one
+/// operator the one that takes longest.
 suspects suspects_of(const judgement& judged, const run_set& baseline, const run_set& candidate);
 
 /// What of the counters differs by more than 3 %, of ratios by more than 3 points: "DRAM 1.00 → 2.01 MB";
