@@ -65,28 +65,33 @@ TEST_P(recorded_changes, have_their_true_cause) {
 }
 
 /// Sizes add up to what was measured without a tracer, what the traces say to what they show, and neither
-/// contradicts the times that stand beside it.
+/// contradicts the other or the times that stand beside them.
 TEST_P(recorded_changes, have_causes_whose_figures_agree) {
-  const gate::judgement whole = recorded_change(GetParam()).judgement();
+  const recorded_change change(GetParam());
+  const gate::judgement whole = change.judgement();
   for (const gate::stage_judgement& stage : whole.stages) {
     if (!stage.attributed) continue;
     const gate::attribution& told = *stage.attributed;
-    const bool is_of_kernels = told.causes.at(0).kind != gate::cause_kind::idle;
     double scaled_ns = told.unexplained_ns;
     double traced_ns = told.idle_of_tracer_ns;
     for (const gate::cause& one : told.causes) {
       scaled_ns += one.delta_ns;
       traced_ns += one.traced_delta_ns;
+      // What was done and what was idled are scaled each by its own factor, and a kernel has some of both.
+      EXPECT_GE(one.delta_ns * one.traced_delta_ns, 0) << gate::to_text(one);
       if (one.kind == gate::cause_kind::idle) continue;
-      EXPECT_GE((one.candidate_each_ns - one.baseline_each_ns) * one.delta_ns, 0) << gate::to_text(one);
-      if (!is_of_kernels) continue;
-      EXPECT_NEAR(one.delta_ns / one.traced_delta_ns,
-                  told.causes[0].delta_ns / told.causes[0].traced_delta_ns, 1e-6)
-          << gate::to_text(one);
+      const double longer_ns =
+          one.candidate_launches * one.candidate_each_ns - one.baseline_launches * one.baseline_each_ns;
+      EXPECT_GE(longer_ns * one.delta_ns, 0) << gate::to_text(one);
     }
     EXPECT_NEAR(scaled_ns, told.bare_difference_ns.value_or(0), 1);
     EXPECT_NEAR(traced_ns, told.difference_ns, 1);
-    EXPECT_EQ(gate::leading_causes(told, 3).size(), 1U) << "what follows from it is no second cause";
+    const bool has_one_cause = change.wanted.explained_at_least.value_or(0) >= 0.75;
+    if (!has_one_cause || stage.stage != change.wanted.stage) continue;
+    double others_ns = 0;
+    for (const gate::cause& one : gate::leading_causes(told, 3)) others_ns += one.delta_ns;
+    others_ns -= gate::leading_causes(told, 1).at(0).delta_ns;
+    EXPECT_LE(others_ns, 0.1 * told.explained_difference_ns()) << "what follows from it is no second cause";
   }
 }
 
