@@ -129,8 +129,9 @@ TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
       embedded +                                       // by keyword
       " prefill" + inside + " decode_step" + inside +  // by transformers' cache
       " forward(patches layers(" + layer("layers.0") + " " + layer("layers.1") + "))" + " forward" +
-      inside +                                                                   // of token ids, too
-      " forward(failing(failing.inner(failing.inner.qkv failing.inner.out)))" +  // which threw
+      inside +  // of token ids, too
+      " forward(failing(failing.inner(failing.inner.qkv failing.inner.out)) profgate: the call raised)" +
+
       " forward(Softmax) forward(late Softmax) forward(late Softmax)" +  // one in no tree, one added later
       " Softmax forward(qkv out)";                                       // torch.jit.trace
   const std::vector<std::string> threads = recorded();
@@ -210,6 +211,20 @@ TEST_F(pytorch_adapter, leaves_only_the_roots_class_wrapped_in_bare_runs) {
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(recorded(), ElementsAre("forward prefill decode_step forward"));
   EXPECT_THAT(told_stages(report()), ElementsAre("forward: 2", "prefill 2x4: 1", "decode_step 2x1: 1"));
+}
+
+/// A program may have any number of models, and more of them later.
+TEST_F(pytorch_adapter, sees_models_that_come_after_the_first_in_bare_runs) {
+  const command_result result = run_adapted("bare", {python, program("further_models.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.output, "");
+  const std::string raised = " prefill(profgate: the call raised)";
+  EXPECT_THAT(recorded(), ElementsAre("prefill forward forward forward forward decode_step prefill forward" +
+                                      raised + raised + raised));
+  EXPECT_THAT(report().errors, IsEmpty());
+  EXPECT_THAT(report().raised_calls, ElementsAre(::testing::Pair("MemoryError", 3)));
+  EXPECT_THAT(told_stages(report()),
+              ElementsAre("prefill 1x4: 1", "forward: 5", "decode_step 1x1: 1", "prefill 1x6: 1"));
 }
 
 TEST_F(pytorch_adapter, that_fails_stops_and_says_so_while_the_program_goes_on) {

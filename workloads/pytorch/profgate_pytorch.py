@@ -15,13 +15,15 @@ import traceback
 import weakref
 
 import profgate_pytorch_stages as stages
+from profgate_pytorch_classes import WrappedClasses, noting_method
 from profgate_pytorch_clock import DeviceClock
 
 REPORT_INTERVAL_S = 5  # a process that is killed leaves a report no older than this
-# In bare runs roots are looked for until a decoder is called. A program without one is taken to have shown them all by
-# so many calls: a pipeline may call its encoder once a chunk before anything else.
+# In bare runs every class may be a model's until a decoder is called. A program without one is taken to have shown what
+# its models are made of by so many calls.
 LAST_ROOT_SEARCH = 64
 CAPTURE = "capture"  # the range of a root's call that goes into a CUDA graph: no stage
+RAISED = "profgate: the call raised"  # the last range inside of a stage that ended by an exception, and is none therefore
 
 
 class Ranges:
@@ -92,7 +94,7 @@ def is_layer_alone(module):
 
 class PerThread(threading.local):
     root = None  # whose call is under way
-    stage = None  # that it is
+    call = None  # what stages.of_call() says of it
     began = None  # for the clock
     graph = None  # that is captured
 
@@ -106,11 +108,12 @@ class Adapter:
         self.here = PerThread()
         self.roots = {}  # by id
         self.errors = []
-        self.own_calls = {}  # what was put in the place of a class's __call__: the class's own, or None where inherited
-        self.is_settled = self.is_traced  # nothing more is to be wrapped
         self.is_stopped = False
         self.decoder_config = None  # (config, class, dtype) of the first decoder that has one
         self.forget()
+        self.classes = WrappedClasses(torch.nn.Module, lambda own: wrapped_call(self, own, torch, self.begin), tell_dynamo)
+        if not self.is_traced:
+            self.classes.follow_new_modules(lambda own: noting_method(own, self.note_made, compiling_of(torch)))
 
     def forget(self):
         """Of a child process nothing has been seen yet."""
@@ -118,6 +121,7 @@ class Adapter:
         self.stage_calls = {}  # (stage, batch, tokens): how often
         self.refed_steps = {}  # decode steps without a KV cache, by the tokens that each was fed a sequence
         self.root_classes = {}
+        self.raised = {}  # calls of roots, by the exception that ended them
         self.clock = None if self.is_traced else DeviceClock(self.torch)  # a trace tells what the GPU does
         self.reported_s = 0
 
@@ -139,17 +143,33 @@ class Adapter:
             self.stop()
             return None
 
-    def end(self, begun):
+    def end(self, begun, has_returned):
         here = self.here
         if begun is here.root:
             here.root = None
-            if here.began is not None:
-                self._stop_clock(here)
+            try:
+                if not has_returned:
+                    self._take_back(here.call)
+                elif here.began is not None:
+                    self.clock.stop(here.call[0], here.began)
+            except Exception:
+                self.stop()
         self.ranges.pop()
 
-    def _stop_clock(self, here):
+    def _take_back(self, call):
+        """Half a prefill, of a text that goes on in smaller batches maybe, is none."""
+        if call is None:
+            return
+        self.ranges.push(self.ranges.handle(RAISED))
+        self.ranges.pop()
+        exception = sys.exc_info()[0].__name__
+        with self.lock:
+            self.raised[exception] = self.raised.get(exception, 0) + 1
+        self._count(*call, -1)
+
+    def note_made(self, kind):
         try:
-            self.clock.stop(here.stage, here.began)
+            self.classes.made(kind, is_part=self.here.root is not None)
         except Exception:
             self.stop()
 
@@ -163,16 +183,16 @@ class Adapter:
         stage = call[0]
         root.calls += 1
         self.root_classes[type(module)] = self.root_classes.get(type(module), 0) + 1
-        if not self.is_settled:
-            self._settle(stage)
+        if not self.is_traced:
+            self._settle(stage, root)
         graph = self.here.graph
         if graph is not None and self.torch.cuda.is_current_stream_capturing():
             graph.profgate_stage = call
-            return self._begin_stage(root, CAPTURE)
+            return self._begin_stage(root, CAPTURE, None)
         if self.decoder_config is None and stage != stages.FORWARD:
             self._note_config(module)
         self._count(*call)
-        return self._begin_stage(root, stage)
+        return self._begin_stage(root, stage, call)
 
     def _note_config(self, module):
         module = getattr(module, "_orig_mod", module)  # of torch.compile
@@ -181,11 +201,11 @@ class Adapter:
             dtype = str(next(module.parameters()).dtype).split(".")[-1]
             self.decoder_config = (config, type(module).__name__, dtype)
 
-    def _begin_stage(self, root, stage):
+    def _begin_stage(self, root, name, call):
         here = self.here
         began = self.clock.start() if self.clock else None
-        self._open(stage)
-        here.root, here.stage, here.began = root, stage, began
+        self._open(name)
+        here.root, here.call, here.began = root, call, began
         return root
 
     def _open(self, name):
@@ -193,12 +213,12 @@ class Adapter:
         self.ranges.push(handle)
         return handle
 
-    def _count(self, stage, batch, tokens, fed_tokens):
+    def _count(self, stage, batch, tokens, fed_tokens, calls=1):
         with self.lock:
             key = (stage, batch, tokens)
-            self.stage_calls[key] = self.stage_calls.get(key, 0) + 1
+            self.stage_calls[key] = self.stage_calls.get(key, 0) + calls
             if fed_tokens != tokens:
-                self.refed_steps[fed_tokens] = self.refed_steps.get(fed_tokens, 0) + 1
+                self.refed_steps[fed_tokens] = self.refed_steps.get(fed_tokens, 0) + calls
         # Before the range is opened, so that it costs no stage any time.
         if time.monotonic() - self.reported_s > REPORT_INTERVAL_S:
             self.write_report()
@@ -217,7 +237,7 @@ class Adapter:
             if stage is None or self.here.root is not None or self.is_stopped:
                 return None
             self._count(*stage)
-            return self._begin_stage(graph, stage[0])
+            return self._begin_stage(graph, stage[0], stage)
         except Exception:
             self.stop()
             return None
@@ -230,38 +250,21 @@ class Adapter:
 
     # What is wrapped.
 
-    def wrap(self, kind):
-        self.own_calls[kind] = kind.__dict__.get("__call__")
-        original = kind.__call__
-        kind.__call__ = wrapped_call(self, original, self.torch, self.begin)
-        if kind is self.torch.nn.Module:
-            tell_dynamo(original, kind.__call__)
-
-    def unwrap(self, kind):
-        own = self.own_calls.pop(kind)
-        ours = kind.__call__
-        if own is None:
-            del kind.__call__
-        else:
-            kind.__call__ = own
-        tell_dynamo(ours, kind.__call__)
-
-    def _settle(self, stage):
-        """Leaves only the roots' classes wrapped, once they are known: a call of any other costs nothing then."""
-        if stage == stages.FORWARD and sum(self.root_classes.values()) < LAST_ROOT_SEARCH:
-            return
-        self.is_settled = True
-        self.unwrap(self.torch.nn.Module)
-        for kind in self.root_classes:
-            self.wrap(kind)
+    def _settle(self, stage, root):
+        """Once the program's models are known, a call of any other module costs nothing."""
+        if self.classes.is_settled:
+            if root.calls == 1:
+                self.classes.meet(root.module())
+        elif stage != stages.FORWARD or sum(self.root_classes.values()) >= LAST_ROOT_SEARCH:
+            models = [known.module() for known in self.roots.values()]
+            self.classes.settle([model for model in models if model is not None])
 
     def stop(self):
         """After a fault: the program goes on without us."""
         self.is_stopped = True
         try:
             self.errors.append(traceback.format_exc(limit=-3))
-            for kind in list(self.own_calls):
-                self.unwrap(kind)
+            self.classes.restore()
             self.write_report()
         except Exception:
             pass
@@ -301,8 +304,10 @@ class Adapter:
                 "roots": [f"{kind.__module__}.{kind.__qualname__}" for kind in self.root_classes],
                 **self._model(),
                 "stages": [{"name": stage, "batch": batch, "tokens": tokens, "calls": calls}
-                           for (stage, batch, tokens), calls in self.stage_calls.items()],
-                "steps_without_cache": [{"fed_tokens": fed, "calls": calls} for fed, calls in self.refed_steps.items()],
+                           for (stage, batch, tokens), calls in self.stage_calls.items() if calls > 0],
+                "steps_without_cache": [{"fed_tokens": fed, "calls": calls}
+                                        for fed, calls in self.refed_steps.items() if calls > 0],
+                "raised": self.raised,
                 "samples_ns": samples_ns or {},  # on the GPU; of a finished program only
                 "errors": self.errors,
             }
@@ -322,7 +327,7 @@ def wrapped_call(adapter, original, torch, begin):
     graph. Where a compiled call comes by on its way to a model's forward, the frame of this function is skipped, as
     those of torch's own are, and Dynamo looks away (set_eval_frame) while functions of ours run. Built-in functions
     stand in for what an older torch lacks, since Dynamo sees no frame of theirs."""
-    is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)  # bool() is False
+    is_compiling = compiling_of(torch)
     set_eval_frame = getattr(dynamo_frames(torch), "set_eval_frame", bool)  # bool(None) is False
     end = adapter.end
 
@@ -335,11 +340,14 @@ def wrapped_call(adapter, original, torch, begin):
             set_eval_frame(compiler)
         if begun is None:
             return original(self, *args, **kwargs)
+        has_returned = False
         try:
-            return original(self, *args, **kwargs)
+            result = original(self, *args, **kwargs)
+            has_returned = True
+            return result
         finally:
             compiler = set_eval_frame(None)
-            end(begun)
+            end(begun, has_returned)
             if compiler is not None:
                 set_eval_frame(compiler)
 
@@ -347,6 +355,11 @@ def wrapped_call(adapter, original, torch, begin):
     call.__name__, call.__qualname__, call.__doc__ = original.__name__, original.__qualname__, original.__doc__
     skip_frames_of(call, dynamo_frames(torch))
     return call
+
+
+def compiling_of(torch):
+    """Whether torch.compile looks on, as a function."""
+    return getattr(getattr(torch, "compiler", None), "is_compiling", bool)  # bool() is False
 
 
 def tell_dynamo(before, now):
@@ -376,7 +389,6 @@ def install(torch):
     try:
         adapter = Adapter(torch, os.environ["PROFGATE_PYTORCH_MODE"], os.environ["PROFGATE_PYTORCH_LIBRARY"],
                           os.environ["PROFGATE_PYTORCH_REPORT"])
-        adapter.wrap(torch.nn.Module)
         if hasattr(torch.cuda, "CUDAGraph"):
             adapter.follow_graphs()
         adapter.write_report()

@@ -47,8 +47,8 @@ class Adapter:
         self.calls.append(("begin", self.frames.callback))
         return "range"
 
-    def end(self, begun):
-        self.calls.append(("end", self.frames.callback))
+    def end(self, begun, has_returned):
+        self.calls.append(("end" if has_returned else "raised", self.frames.callback))
 
     def original(self, module, x):
         self.calls.append(("forward", self.frames.callback))
@@ -76,7 +76,7 @@ def play(frames, compiler):
         try:
             call("module", -1)
         except KeyError:
-            assert adapter.calls[-1] == ("end", None) and frames.callback == callback
+            assert adapter.calls[-1] == ("raised", None) and frames.callback == callback
     return adapter, call
 
 
