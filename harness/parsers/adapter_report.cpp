@@ -1,7 +1,11 @@
 #include "parsers/adapter_report.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/json.h"
 #include "core/stage_names.h"
@@ -36,6 +40,8 @@ adapter_report read_adapter_report(const fs::path& file) {
       report.steps_without_cache.push_back(
           {item.require("fed_tokens").count(), item.require("calls").count()});
   }
+  if (const auto raised = root.find("raised"))  // older runs do not tell
+    for (const auto& [exception, calls] : raised->members()) report.raised_calls[exception] = calls.count();
   for (const auto& [stage, samples] : root.require("samples_ns").members()) {
     for (const core::json_cursor& sample : samples.items())
       report.samples_ns[stage].push_back(sample.integer(0, core::longest_plausible_ns));
@@ -88,6 +94,21 @@ bool have_one_shape(const std::vector<adapter_report>& reports) {
     }
   }
   return true;
+}
+
+std::string raised_calls_words(const std::vector<adapter_report>& reports) {
+  std::int64_t calls = 0;
+  std::set<std::string> exceptions;
+  for (const adapter_report& report : reports) {
+    for (const auto& [exception, count] : report.raised_calls) {
+      calls += count;
+      exceptions.insert(exception);
+    }
+  }
+  if (calls == 0) return "";
+  return fmt::format("{} ended by {}, and {} no part of any stage",
+                     calls == 1 ? "a call of a model" : fmt::format("{} calls of models", calls),
+                     fmt::join(exceptions, " or "), calls == 1 ? "is" : "are");
 }
 
 std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports) {

@@ -131,7 +131,6 @@ TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
       " forward(patches layers(" + layer("layers.0") + " " + layer("layers.1") + "))" + " forward" +
       inside +  // of token ids, too
       " forward(failing(failing.inner(failing.inner.qkv failing.inner.out)) profgate: the call raised)" +
-
       " forward(Softmax) forward(late Softmax) forward(late Softmax)" +  // one in no tree, one added later
       " Softmax forward(qkv out)";                                       // torch.jit.trace
   const std::vector<std::string> threads = recorded();

@@ -190,6 +190,8 @@ void note_adapter(step_context& context, const fs::path& folder) {
         "own "
         "(nvtx) can be named in workload.stages");
   }
+  if (const std::string raised = parsers::raised_calls_words(reports); !raised.empty())
+    context.status.notes.push_back(raised);
   for (const parsers::adapter_report& report : reports) {
     for (const std::string& error : report.errors)
       context.status.notes.push_back(fmt::format(

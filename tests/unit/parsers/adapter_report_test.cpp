@@ -47,6 +47,19 @@ TEST_F(adapter_reports, tell_whether_all_calls_had_the_same_work) {
   EXPECT_FALSE(have_one_shape(read()));
 }
 
+TEST_F(adapter_reports, tell_of_calls_that_raised) {
+  write(generation, "pytorch.1.json");
+  EXPECT_EQ(raised_calls_words(read()), "");
+  const std::string start =
+      R"({"torch_version": "2.11", "roots": [], "errors": [], "samples_ns": {}, "stages": [], )";
+  write(start + R"("raised": {"OutOfMemoryError": 1}})", "pytorch.2.json");
+  EXPECT_EQ(raised_calls_words(read()),
+            "a call of a model ended by OutOfMemoryError, and is no part of any stage");
+  write(start + R"("raised": {"OutOfMemoryError": 2, "KeyError": 1}})", "pytorch.3.json");
+  EXPECT_EQ(raised_calls_words(read()),
+            "4 calls of models ended by KeyError or OutOfMemoryError, and are no part of any stage");
+}
+
 TEST_F(adapter_reports, of_encoders_know_no_tokens) {
   write("pytorch.1.json",
         R"({"torch_version": "1.13", "roots": [], "errors": [], "samples_ns": {}, "stages": [

@@ -17,6 +17,8 @@ inline constexpr const char* forward_stage = "forward";
 /// The range around a call that is captured into a CUDA graph instead of running. It is no operator either:
 /// what is replayed has the operators inside of it.
 inline constexpr const char* capture_range = "capture";
+/// The last range inside of a call that ended by an exception, which is no stage then.
+inline constexpr const char* raised_range = "profgate: the call raised";
 
 /// The only stage of a program that does not time itself.
 inline constexpr const char* whole_process_stage = "process";

@@ -32,7 +32,8 @@ struct adapter_report {
   std::map<std::string, std::vector<std::int64_t>> samples_ns{};
   std::string model_config{};  ///< of a Hugging Face model, the JSON of its config.json; empty: it has none
   std::string dtype{};         ///< of its weights: "bfloat16"
-  std::vector<std::string> errors{};  ///< why it stopped, where it did
+  std::map<std::string, std::int64_t> raised_calls{};  ///< of models, by exception; they are in no stage
+  std::vector<std::string> errors{};                   ///< why it stopped, where it did
 };
 
 /// Whether the range is a stage that the adapter opens, or that is made of those. Which of them a program has
@@ -53,10 +54,13 @@ std::vector<std::filesystem::path> adapter_report_files(const std::filesystem::p
 /// One a process. bad_input where a file is none.
 std::vector<adapter_report> read_adapter_reports(const std::vector<std::filesystem::path>& files);
 
-/// Those of all processes, by stage.
 /// Whether all calls of a stage had the same batch and tokens, and these are known.
 bool have_one_shape(const std::vector<adapter_report>& reports);
 
+/// "3 calls of models ended by MemoryError, and are no part of any stage"; empty: none did.
+std::string raised_calls_words(const std::vector<adapter_report>& reports);
+
+/// Those of all processes, by stage.
 std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
     const std::vector<adapter_report>& reports);
 inline constexpr const char* device_samples_source = "events on the GPU";
