@@ -50,7 +50,7 @@ class nsys_session {
       while (!timeline && may_try_again()) timeline = attempt(capture_range);
     }
     if (!timeline) fail_without_report(capture_range);
-    require_ranges(*timeline, required);
+    require_ranges(*timeline, capture_range ? required : without_unseen(*timeline, required));
     if (timeline->dropped_records > 0) {
       m_result.notes.push_back(fmt::format("nsys dropped {} records", timeline->dropped_records));
     }
@@ -58,6 +58,15 @@ class nsys_session {
   }
 
  private:
+  /// Children that fork without exec nsys does not see, whatever the program opened there.
+  std::vector<range_name> without_unseen(const core::timeline& timeline, std::vector<range_name> required) {
+    m_result.unseen = absent_ranges(timeline, m_request.opened_unprofiled);
+    std::erase_if(required, [&](const range_name& range) {
+      return std::find(m_result.unseen.begin(), m_result.unseen.end(), range) != m_result.unseen.end();
+    });
+    return required;
+  }
+
   /// Nothing: the workload ran to a good end, and nsys recorded nothing.
   std::optional<core::timeline> attempt(const std::optional<range_name>& capture_range) {
     ++m_attempts;

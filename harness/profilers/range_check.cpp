@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <set>
 
 #include "core/error.h"
@@ -80,6 +82,13 @@ void fail_absent_range(const range_name& wanted, const core::timeline& timeline)
                      "open the range around the stage to be measured, or name another one (workload.stages, "
                      "workload.profile_range)",
                      wanted);
+}
+
+std::vector<range_name> absent_ranges(const core::timeline& timeline, const std::vector<range_name>& opened) {
+  std::vector<range_name> absent;
+  std::copy_if(opened.begin(), opened.end(), std::back_inserter(absent),
+               [&](const range_name& range) { return find_range(timeline, range) == range_state::absent; });
+  return absent;
 }
 
 void require_ranges(const core::timeline& timeline, const std::vector<range_name>& wanted) {

@@ -16,6 +16,9 @@ range_state find_range(const core::timeline& timeline, const range_name& wanted)
 /// The error for a range that the workload, which ran to a good end, never opened. `seen`: what it did open.
 [[noreturn]] void fail_absent_range(const range_name& wanted, const core::timeline& seen);
 
+/// Of `opened`, those that the timeline has none of.
+std::vector<range_name> absent_ranges(const core::timeline& timeline, const std::vector<range_name>& opened);
+
 /// Throws unless every range of the request is in the timeline and closed.
 void require_ranges(const core::timeline& timeline, const std::vector<range_name>& wanted);
 

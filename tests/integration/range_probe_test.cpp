@@ -100,6 +100,29 @@ TEST_P(range_probe, forked_children_are_seen) {
   expect_steps(6, {"fork", "2", "3", "step"}, {"nsys.trace_forks=true"});
 }
 
+TEST_P(range_probe, forked_children_that_nsys_does_not_see_are_told_and_the_other_stages_kept) {
+  const std::string probe = PROFGATE_RANGE_PROBE;
+  const words program = {"/bin/sh", "-c", probe + " names setup && exec " + probe + " fork 2 3 job"};
+  const command_result result = run_program({"workload.stages=[setup, job]"}, program);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(stage(profile(), "job").at("bare").at("samples_count"), 6);
+  EXPECT_EQ(stage(profile(), "setup").at("traced").at("occurrences_count"), 1);
+  const std::string told =
+      "note: stage 'job' is not in the trace: the unprofiled run went through it 6 times, nsys's trace has "
+      "none: it does not follow children that fork without exec; nsys.trace_forks=true or timeline=embedded do";
+  if (!is_nsys()) {
+    EXPECT_THAT(result.output, Not(HasSubstr("is not in the trace")));
+    return;
+  }
+  EXPECT_THAT(result.output, HasSubstr(told));
+  const command_result alone = run_program({"workload.stages=[job]"}, program);
+  EXPECT_EQ(alone.exit_code, 3) << "a trace without any stage is none: " << alone.output;
+  EXPECT_THAT(alone.output, HasSubstr("timeline failed: stage 'job' is not in the trace"));
+  const command_result unknown = run_program({"workload.stages=[setup, jobs]"}, program);
+  EXPECT_EQ(unknown.exit_code, 2) << "the program has no such range: " << unknown.output;
+  EXPECT_THAT(unknown.output, HasSubstr("never opened the NVTX range 'jobs'"));
+}
+
 TEST_P(range_probe, spawned_children_are_seen) {
   expect_steps(6, {"spawn", "2", "3", "step"});
 }

@@ -10,7 +10,9 @@
 #include "parsers/adapter_report.h"
 #include "profilers/backends.h"
 #include "requirements.h"
+#include "runs/process_samples.h"
 #include "runs/run_settings.h"
+#include "runs/unfitted_stages.h"
 #include "steps/run_command.h"
 #include "steps/step.h"
 #include "workload/server_settings.h"
@@ -19,14 +21,19 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
+struct stage_range {
+  std::string stage;
+  profilers::range_name range;
+};
+
 /// Those that the trace must hold: a whole process has none, a stage whose times the program tells itself
 /// need not have one, and which of an expression's or an adapter's there are nobody knows.
-std::vector<profilers::range_name> ranges_of(const config::resolved& config) {
+std::vector<stage_range> ranges_of(const config::resolved& config) {
   const std::vector<analysis::stage_rule> rules = runs::stage_rules_of(config);
   const std::vector<std::string> told = config.list("workload.figures");
   const bool opens_stages =
       config::has_adapter(config) && !config.boolean("nsys.gating_nvtx");  // a gate must be named
-  std::vector<profilers::range_name> ranges;
+  std::vector<stage_range> ranges;
   for (const std::string& stage : runs::stages_gate_first(config)) {
     const auto rule = std::find_if(rules.begin(), rules.end(),
                                    [&](const analysis::stage_rule& each) { return each.name == stage; });
@@ -34,9 +41,14 @@ std::vector<profilers::range_name> ranges_of(const config::resolved& config) {
     if (is_told || stage == core::whole_process_stage || core::has_expression_characters(rule->range) ||
         (opens_stages && parsers::is_adapter_stage(rule->range)))
       continue;
-    ranges.push_back({rule->range, rule->domain.value_or(profilers::any_domain)});
+    ranges.push_back({stage, {rule->range, rule->domain.value_or(profilers::any_domain)}});
   }
   return ranges;
+}
+
+/// What the unprofiled run went through; empty where the program times itself.
+runs::process_samples unprofiled_samples(const step_context& context) {
+  return runs::read_process_samples(context.run_dir / "stage1" / "process_samples.json");
 }
 
 profilers::capture_request request_of(step_context& context) {
@@ -48,7 +60,11 @@ profilers::capture_request request_of(step_context& context) {
   request.output_folder = folder;
   request.log_file = folder / "log.txt";
   request.deadline_ms = config.integer("run.step_timeout_s") * 1000;
-  request.ranges = ranges_of(config);
+  const runs::process_samples unprofiled = unprofiled_samples(context);
+  for (const stage_range& each : ranges_of(config)) {
+    request.ranges.push_back(each.range);
+    if (unprofiled.stages_ns.contains(each.stage)) request.opened_unprofiled.push_back(each.range);
+  }
   request.is_gated = config.boolean("nsys.gating_nvtx");
   if (!config.is_null("workload.profile_range")) {
     const std::string domain = config.text("workload.nvtx_domain");
@@ -115,6 +131,35 @@ chosen_backend choose_backend(step_context& context, const profilers::tool_envir
   throw core::bad_input(config.origin("workload.profile_range"), 0, absent.what(), remedy);
 }
 
+std::string times_in_words(const std::string& stage, const runs::process_samples& unprofiled) {
+  const std::size_t times = unprofiled.stages_ns.at(stage).size();
+  const std::size_t processes = unprofiled.wall_ns.size();
+  const std::string runs =
+      processes > 1 ? fmt::format("the {} unprofiled runs", processes) : std::string("the unprofiled run");
+  return fmt::format("{} went through it {}", runs, times == 1 ? "once" : fmt::format("{} times", times));
+}
+
+/// A trace of the other stages is worth keeping; one of none is not.
+void tell_unseen_stages(step_context& context, const std::vector<profilers::range_name>& unseen) {
+  if (unseen.empty()) return;
+  const runs::process_samples unprofiled = unprofiled_samples(context);
+  const bool sees_forks = context.config.boolean("nsys.trace_forks");
+  const std::string why = sees_forks ? "it loses what a process recorded last that ends by _exit() or a signal"
+                                     : "it does not follow children that fork without exec";
+  const std::string who_does =
+      sees_forks ? "timeline=embedded keeps it" : "nsys.trace_forks=true or timeline=embedded do";
+  std::vector<std::string> stages = context.config.list("workload.stages");
+  for (const stage_range& each : ranges_of(context.config)) {
+    if (std::find(unseen.begin(), unseen.end(), each.range) == unseen.end()) continue;
+    std::erase(stages, each.stage);
+    const std::string what = fmt::format("{} is not in the trace: {}, nsys's trace has none: {}",
+                                         runs::stage_in_words(context.config, each.stage),
+                                         times_in_words(each.stage, unprofiled), why);
+    if (stages.empty()) throw core::step_failure(what, who_does);
+    context.status.notes.push_back(fmt::format("{}; {}", what, who_does));
+  }
+}
+
 }  // namespace
 
 void run_timeline(step_context& context) {
@@ -132,6 +177,7 @@ void run_timeline(step_context& context) {
   } catch (const profilers::absent_range& absent) {
     refuse_range(context.config, absent);
   }
+  tell_unseen_stages(context, result.unseen);
   note_adapter(context, request.output_folder);
   context.status.tool = result.tool;
   context.status.tool_version = result.version;

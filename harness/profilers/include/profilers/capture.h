@@ -32,6 +32,9 @@ struct capture_request {
   /// all.
   std::vector<range_name> ranges;
   bool is_gated = true;
+  /// Of `ranges` those that the unprofiled run opened: where an ungated trace has none of one, the tool did not
+  /// see the process that opens it (capture_result::unseen).
+  std::vector<range_name> opened_unprofiled{};
   std::optional<range_name> around_all;  ///< a range around all of them: nsys waits for it, and runs once
 
   /// Of observe_ranges alone: ranges at whose ends the device is waited for; their name may be "*".
@@ -70,6 +73,7 @@ struct capture_result {
   std::vector<std::filesystem::path> files;           ///< all that is to be kept
   std::vector<std::filesystem::path> timeline_files;  ///< of these, what read_timelines takes
   std::vector<std::vector<std::string>> commands;     ///< every argument list that ran
+  std::vector<range_name> unseen;        ///< of capture_request::opened_unprofiled, absent in the trace
   std::vector<std::string> notes;
   std::vector<std::string> quiet_notes;  ///< for the record; no news to the person who waits
 };

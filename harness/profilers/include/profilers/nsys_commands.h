@@ -18,6 +18,8 @@ struct range_name {
   std::string range;
   std::string domain;
 
+  bool operator==(const range_name&) const = default;
+
   /// "decode_all@LLM", the way nsys and the embedded collector want it.
   std::string as_capture_range() const { return domain.empty() ? range : range + "@" + domain; }
 };
