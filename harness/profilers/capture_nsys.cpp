@@ -77,11 +77,30 @@ class nsys_session {
     try {
       if (make_report()) timeline = export_timeline();
     } catch (const core::error&) {
-      require_good_run(profiled, "the workload under nsys", m_request.log_file);
+      require_end(profiled);
       throw;
     }
-    require_good_run(profiled, "the workload under nsys", m_request.log_file);
+    require_end(profiled);
+    if (waited_for_leftovers(profiled)) {
+      m_result.notes.emplace_back(
+          "the program ended and left processes running; nsys recorded until they had ended, too");
+    }
     return timeline;
+  }
+
+  static bool waited_for_leftovers(const tool_run& run) {
+    return run.tail.find("Waiting for termination of re-parented processes") != std::string::npos;
+  }
+
+  void require_end(const tool_run& run) const {
+    if (run.timed_out && waited_for_leftovers(run)) {
+      throw core::step_failure(
+          "the workload ended under nsys, but left processes running that nsys waited for until the time was "
+          "over",
+          fmt::format("let the program end what it starts; its output is in {}",
+                      m_request.log_file.string()));
+    }
+    require_good_run(run, "the workload under nsys", m_request.log_file);
   }
 
   fs::path with(const std::string& ending) const { return m_base.string() + ending; }
@@ -324,6 +343,7 @@ capture_result capture_with_nsys(const capture_request& request, const tool_use&
   capture_request own = request;
   own.nsys.sample = use.settings.text("nsys.sample");
   own.nsys.cpu_context_switches = use.settings.text("nsys.cpuctxsw");
+  own.nsys.waits_for_primary = request.leaves_processes && !request.is_server;
   own.nsys.traces_forks = use.settings.boolean("nsys.trace_forks");
   if (!use.settings.is_null("nsys.pytorch")) own.nsys.pytorch = use.settings.text("nsys.pytorch");
   own.nsys.cuda_graph_trace = use.settings.text("nsys.cuda_graph_trace");

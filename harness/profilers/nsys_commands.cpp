@@ -29,6 +29,7 @@ std::vector<std::string> nsys_profile_command(const nsys_installation& nsys, con
   // Who ends the recording before the program's own end leaves the program alone.
   if (!options.session.empty()) argv.insert(argv.end(), {"--session-new=" + options.session, "--kill=none"});
   if (!options.pytorch.empty() && nsys.knows_pytorch) argv.push_back("--pytorch=" + options.pytorch);
+  if (options.waits_for_primary) argv.emplace_back("--wait=primary");
   if (options.traces_forks) argv.emplace_back("--trace-fork-before-exec=true");
   if (capture_range) {
     argv.insert(argv.end(), {"--capture-range=nvtx", "--nvtx-capture=" + capture_range->as_capture_range(),

@@ -6,6 +6,7 @@
 namespace profgate::integration {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -109,7 +110,8 @@ TEST_P(range_probe, forked_children_that_nsys_does_not_see_are_told_and_the_othe
   EXPECT_EQ(stage(profile(), "setup").at("traced").at("occurrences_count"), 1);
   const std::string told =
       "note: stage 'job' is not in the trace: the unprofiled run went through it 6 times, nsys's trace has "
-      "none: it does not follow children that fork without exec; nsys.trace_forks=true or timeline=embedded do";
+      "none: it does not follow children that fork without exec; nsys.trace_forks=true or timeline=embedded "
+      "do";
   if (!is_nsys()) {
     EXPECT_THAT(result.output, Not(HasSubstr("is not in the trace")));
     return;
@@ -121,6 +123,19 @@ TEST_P(range_probe, forked_children_that_nsys_does_not_see_are_told_and_the_othe
   const command_result unknown = run_program({"workload.stages=[setup, jobs]"}, program);
   EXPECT_EQ(unknown.exit_code, 2) << "the program has no such range: " << unknown.output;
   EXPECT_THAT(unknown.output, HasSubstr("never opened the NVTX range 'jobs'"));
+}
+
+TEST_P(range_probe, what_a_program_leaves_running_is_told_and_not_waited_for) {
+  const std::string program = std::string("sleep 4747 & ") + PROFGATE_RANGE_PROBE + " ranges 3 step";
+  const command_result result =
+      run_program({"workload.stages=[step]", "run.step_timeout_s=15", "timeline=" + GetParam()},
+                  {"/bin/sh", "-c", program});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(text_of("stage1/status.json"), HasSubstr("that /bin/sh left behind: "));
+  EXPECT_EQ(counts_of_stages(), (std::map<std::string, std::pair<int, int>>{{"step", {3, 3}}}));
+  if (!is_nsys()) return;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("note: what the program left running was ended with it"),
+                                   Not(HasSubstr("nsys left behind"))));
 }
 
 TEST_P(range_probe, spawned_children_are_seen) {

@@ -71,6 +71,8 @@ profilers::capture_request request_of(step_context& context) {
     request.around_all = {config.text("workload.profile_range"),
                           domain == "any" ? profilers::any_domain : domain};
   }
+  const auto unprofiled_step = artifacts::read_status(context.run_dir, "stage1");
+  request.leaves_processes = unprofiled_step && has_left_processes(*unprofiled_step);
   request.is_server = workload::is_server(config);
   request.collector_library = context.parts.collector_library;
   request.say = [&context](const std::string& line) { context.display.note(line); };
@@ -144,8 +146,9 @@ void tell_unseen_stages(step_context& context, const std::vector<profilers::rang
   if (unseen.empty()) return;
   const runs::process_samples unprofiled = unprofiled_samples(context);
   const bool sees_forks = context.config.boolean("nsys.trace_forks");
-  const std::string why = sees_forks ? "it loses what a process recorded last that ends by _exit() or a signal"
-                                     : "it does not follow children that fork without exec";
+  const std::string why = sees_forks
+                              ? "it loses what a process recorded last that ends by _exit() or a signal"
+                              : "it does not follow children that fork without exec";
   const std::string who_does =
       sees_forks ? "timeline=embedded keeps it" : "nsys.trace_forks=true or timeline=embedded do";
   std::vector<std::string> stages = context.config.list("workload.stages");

@@ -35,6 +35,7 @@ class capture_with_fake_nsys : public capture_test {
         ++m_starts;
         run.tail = output;
         run.exit_code = exit_code;
+        run.timed_out = m_times_out;
         for (const std::string& name : left_files) std::ofstream(m_folder / name) << "x";
         return run;
       });
@@ -43,6 +44,7 @@ class capture_with_fake_nsys : public capture_test {
 
   profilers::nsys_installation m_nsys;
   int m_starts = 0;
+  bool m_times_out = false;
 };
 
 TEST_F(capture_with_fake_nsys, knows_the_wedge) {
@@ -72,6 +74,14 @@ TEST_F(capture_with_fake_nsys, runs_once_more_where_its_agent_was_lost_although_
   EXPECT_THAT(words("Connection to the Agent lost.\nConnection to the Agent lost.\n", 0, {}),
               HasSubstr("nsys made no report"));
   EXPECT_EQ(m_starts, 2);
+}
+
+TEST_F(capture_with_fake_nsys, that_waits_for_what_the_workload_left_running_says_so_at_the_deadline) {
+  m_times_out = true;
+  EXPECT_THAT(words("Waiting for termination of re-parented processes.\n", -1, {}),
+              AllOf(HasSubstr("the workload ended under nsys, but left processes running"),
+                    HasSubstr("let the program end what it starts")));
+  EXPECT_THAT(words("step 3\n", -1, {}), HasSubstr("the workload under nsys did not end in time"));
 }
 
 TEST_F(capture_with_fake_nsys, names_a_missing_importer_and_its_missing_library) {

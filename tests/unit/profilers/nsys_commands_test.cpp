@@ -54,6 +54,10 @@ TEST(nsys_profile_command, records_between_the_programs_own_calls_or_for_a_while
   EXPECT_THAT(nsys_profile_command(some_nsys(), options, range_name{"bench", "*"}, "/out", {"x"}),
               Not(Contains("--capture-range=cudaProfilerApi")));
   options = {};
+  options.waits_for_primary = true;
+  EXPECT_THAT(nsys_profile_command(some_nsys(), options, std::nullopt, "/out", {"x"}),
+              Contains("--wait=primary"));
+  options = {};
   options.delay_s = 90;
   options.duration_s = 10;
   EXPECT_THAT(nsys_profile_command(some_nsys(), options, std::nullopt, "/out", {"x"}),

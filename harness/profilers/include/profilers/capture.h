@@ -32,8 +32,8 @@ struct capture_request {
   /// all.
   std::vector<range_name> ranges;
   bool is_gated = true;
-  /// Of `ranges` those that the unprofiled run opened: where an ungated trace has none of one, the tool did not
-  /// see the process that opens it (capture_result::unseen).
+  /// Of `ranges` those that the unprofiled run opened: where an ungated trace has none of one, the tool did
+  /// not see the process that opens it (capture_result::unseen).
   std::vector<range_name> opened_unprofiled{};
   std::optional<range_name> around_all;  ///< a range around all of them: nsys waits for it, and runs once
 
@@ -43,6 +43,8 @@ struct capture_request {
   /// libprofgate_collector.so; for nsys only to find out why a range never opened (may be empty).
   std::filesystem::path collector_library;
   std::uint64_t collector_max_bytes = std::uint64_t{256} << 20;
+  bool leaves_processes =
+      false;               ///< the unprofiled run left some behind: the recording does not wait for them
   bool is_server = false;  ///< it may die by the signal that stops it: the recording ends before that
   nsys_options nsys;
   std::filesystem::path lock_file = core::shared_lock_file("nsys");
@@ -73,7 +75,7 @@ struct capture_result {
   std::vector<std::filesystem::path> files;           ///< all that is to be kept
   std::vector<std::filesystem::path> timeline_files;  ///< of these, what read_timelines takes
   std::vector<std::vector<std::string>> commands;     ///< every argument list that ran
-  std::vector<range_name> unseen;        ///< of capture_request::opened_unprofiled, absent in the trace
+  std::vector<range_name> unseen;  ///< of capture_request::opened_unprofiled, absent in the trace
   std::vector<std::string> notes;
   std::vector<std::string> quiet_notes;  ///< for the record; no news to the person who waits
 };

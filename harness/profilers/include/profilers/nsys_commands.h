@@ -32,9 +32,10 @@ struct nsys_options {
   bool between_profiler_calls = false;  ///< from cudaProfilerStart to cudaProfilerStop, where no range gates
   std::optional<std::int64_t> delay_s{};     ///< record only after so long
   std::optional<std::int64_t> duration_s{};  ///< and for so long; the program runs on
-  bool traces_forks = false;                 ///< children that go on without exec
-  std::string session{};                     ///< by which nsys_stop_command ends it; empty: nobody does
-  std::string pytorch{};                     ///< for --pytorch; empty: nothing
+  bool waits_for_primary = false;  ///< the recording ends with the program, whatever that leaves running
+  bool traces_forks = false;       ///< children that go on without exec
+  std::string session{};           ///< by which nsys_stop_command ends it; empty: nobody does
+  std::string pytorch{};           ///< for --pytorch; empty: nothing
 };
 
 /// What of nsys.trace this nsys can record: without libdw.so.1, which unwinds the stacks of OS calls, its
