@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <string_view>
@@ -16,19 +17,72 @@ namespace profgate::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// As CMake reads it back.
+/// Those of profgate_add_workload: as a word of COMMAND each would end it, quoted or not.
+constexpr std::array<std::string_view, 11> keywords = {
+    "NAME",    "ENGINE",  "MODEL",  "ADAPTER",  "TIMEOUT", "CONF_DIR", "WORKING_DIRECTORY",
+    "COMMAND", "CONFIGS", "STAGES", "OVERRIDES"};
+
+/// What is written before and after a word, so that each square bracket has its other half there: CMake's
+/// lists do not end an element within brackets. Nothing of it reaches the program.
+struct other_halves {
+  std::string before;
+  std::string after;
+};
+
+other_halves other_halves_of(const std::string& word) {
+  other_halves halves;
+  int open = 0;
+  for (const char c : word) {
+    if (c == '[') ++open;
+    if (c != ']') continue;
+    if (open > 0) {
+      --open;
+    } else {
+      halves.before += "$<0:[>";
+    }
+  }
+  for (; open > 0; --open) halves.after += "$<0:]>";
+  return halves;
+}
+
+/// Between quotes. Expressions for the generator, which writes what the steps read, stand for what CMake's
+/// lists cannot hold: a semicolon, a backslash at the end of an element, and the beginning of such an
+/// expression.
+std::string quoted_character(char c, char next) {
+  switch (c) {
+    case ';':
+      return "$<SEMICOLON>";
+    case '\\':
+      return next == '\0' || next == ';' ? R"($<1:\\>)" : R"(\\)";
+    case '$':
+      return next == '<' ? "$<1:$>" : "\\$";
+    case '"':
+      return "\\\"";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      return {c};
+  }
+}
+
+/// As CMake hands it to the program in the end.
 std::string cmake_word(const std::string& word) {
+  if (std::find(keywords.begin(), keywords.end(), word) != keywords.end())
+    return fmt::format("\"$<1:{}>\"", word);
   const auto is_plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
            std::string_view("_./=:+,-").find(c) != std::string_view::npos;
   };
   if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string quoted = "\"";
-  for (const char c : word) {
-    if (c == '\\' || c == '"' || c == '$' || c == ';') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "\"";
+  const other_halves halves = other_halves_of(word);
+  std::string quoted = "\"" + halves.before;
+  for (std::size_t i = 0; i < word.size(); ++i)
+    quoted += quoted_character(word[i], i + 1 < word.size() ? word[i + 1] : '\0');
+  return quoted + halves.after + "\"";
 }
 
 /// Of the overrides, those that a file of group workload cannot hold.

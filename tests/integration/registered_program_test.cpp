@@ -87,6 +87,28 @@ TEST_F(registered_program, has_the_stages_that_were_typed_when_it_was_saved) {
   EXPECT_EQ(timed_stages(), typed);
 }
 
+TEST_F(registered_program, gets_the_words_that_were_typed_when_it_was_saved) {
+  const std::vector<std::string> odd = {
+      "a b",  "a;b",    "NAME;x", "$<1>",    "$<TARGET_FILE:x>", "${x}",        "$ENV{HOME}", "$$<",  "$",
+      "\\",   "a\\",    "a\\;b",  "\\\\;",   "back\\n",          "it's \"so\"", "line\n2",    "\t\r", "ünï 🚀",
+      "",     "STAGES", "NAME",   "COMMAND", "OVERRIDES",        "[x]",         "[",          "]x[",  "[a;b",
+      "x]=]", "#c",     ""};
+  std::vector<std::string> argv = {"/bin/sh", "-c", "printf '%s|' \"$@\" > said; echo >> said", "sh"};
+  argv.insert(argv.end(), odd.begin(), odd.end());
+  const command_result saved = run_program({"--save", "mine", "timeline=none", "stage1.warmup=0"}, argv);
+  ASSERT_EQ(saved.exit_code, 0) << saved.output;
+  const std::string typed = artifacts::read_file(m_project / "said");
+  fs::remove(m_project / "said");
+  const std::size_t begin = saved.output.find("profgate_add_workload(");
+  ASSERT_NE(begin, std::string::npos) << saved.output;
+  const std::string line = saved.output.substr(begin, saved.output.find("\"\")\n", begin) + 4 - begin);
+  const command_result configured = configure("set(x evil)\n" + line);
+  ASSERT_EQ(configured.exit_code, 0) << line << configured.output;
+  const command_result ran = run({"ctest", "--test-dir", "build", "-L", "^stage2$"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_EQ(artifacts::read_file(m_project / "said"), typed) << line;
+}
+
 TEST_F(registered_program, is_better_named_as_a_target_where_the_file_is_the_projects_own) {
   std::ofstream(m_project / "mine.sh") << "#!/bin/sh\n";
   fs::permissions(m_project / "mine.sh", fs::perms::owner_all);
