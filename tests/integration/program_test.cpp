@@ -88,7 +88,8 @@ TEST_F(program, that_fails_half_way_keeps_what_it_had_finished) {
                     HasSubstr("stage1 failed: the workload exited with code 4")));
   const std::string report = text_of("report.md");
   EXPECT_LT(report.find("exited with code 4"), report.find("| prefill "));
-  EXPECT_THAT(report, AllOf(HasSubstr("| prefill "), HasSubstr("| decode\\_all ")));
+  EXPECT_THAT(report, AllOf(HasSubstr("| prefill "), HasSubstr("| decode\\_all "),
+                            HasSubstr("those of ranges are taken by a collector inside of the program")));
   const nlohmann::json kept = nlohmann::json::parse(text_of("stage1/process_samples.json"));
   EXPECT_EQ(kept.at("stages_ns").at("prefill").size(), 1U);
   EXPECT_TRUE(kept.at("wall_ns").empty()) << "it is no sample of a whole process";

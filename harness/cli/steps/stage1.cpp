@@ -175,6 +175,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     };
     core::timeline timeline = profilers::observe_ranges(request, run_program, waits);
     try {
+    samples.range_cost_ns = std::max(samples.range_cost_ns, waits.range_cost_ns);
       workload::require_good_end(outcome, log_file, workload::exit_codes::its_own);
     } catch (const core::step_failure&) {
       keep_what_finished(context, folder, std::move(timeline), std::move(samples));
@@ -186,7 +187,6 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     }
     is_synchronised = is_synchronised && waits.are_done;
     add_notes(waits.notes, context.status.notes);
-    samples.range_cost_ns = std::max(samples.range_cost_ns, waits.range_cost_ns);
     // A server's own life says nothing: it is started, and stopped when its client is done.
     samples.wall_ns.push_back(workload::is_server(context.config) ? client.wall_ns : outcome.wall_ns);
     figures.add({{outcome.captured, outcome.captured_truncated, log_file},
