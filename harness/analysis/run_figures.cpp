@@ -151,7 +151,7 @@ run_figures analyze_run(const run_facts& facts) {
       facts.captures, facts.bare.stages, facts.nvtx_domain, facts.captures_absent_reason,
       {facts.kernel_categories, facts.region_kernels, !facts.bare.bench || inputs_count(facts.bare) > 1,
        facts.device_timed_stages, facts.stage_expressions, facts.bare.has_unnamed_warm_up,
-       stages_that_did_not_occur(facts)});
+       facts.device != "cpu", stages_that_did_not_occur(facts)});
   sum_up_stages(facts.bare, nested_stages(facts.bare.stages, figures.timeline), figures.bare);
   compare_with_summaries(facts, figures.timeline.problems);
   const std::vector<kernel_summary> summaries = summaries_without_trace(facts);

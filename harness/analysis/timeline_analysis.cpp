@@ -255,10 +255,13 @@ timeline_figures analyze_timelines(const std::vector<capture>& captures,
     } else {
       result.stages.push_back(measured<traced_stage>::absent(
           stages[s] == core::whole_process_stage
-              ? std::string("the trace is empty: the program made no call that is traced")
+              ? std::string(attribution.has_device
+                                ? "the trace is empty: the program made no call that is traced"
+                                : "the program opens no NVTX range, and on the CPU nothing else is traced")
               : no_range_reason(stages[s], nvtx_domain, attribution)));
     }
     if (!chosen[s] && contains_text(attribution.untimed_stages, stages[s])) continue;
+    if (!chosen[s] && stages[s] == core::whole_process_stage && !attribution.has_device) continue;
     find_stage_problems(stages[s], result.stages.back(), attribution.stages_may_repeat, result.problems);
   }
   result.kernels = overall_kernels(sums, outside);

@@ -231,6 +231,20 @@ TEST(analyze_timelines, says_what_makes_a_trace_incomplete) {
                   "stage 'decode_all': no capture holds a closed range 'decode_all' in domain 'LLM'"));
 }
 
+TEST(analyze_timelines, misses_nothing_of_a_program_without_ranges_on_the_cpu) {
+  const std::vector<capture> captures = {{"a", std::nullopt, timeline_builder().build()}};
+  const auto figures_where = [&](bool has_device) {
+    attribution_facts attribution;
+    attribution.has_device = has_device;
+    return analyze_timelines(captures, {"process"}, "LLM", "", attribution);
+  };
+  EXPECT_THAT(figures_where(false).problems, ::testing::IsEmpty());
+  EXPECT_EQ(figures_where(false).stages[0].reason(),
+            "the program opens no NVTX range, and on the CPU nothing else is traced");
+  EXPECT_THAT(figures_where(true).problems,
+              ElementsAre("stage 'process': the trace is empty: the program made no call that is traced"));
+}
+
 TEST(analyze_timelines, without_a_capture_says_why) {
   const timeline_figures figures = analyze_timelines({}, {"prefill"}, "LLM", "nsys is hidden");
   EXPECT_EQ(figures.stages[0].reason(), "nsys is hidden");

@@ -168,6 +168,7 @@ struct attribution_facts {
   std::vector<std::string> device_timed_stages{};    ///< by events on the device: see find_windows()
   std::map<std::string, std::string> expressions{};  ///< by stage, where one tells its ranges
   bool leaves_out_warm_up = false;                   ///< see bare_facts::has_unnamed_warm_up
+  bool has_device = true;                            ///< its calls are traced, whatever ranges there are
   std::vector<std::string> untimed_stages{};  ///< not in the unprofiled run either: the trace lacks nothing
 };
 
