@@ -48,6 +48,21 @@ TEST_F(server, may_tell_by_its_output_that_it_is_ready_and_die_by_our_signal) {
   EXPECT_EQ(profile().at("stages").at(0).at("traced").at("occurrences_count"), 2);
 }
 
+TEST_F(server, that_uses_pytorch_without_the_adapter_is_told_of_it_where_it_has_no_stages) {
+  const fs::path program = m_project / "libtorch_python.so";  // by its file, as a library that was imported
+  fs::copy_file(PROFGATE_RANGE_PROBE, program);
+  const auto output_with = [&](const std::string& stages) {
+    std::vector<std::string> words = {"run", "--ready-port", m_port, stages};
+    add_command({program.string(), "server", m_port, "polite"}, words);
+    add_command(
+        {"/bin/sh", "-c", std::string("sleep 0.5; ") + PROFGATE_RANGE_PROBE + " client " + m_port + " 1"},
+        words);
+    return profgate(words).output;
+  };
+  EXPECT_THAT(output_with("workload.stages=[process]"), HasSubstr("note: the program uses PyTorch"));
+  EXPECT_THAT(output_with("workload.stages=[request]"), ::testing::Not(HasSubstr("PyTorch")));
+}
+
 TEST_F(server, without_stages_is_timed_by_its_client) {
   const command_result result = serve("polite", client(1), {"workload.stages=[process]"});
   ASSERT_EQ(result.exit_code, 0) << result.output;

@@ -14,6 +14,7 @@
 #include "ad_hoc_pair.h"
 #include "artifacts/disk.h"
 #include "core/error.h"
+#include "core/stage_names.h"
 #include "core/units.h"
 #include "parsers/adapter_report.h"
 #include "process/runner.h"
@@ -125,8 +126,10 @@ process::outcome run_command(step_context& context, const step_command& wanted) 
   options.captured_max_bytes = wanted.captured_max_bytes;
   options.on_line = [&](std::string_view line) { context.display.saw_line(line); };
   const bool is_of_server = wanted.runs_workload && workload::is_server(context.config);
-  // Never while times are taken, and once is enough. A server's stages are those of its recipe.
-  const bool looks_for_torch = context.status.step == "timeline" && wanted.runs_workload && !is_of_server &&
+  // Never while times are taken, and once is enough. A server with stages has those of its recipe.
+  const bool is_named = is_of_server && context.config.list("workload.stages") !=
+                                            std::vector<std::string>{core::whole_process_stage};
+  const bool looks_for_torch = context.status.step == "timeline" && wanted.runs_workload && !is_named &&
                                !config::has_adapter(context.config);
   workload::torch_watch torch;
   options.stop_request = [&] {
