@@ -38,6 +38,7 @@ std::optional<std::string> whoever_measures() {
 
 measuring_turn::measuring_turn(progress& display) {
   if (is_measured_by_another()) return;
+  const auto asked = std::chrono::steady_clock::now();
   m_lock = core::file_lock::among_users(
       core::shared_lock_file(measuring_lock),
       {longest_turn_ms,
@@ -45,6 +46,7 @@ measuring_turn::measuring_turn(progress& display) {
          display.note(fmt::format("waits: {} measures on this machine", holder));
        },
        "this machine", "wait until its measurement is done, or end that process"});
+  m_waited = std::chrono::steady_clock::now() - asked;
   process::hold_until_children_end(m_lock->descriptor());  // CTest kills a step that takes too long
   ::setenv(measuring_variable, std::to_string(::getpid()).c_str(), 1);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -16,11 +17,14 @@ class measuring_turn {
   /// measured (the environment tells it) has its turn already.
   explicit measuring_turn(progress& display);
   ~measuring_turn();
+  /// How long it took until the turn came.
+  std::chrono::duration<double> waited() const { return m_waited; }
   measuring_turn(const measuring_turn&) = delete;
   measuring_turn& operator=(const measuring_turn&) = delete;
 
  private:
   std::optional<core::file_lock> m_lock;
+  std::chrono::duration<double> m_waited{0};
 };
 
 /// "process 4711 of user 0 (profgate step stage1)": for whom a turn would wait now. Nothing: for nobody.

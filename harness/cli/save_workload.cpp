@@ -85,6 +85,16 @@ std::string cmake_word(const std::string& word) {
   return quoted + halves.after + "\"";
 }
 
+/// An interpreter, which no project builds: by its name, as a virtual environment's is a link.
+bool runs_scripts(const fs::path& program) {
+  const std::string name = program.filename().string();
+  constexpr std::array<std::string_view, 8> interpreters = {"python", "pypy", "sh",   "bash",
+                                                            "dash",   "perl", "ruby", "node"};
+  return std::any_of(interpreters.begin(), interpreters.end(), [&](std::string_view each) {
+    return name.starts_with(each) && name.find_first_not_of("0123456789.", each.size()) == std::string::npos;
+  });
+}
+
 /// Of the overrides, those that a file of group workload cannot hold.
 std::string other_overrides(const std::vector<std::string>& command_line) {
   std::vector<std::string> all;
@@ -138,7 +148,7 @@ saved_workload plan_saving(const pair_options& options, const pair_manifest& man
     if (i > 0) arguments += " " + cmake_word(manifest.command[i]);
   }
   const fs::path program = manifest.command.front();
-  if (program.is_relative() && program.has_parent_path())
+  if (program.is_relative() && program.has_parent_path() && !runs_scripts(program))
     add_hint(saved,
              fmt::format("{} is run as it lies there; where CMake builds it, name its target: COMMAND {}{}",
                          program.string(), cmake_word(program.filename().string()), arguments));

@@ -168,7 +168,7 @@ TEST_F(interruption, a_run_waits_until_nobody_else_measures) {
         const std::vector<fs::path> all = runs();
         if (!other || all.empty() || !artifacts::read_status(all.back(), "stage1")) return std::nullopt;
         has_measured = has_measured || fs::exists(all.back() / "stage1/log.txt");
-        if (++looks == 5) other.reset();
+        if (++looks == 10) other.reset();
         return std::nullopt;
       });
   EXPECT_EQ(waited.exit_code, 0) << waited.output;
@@ -178,6 +178,10 @@ TEST_F(interruption, a_run_waits_until_nobody_else_measures) {
   const std::size_t said_at = waited.output.find(holder);
   ASSERT_NE(said_at, std::string::npos) << waited.output;
   EXPECT_EQ(waited.output.find("waits: ", said_at + 1), std::string::npos) << waited.output;
+  EXPECT_THAT(waited.output,
+              ::testing::ContainsRegex("note: waited [0-9.]+ s for another measurement on this "
+                                       "machine, which the step's time leaves out\n"));
+  EXPECT_LT(status_of("stage1").seconds.value_or(9), 1.0);
 
   other = core::file_lock::among_users(m_project / "profgate-measuring.lock", {});
   m_environment["PROFGATE_MEASURING_PID"] = std::to_string(getpid());

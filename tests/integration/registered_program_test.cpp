@@ -118,6 +118,33 @@ TEST_F(registered_program, is_better_named_as_a_target_where_the_file_is_the_pro
   EXPECT_THAT(saved.output,
               HasSubstr("COMMAND ./mine.sh --batch 1)\n# ./mine.sh is run as it lies there; where CMake "
                         "builds it, name its target: COMMAND mine.sh --batch 1\n"));
+  fs::create_directories(m_project / "venv");
+  fs::create_symlink("/bin/sh", m_project / "venv/python3.11");
+  const command_result script =
+      run_program({"--save", "script", "timeline=none"}, {"venv/python3.11", "mine.sh"});
+  ASSERT_EQ(script.exit_code, 0) << script.output;
+  EXPECT_THAT(script.output,
+              AllOf(HasSubstr("COMMAND venv/python3.11 mine.sh)"), Not(HasSubstr("name its target"))));
+}
+
+TEST_F(registered_program, that_lies_in_the_source_folder_is_told_to_run_there) {
+  fs::create_directories(m_project / "tools");
+  std::ofstream(m_project / "tools/mine.sh") << "true\n";
+  std::ofstream(m_project / "tools/CMakeLists.txt")
+      << "profgate_add_workload(NAME one CONFIGS smoke COMMAND /bin/sh mine.sh)\n"
+         "profgate_add_workload(NAME two CONFIGS smoke COMMAND /bin/sh mine.sh\n"
+         "                      WORKING_DIRECTORY \"${CMAKE_CURRENT_SOURCE_DIR}\")\n";
+  ASSERT_EQ(configure("add_subdirectory(tools)\n").exit_code, 0);
+  const command_result built = run({"ctest", "--test-dir", "build", "-R", R"(^stage2\.one\.smoke$)"});
+  EXPECT_NE(built.exit_code, 0);
+  EXPECT_THAT(
+      status_of("stage1").remedy,
+      HasSubstr("add WORKING_DIRECTORY \"${CMAKE_CURRENT_SOURCE_DIR}\" to profgate_add_workload(): the "
+                "program runs in " +
+                (m_project / "build/tools").string() + ", where there is no mine.sh; it is in " +
+                (m_project / "tools").string()));
+  const command_result beside = run({"ctest", "--test-dir", "build", "-R", R"(^stage2\.two\.smoke$)"});
+  EXPECT_EQ(beside.exit_code, 0) << beside.output;
 }
 
 TEST_F(registered_program, has_the_stages_of_its_line) {

@@ -107,6 +107,7 @@ void count_kernels(step_context& context) {
   request.columns = analysis::needed_metrics();
   const profilers::command_runner run_tool = step_tool_runner(context);
   const measuring_turn turn(context.display);
+  context.waited = turn.waited();
   const profilers::counters_result result =
       chosen.backend.capture(request, {here, chosen.executable, context.config, run_tool});
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());

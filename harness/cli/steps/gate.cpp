@@ -63,6 +63,7 @@ void run_gate(step_context& context) {
   const char* baseline = std::getenv("PROFGATE_BASELINE");
   const bool is_strict = baseline != nullptr && *baseline != '\0';
   const measuring_turn turn(context.display);
+  context.waited = turn.waited();
   const gate::judgement judged =
       is_strict ? judge_against_build(context, baseline) : judge_against_numbers(context);
   write_judgement(judged, context.run_dir);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ad_hoc_pair.h"
 #include "analysis/bare_run.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
@@ -174,8 +175,8 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
       return workload::as_tool_run(outcome);
     };
     core::timeline timeline = profilers::observe_ranges(request, run_program, waits);
-    try {
     samples.range_cost_ns = std::max(samples.range_cost_ns, waits.range_cost_ns);
+    try {
       workload::require_good_end(outcome, log_file, workload::exit_codes::its_own);
     } catch (const core::step_failure&) {
       keep_what_finished(context, folder, std::move(timeline), std::move(samples));
@@ -219,18 +220,45 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   runs::write_process_samples(folder / "process_samples.json", samples);
 }
 
+/// Where a program that failed was given a file by a path that leads to it from the source folder only: what
+/// to do about that; else empty.
+std::string remedy_of_misplaced_file(const pair_manifest& manifest) {
+  if (manifest.config == ad_hoc_config) return "";
+  const fs::path& here = manifest.working_directory;
+  const fs::path below_build = here.lexically_relative(build_dir_of(manifest));
+  for (std::size_t i = 1; i < manifest.command.size(); ++i) {
+    const fs::path file = manifest.command[i];
+    std::error_code ignored;
+    if (file.empty() || !file.is_relative() || fs::exists(here / file, ignored)) continue;
+    for (const fs::path& source : {manifest.project_dir / below_build, manifest.project_dir}) {
+      if (!fs::is_regular_file(source / file, ignored)) continue;
+      return fmt::format(
+          "add WORKING_DIRECTORY \"${{CMAKE_CURRENT_SOURCE_DIR}}\" to profgate_add_workload(): the program "
+          "runs "
+          "in {}, where there is no {}; it is in {}",
+          here.string(), file.string(), source.lexically_normal().string());
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 void run_stage1(step_context& context) {
   const fs::path folder = context.run_dir / "stage1";
   context.status.tool = fs::path(context.manifest.command.front()).filename().string();
   const measuring_turn turn(context.display);
+  context.waited = turn.waited();
   try {
     if (context.manifest.command_has_placeholders) {
       measure_by_contract(context, folder);
     } else {
       measure_from_outside(context, folder);
     }
+  } catch (const core::step_failure& failed) {
+    const std::string remedy = remedy_of_misplaced_file(context.manifest);
+    if (remedy.empty()) throw;
+    throw core::step_failure(failed.what(), fmt::format("{} ({})", remedy, failed.remedy()));
   } catch (const core::not_possible& cannot) {  // so the workload says
     if (context.config.text("workload.device") != "cuda") throw;
     skip_unless_required(require_gpu_word, cannot.what(), cannot.remedy());

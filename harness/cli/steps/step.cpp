@@ -46,6 +46,8 @@ core::step_state state_after(core::exit_code code) {
   return code == core::exit_code::not_possible ? core::step_state::skipped : core::step_state::failed;
 }
 
+constexpr std::chrono::seconds worth_telling{1};  ///< of a wait
+
 /// Runs the step's own work and turns how it ended into its status.
 core::exit_code work(const step_definition& step, step_context& context) {
   const auto started = std::chrono::steady_clock::now();
@@ -64,7 +66,13 @@ core::exit_code work(const step_definition& step, step_context& context) {
   }
   context.status.state = state_after(code);
   context.status.exit_code = static_cast<int>(code);
-  context.status.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+  context.status.seconds = std::max(0.0, (took - context.waited).count());
+  if (context.waited >= worth_telling) {
+    context.status.notes.push_back(
+        fmt::format("waited {} for another measurement on this machine, which the step's time leaves out",
+                    core::format_duration(context.waited.count() * core::ns_per_s)));
+  }
   context.status.finished_utc = core::utc_timestamp();
   return code;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <string>
@@ -36,6 +37,7 @@ struct step_context {
   std::vector<std::string> closing_lines{};  ///< printed when the step has ended, before its last line
   std::vector<std::string> quiet_notes{};    ///< join the status's notes without being printed
   std::string short_reason{};                ///< of its end, for a caller that tells the whole of it
+  std::chrono::duration<double> waited{0};   ///< for others who measured: no part of the step's time
   std::mutex noting{};                       ///< held for the status where commands run at once
 };
 

@@ -173,6 +173,7 @@ void run_timeline(step_context& context) {
   const profilers::machine here = this_machine(context.parts.collector_library);
   const chosen_backend chosen = choose_backend(context, here.environment);
   const measuring_turn turn(context.display);
+  context.waited = turn.waited();
   const profilers::capture_request request = request_of(context);
   profilers::capture_result result;
   try {
