@@ -143,6 +143,10 @@ std::optional<idle_advice> advice_on_pauses(const stage_figures& stage) {
                                  core::format_percent(*longest->share_ratio))};
 }
 
+std::string how_often(const std::string& number) {
+  return number == "1" ? "once" : number + " times";
+}
+
 /// Which short kernels follow each other: one kernel of them would save the others, and what lies between.
 void judge_neighbours(const run_figures& figures, const stage_figures& stage, findings& result) {
   constexpr std::size_t most_named = 2;
@@ -159,8 +163,8 @@ void judge_neighbours(const run_figures& figures, const stage_figures& stage, fi
         figures, stage, saved_time::kernels_and_gaps, saved_ns,
         fmt::format("Fuse {}: they follow each other, and each is short.", fmt::join(names, " + ")),
         fmt::format(
-            "{} times{}, together {} each time, of which the longest takes {}",
-            plain_number(static_cast<double>(found.times) / steps / unit.in_a_step), unit.words,
+            "{}{}, together {} each time, of which the longest takes {}",
+            how_often(plain_number(static_cast<double>(found.times) / steps / unit.in_a_step)), unit.words,
             core::format_duration(static_cast<double>(found.together_ns) / static_cast<double>(found.times)),
             core::format_duration(static_cast<double>(found.together_ns - found.saves_at_most_ns) /
                                   static_cast<double>(found.times))));
