@@ -56,7 +56,14 @@ void require_good_end(const process::outcome& outcome, const fs::path& log_file,
     throw core::bad_input(reason, remedy);
   if (outcome.how == process::ending::timed_out) {
     throw core::step_failure(
-        reason, fmt::format("raise {}, or find out where it hangs ({})", timeout_key, all_it_said));
+        reason,
+        fmt::format(
+            "raise {}, or find out where it hangs{} ({})", timeout_key,
+            codes == exit_codes::its_own
+                ? "; one that never ends is treated as a server: --ready-text '<line that it prints>' -- "
+                  "<program> -- <client>"
+                : "",
+            all_it_said));
   }
   throw core::step_failure(reason, remedy);
 }
