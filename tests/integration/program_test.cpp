@@ -69,6 +69,24 @@ TEST_F(program, that_fails_ends_with_why_and_where) {
                                        "report: [^\n]*\n$"));
 }
 
+TEST_F(program, that_fails_for_want_of_input_is_told_how_it_gets_some) {
+  const std::string told =
+      "standard input is empty; where it reads from there: sh -c 'exec <program> < <file>'";
+  EXPECT_THAT(run_program({}, {"/bin/sh", "-c", "read line || { echo EOF >&2; exit 5; }"}).output,
+              HasSubstr(told));
+  EXPECT_THAT(run_program({}, {"/bin/sh", "-c", "exit 5"}).output, Not(HasSubstr("standard input")));
+  const command_result redirected =
+      run({"/bin/sh", "-c", "echo x > in; " PROFGATE_PROGRAM " run -- /bin/sh -c 'exit 5' < in"});
+  EXPECT_THAT(redirected.output, HasSubstr(told));
+}
+
+TEST_F(program, that_never_ends_is_told_to_be_treated_as_a_server) {
+  const command_result result =
+      run_program({"run.step_timeout_s=1", "run.interrupt_grace_s=1"}, {"/usr/bin/tail", "-f", "/dev/null"});
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("--ready-text '<line that it prints>' -- <program> -- <client>"));
+}
+
 TEST_F(program, that_is_not_there_is_bad_input_and_nothing_is_written) {
   const std::vector<std::string> absent = {"/no/such/program"};
   const std::vector<std::vector<std::string>> all_words = {{"run", "--", absent[0]},

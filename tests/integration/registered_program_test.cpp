@@ -141,8 +141,8 @@ TEST_F(registered_program, that_lies_in_the_source_folder_is_told_to_run_there) 
       status_of("stage1").remedy,
       HasSubstr("add WORKING_DIRECTORY \"${CMAKE_CURRENT_SOURCE_DIR}\" to profgate_add_workload(): the "
                 "program runs in " +
-                (m_project / "build/tools").string() + ", where there is no mine.sh; it is in " +
-                (m_project / "tools").string()));
+                (m_project / "build/tools").string() + ", where there is no mine.sh; there is " +
+                (m_project / "tools/mine.sh").string()));
   const command_result beside = run({"ctest", "--test-dir", "build", "-R", R"(^stage2\.two\.smoke$)"});
   EXPECT_EQ(beside.exit_code, 0) << beside.output;
 }

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -220,6 +223,24 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   runs::write_process_samples(folder / "process_samples.json", samples);
 }
 
+/// Whether somebody redirected a file or a pipe with something in it to this profgate.
+bool is_given_input() {
+  struct stat facts {};
+  if (::fstat(STDIN_FILENO, &facts) != 0) return false;
+  if (S_ISREG(facts.st_mode)) return facts.st_size > 0;
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  return S_ISFIFO(facts.st_mode) && ::poll(&input, 1, 0) > 0 && (input.revents & POLLIN) != 0;
+}
+
+/// Where a program that failed may have wanted to read what nobody hands it: how it gets that; else empty.
+std::string remedy_of_empty_input(const std::string& what_failed) {
+  const bool speaks_of_it = what_failed.find("EOF") != std::string::npos ||
+                            what_failed.find("stdin") != std::string::npos ||
+                            what_failed.find("standard input") != std::string::npos;
+  if (!speaks_of_it && !is_given_input()) return "";
+  return "the program's standard input is empty; where it reads from there: sh -c 'exec <program> < <file>'";
+}
+
 /// Where a program that failed was given a file by a path that leads to it from the source folder only: what
 /// to do about that; else empty.
 std::string remedy_of_misplaced_file(const pair_manifest& manifest) {
@@ -235,8 +256,8 @@ std::string remedy_of_misplaced_file(const pair_manifest& manifest) {
       return fmt::format(
           "add WORKING_DIRECTORY \"${{CMAKE_CURRENT_SOURCE_DIR}}\" to profgate_add_workload(): the program "
           "runs "
-          "in {}, where there is no {}; it is in {}",
-          here.string(), file.string(), source.lexically_normal().string());
+          "in {}, where there is no {}; there is {}",
+          here.string(), file.string(), (source / file).lexically_normal().string());
     }
   }
   return "";
@@ -256,7 +277,8 @@ void run_stage1(step_context& context) {
       measure_from_outside(context, folder);
     }
   } catch (const core::step_failure& failed) {
-    const std::string remedy = remedy_of_misplaced_file(context.manifest);
+    std::string remedy = remedy_of_misplaced_file(context.manifest);
+    if (remedy.empty()) remedy = remedy_of_empty_input(failed.what());
     if (remedy.empty()) throw;
     throw core::step_failure(failed.what(), fmt::format("{} ({})", remedy, failed.remedy()));
   } catch (const core::not_possible& cannot) {  // so the workload says
