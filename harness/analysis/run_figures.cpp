@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/findings.h"
 #include "analysis/trace_spans.h"
@@ -118,6 +121,60 @@ std::vector<std::string> stages_that_did_not_occur(const run_facts& facts) {
   return stages;
 }
 
+/// How often an unprofiled process went through a stage, and how long in all. Nothing: its ranges were not
+/// what was timed, or processes did so a different number of times.
+struct unprofiled_ranges {
+  std::int64_t count = 0;
+  double total_ns = 0;
+};
+std::optional<unprofiled_ranges> ranges_a_process(const bare_facts& bare, const std::string& stage) {
+  const auto samples = bare.stage_samples_ns.find(stage);
+  const bool are_ranges = !bare.stage_sources.contains(stage);  // as they are, without waits for the device
+  const std::size_t processes = bare.process_wall_ns.size();
+  if (samples == bare.stage_samples_ns.end() || !are_ranges || processes == 0) return std::nullopt;
+  if (samples->second.size() % processes != 0) return std::nullopt;
+  const double total_ns = std::accumulate(samples->second.begin(), samples->second.end(), 0.0);
+  return unprofiled_ranges{static_cast<std::int64_t>(samples->second.size() / processes),
+                           total_ns / static_cast<double>(processes)};
+}
+
+/// nsys loses the last ranges of a process that ends by _exit() or a signal, and says nothing. A program may
+/// as well do fewer steps under a tool, when its time is up: then these take as long as the more of the
+/// unprofiled run. And where only one process was timed, another stage has to show that its work is fixed.
+void find_lost_ranges(const run_facts& facts, timeline_figures& timeline) {
+  if (facts.bare.bench || facts.bare.has_adapter || timeline.captures.size() != 1) return;
+  const capture_figures& capture = timeline.captures.front();
+  if (capture.tool != "nsys" || capture.gate || !capture.part.empty() || capture.dropped_records > 0) return;
+  struct lost_ranges {
+    std::string stage;
+    std::int64_t traced = 0;
+    std::int64_t unprofiled = 0;
+  };
+  std::vector<lost_ranges> lost;
+  bool is_work_fixed = facts.bare.process_wall_ns.size() > 1;
+  for (std::size_t s = 0; s < std::min(facts.bare.stages.size(), timeline.stages.size()); ++s) {
+    const auto unprofiled = ranges_a_process(facts.bare, facts.bare.stages[s]);
+    const measured<traced_stage>& traced = timeline.stages[s];
+    if (!unprofiled || !traced || unprofiled->total_ns <= 0) continue;
+    is_work_fixed = is_work_fixed || (unprofiled->count > 1 && traced->ranges == unprofiled->count);
+    if (traced->ranges >= unprofiled->count) continue;
+    const double lost_ratio =
+        1.0 - static_cast<double>(traced->ranges) / static_cast<double>(unprofiled->count);
+    const double less_time_ratio = 1.0 - static_cast<double>(traced->range_ns) / unprofiled->total_ns;
+    constexpr double most_of_it = 0.7;
+    if (less_time_ratio >= most_of_it * lost_ratio)
+      lost.push_back({facts.bare.stages[s], traced->ranges, unprofiled->count});
+  }
+  if (!is_work_fixed) return;
+  for (const lost_ranges& each : lost) {
+    timeline.problems.push_back(fmt::format(
+        "stage '{}': the trace has {} of {}, as often as the unprofiled run went through it: nsys "
+        "loses the last ranges of a process that ends by _exit() or a signal; timeline=embedded "
+        "keeps them",
+        each.stage, each.traced, each.unprofiled));
+  }
+}
+
 /// `stages` as those of the timeline.
 std::set<std::string> nested_stages(const std::vector<std::string>& stages,
                                     const timeline_figures& timeline) {
@@ -152,6 +209,7 @@ run_figures analyze_run(const run_facts& facts) {
       {facts.kernel_categories, facts.region_kernels, !facts.bare.bench || inputs_count(facts.bare) > 1,
        facts.device_timed_stages, facts.stage_expressions, facts.bare.has_unnamed_warm_up,
        facts.device != "cpu", stages_that_did_not_occur(facts)});
+  find_lost_ranges(facts, figures.timeline);
   sum_up_stages(facts.bare, nested_stages(facts.bare.stages, figures.timeline), figures.bare);
   compare_with_summaries(facts, figures.timeline.problems);
   const std::vector<kernel_summary> summaries = summaries_without_trace(facts);

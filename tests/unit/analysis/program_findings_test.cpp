@@ -74,6 +74,48 @@ core::timeline steps_with_neighbours() {
   return builder.build();
 }
 
+/// Of a program that went four times through `batch` and, unprofiled, eight times through `job`, each 1 ms.
+run_facts jobs_in_batches(int traced_jobs, std::int64_t traced_job_ns) {
+  timeline_builder builder;
+  for (int i = 0; i < 4; ++i) builder.range("batch", i * 100 * ms, i * 100 * ms + ms);
+  for (int i = 0; i < traced_jobs; ++i)
+    builder.range("job", (500 + i * 10) * ms, (500 + i * 10) * ms + traced_job_ns);
+  core::timeline timeline = builder.build();
+  timeline.tool = "nsys";
+  run_facts facts = program(std::move(timeline));
+  facts.device = "cpu";
+  facts.bare.stages = {"batch", "job"};
+  facts.bare.process_wall_ns = {900 * ms};
+  facts.bare.stage_samples_ns = {{"batch", std::vector<std::int64_t>(4, ms)},
+                                 {"job", std::vector<std::int64_t>(8, ms)}};
+  return facts;
+}
+
+TEST(lost_ranges, are_told_where_the_work_is_known_to_be_the_same) {
+  const auto problems_of = [](const run_facts& facts) { return analyze_run(facts).timeline.problems; };
+  EXPECT_THAT(problems_of(jobs_in_batches(6, ms)),
+              ElementsAre(StartsWith("stage 'job': the trace has 6 of 8, as often as the unprofiled run went "
+                                     "through it: nsys loses the last ranges")));
+  EXPECT_THAT(problems_of(jobs_in_batches(8, ms)), ::testing::IsEmpty());
+  EXPECT_THAT(problems_of(jobs_in_batches(10, ms)), ::testing::IsEmpty());
+  // As many as there is time for: they are fewer and take longer.
+  EXPECT_THAT(problems_of(jobs_in_batches(6, ms * 8 / 6)), ::testing::IsEmpty());
+  run_facts alone = jobs_in_batches(6, ms);
+  alone.bare.stages = {"job"};
+  EXPECT_THAT(problems_of(alone), ::testing::IsEmpty()) << "one process, and nothing beside the stage";
+  alone.bare.process_wall_ns.assign(2, 900 * ms);
+  alone.bare.stage_samples_ns["job"].assign(16, ms);
+  EXPECT_THAT(problems_of(alone), ElementsAre(HasSubstr("the trace has 6 of 8")));
+  alone.bare.stage_samples_ns["job"].assign(17, ms);
+  EXPECT_THAT(problems_of(alone), ::testing::IsEmpty()) << "once 8 times, once 9";
+  run_facts window = jobs_in_batches(6, ms);
+  window.captures.front().part = "from 1 s, for 1 s";
+  EXPECT_THAT(problems_of(window), ::testing::IsEmpty());
+  run_facts embedded = jobs_in_batches(6, ms);
+  embedded.captures.front().timeline.tool = "embedded";
+  EXPECT_THAT(problems_of(embedded), ::testing::IsEmpty());
+}
+
 TEST(decoding_without_a_cache, comes_first_where_most_steps_do) {
   run_facts facts = program({});
   facts.bare.stages = {"prefill", "decode_all"};
