@@ -5,36 +5,10 @@
 
 #include "analysis/timeline_analysis.h"
 #include "core/stage_names.h"
+#include "window_cursor.h"
 
 namespace profgate::analysis {
 namespace {
-
-/// Finds the window around a moment; asked with times that never decrease, so a whole thread costs one pass
-/// over the windows.
-class window_cursor {
- public:
-  window_cursor(const std::vector<stage_window>& windows, std::uint32_t process_id)
-      : m_windows(windows), m_process_id(process_id) {}
-
-  /// The innermost window that contains [start_ns, end_ns], or null.
-  const stage_window* find(std::int64_t start_ns, std::int64_t end_ns) {
-    while (m_next < m_windows.size() && m_windows[m_next].start_ns <= start_ns) {
-      if (m_windows[m_next].process_id == m_process_id) m_open.push_back(&m_windows[m_next]);
-      ++m_next;
-    }
-    while (!m_open.empty() && m_open.back()->end_ns < start_ns) m_open.pop_back();
-    const auto around = std::find_if(m_open.rbegin(), m_open.rend(), [&](const stage_window* window) {
-      return start_ns <= window->end_ns && end_ns <= window->end_ns;
-    });
-    return around == m_open.rend() ? nullptr : *around;
-  }
-
- private:
-  const std::vector<stage_window>& m_windows;
-  std::uint32_t m_process_id;
-  std::size_t m_next = 0;
-  std::vector<const stage_window*> m_open;
-};
 
 /// What a stage needs to know of an open range.
 struct range_in_stage {
@@ -52,7 +26,7 @@ class thread_sweep {
         m_stages(stages),
         m_thread(thread),
         m_visitor(visitor),
-        m_cursor(windows, thread.first) {}
+        m_cursor(windows, thread) {}
 
   range_in_stage enter(const core::range_record& range, const stage_walk::stack&) {
     return {m_cursor.find(range.start_ns, *range.end_ns), is_stage(range)};

@@ -38,7 +38,9 @@ class sweep_visitor {
   virtual void on_operation(const launched_operation& launched) = 0;
 };
 
-/// A range or launch belongs to the innermost stage window of its process that contains it in time.
+/// A range or launch belongs to the innermost stage window of its own thread that contains it in time. Only
+/// where that thread is in no stage (a helper, or PyTorch's backward pass) a window of another thread of its
+/// process takes it, that which opened last.
 void sweep(const core::timeline& timeline, const std::map<thread_key, thread_work>& threads,
            const std::vector<stage_window>& windows, const std::vector<std::string>& stages,
            std::string_view domain, sweep_visitor& visitor);

@@ -111,8 +111,14 @@ class capture_sums : public sweep_visitor {
       m_stages[stage].neighbours = std::move(neighbours);
     for (const core::host_call& call : m_timeline.calls) {
       if (!is_synchronisation(call)) continue;
-      for_windows_around(call.process_id, call.start_ns,
-                         [&](const stage_window& window) { m_stages[window.stage].synchronisations += 1; });
+      bool is_in_own_stage = false;
+      for_windows_around(call.process_id, call.start_ns, [&](const stage_window& window) {
+        is_in_own_stage = is_in_own_stage || window.thread_id == call.thread_id;
+      });
+      for_windows_around(call.process_id, call.start_ns, [&](const stage_window& window) {
+        if (!is_in_own_stage || window.thread_id == call.thread_id)
+          m_stages[window.stage].synchronisations += 1;
+      });
     }
   }
 

@@ -121,18 +121,26 @@ std::vector<stage_window> of_slowest_process(const std::vector<stage_window>& wi
   return kept;
 }
 
-/// The decode steps inside of the windows; of a stage without steps, the windows themselves. In the order of
-/// time.
+/// The decode steps inside of the windows of one stage (those on a thread that is in a stage of its own: only
+/// if that is one of them); of a stage without steps, the windows themselves. In the order of time. `all`:
+/// the windows of all stages.
 std::vector<interval_of> occurrences_of(const core::timeline& timeline,
-                                        const std::vector<stage_window>& windows, bool* are_steps) {
+                                        const std::vector<stage_window>& windows,
+                                        const std::vector<stage_window>& all, bool* are_steps) {
   std::vector<interval_of> steps;
   for (const core::range_record& range : timeline.ranges) {
     if (range.name != core::decode_step_range || !range.end_ns) continue;
-    const bool is_inside = std::any_of(windows.begin(), windows.end(), [&](const stage_window& window) {
+    const auto is_around = [&](const stage_window& window) {
       return range.process_id == window.process_id && range.start_ns >= window.start_ns &&
              *range.end_ns <= window.end_ns;
-    });
-    if (is_inside) steps.push_back({range.start_ns, *range.end_ns, range.process_id});
+    };
+    const auto is_around_on_its_thread = [&](const stage_window& window) {
+      return range.thread_id == window.thread_id && is_around(window);
+    };
+    if (std::none_of(windows.begin(), windows.end(), is_around)) continue;
+    if (std::any_of(windows.begin(), windows.end(), is_around_on_its_thread) ||
+        std::none_of(all.begin(), all.end(), is_around_on_its_thread))
+      steps.push_back({range.start_ns, *range.end_ns, range.process_id});
   }
   *are_steps = !steps.empty();
   if (steps.empty())
@@ -215,8 +223,8 @@ std::vector<timeline_strip> find_strips(const run_facts& facts,
       if (is_done[s] || of_stage.empty()) continue;
       is_done[s] = true;
       bool are_steps = false;
-      const std::vector<interval_of> occurrences =
-          until_their_work_is_done(source.timeline, occurrences_of(source.timeline, of_stage, &are_steps));
+      const std::vector<interval_of> occurrences = until_their_work_is_done(
+          source.timeline, occurrences_of(source.timeline, of_stage, windows, &are_steps));
       const std::size_t typical = typical_of(occurrences);
       const interval_of& shown = occurrences[typical];
       visitor.collectors.emplace_back(shown, kernel_names);

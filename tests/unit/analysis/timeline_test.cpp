@@ -152,6 +152,66 @@ TEST(analyze_timelines, counts_other_threads_only_inside_the_stage_and_outside_i
   EXPECT_EQ(prefill.uncovered_ns, 100);
 }
 
+/// Two workers are in different stages at once: what each does is its own stage's, whichever opened last.
+TEST(analyze_timelines, gives_operators_to_the_stage_of_their_own_thread_first) {
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("prefill", 0, 100)
+                                                   .range("early", 10, 20)
+                                                   .range("late", 60, 90)
+                                                   .kernel("of prefill", 65, 70, 80)
+                                                   .range("decode_all", 40, 200, 2)
+                                                   .range("decode_step", 50, 95, 2)
+                                                   .range("inner", 55, 75, 2)
+                                                   .kernel("of decode", 66, 80, 90, 2)
+                                                   .build());
+  const traced_stage& prefill = *figures.stages[0];
+  const traced_stage& decode = *figures.stages[1];
+  ASSERT_NE(find_operator(prefill, "late"), nullptr);
+  EXPECT_DOUBLE_EQ(*find_operator(prefill, "late")->share_ratio, 0.3);
+  EXPECT_EQ(find_operator(prefill, "inner"), nullptr);
+  EXPECT_EQ(prefill.uncovered_ns, 60);
+  EXPECT_FALSE(prefill.steps) << "they are another thread's";
+  ASSERT_EQ(prefill.kernels.size(), 1U);
+  EXPECT_EQ(prefill.kernels[0].kernel_name, "of prefill");
+  EXPECT_EQ(*find_operator(prefill, "late")->cuda_self_ns, 10);
+  EXPECT_EQ(find_operator(decode, "late"), nullptr);
+  EXPECT_EQ(decode.steps->calls, 1);
+  EXPECT_EQ(*find_operator(decode, "inner")->cuda_self_ns, 10);
+}
+
+/// PyTorch's backward pass launches from a thread of its own.
+TEST(analyze_timelines, gives_a_thread_without_stages_to_the_one_that_opened_last) {
+  const timeline_figures figures = analyze_one(timeline_builder()
+                                                   .range("prefill", 0, 100)
+                                                   .range("decode_all", 40, 200, 2)
+                                                   .range("helper", 50, 60, 3)
+                                                   .build());
+  EXPECT_EQ(find_operator(*figures.stages[0], "helper"), nullptr);
+  EXPECT_NE(find_operator(*figures.stages[1], "helper"), nullptr);
+}
+
+TEST(analyze_timelines, counts_a_wait_for_the_stage_of_its_thread) {
+  core::timeline timeline = timeline_builder()
+                                .range("prefill", 0, 100)
+                                .kernel("a", 10, 20, 30)
+                                .range("decode_all", 0, 100, 2)
+                                .kernel("b", 12, 30, 40, 2)
+                                .build();
+  const std::string_view wait = timeline.texts.keep("cudaDeviceSynchronize");
+  for (const std::uint32_t thread : {1U, 1U, 2U, 3U}) {
+    core::host_call call;
+    call.name = wait;
+    call.process_id = 1;
+    call.thread_id = thread;
+    call.start_ns = 50;
+    call.end_ns = 60;
+    timeline.calls.push_back(call);
+  }
+  const timeline_figures figures = analyze_one(timeline);
+  EXPECT_EQ(figures.stages[0]->activity->synchronisations, 3) << "two of its own, and one of nobody's";
+  EXPECT_EQ(figures.stages[1]->activity->synchronisations, 2);
+}
+
 TEST(analyze_timelines, gives_start_end_ranges_no_self_time) {
   const timeline_figures figures = analyze_one(timeline_builder()
                                                    .range("prefill", 0, 100)

@@ -196,6 +196,20 @@ TEST(timeline_strips, show_one_prefill_and_the_decode_step_in_the_middle) {
   EXPECT_THAT(rows, ::testing::StartsWith("ranges: decode_all@0 decode_step@0; "));
 }
 
+TEST(timeline_strips, show_no_step_of_another_thread_that_is_in_a_stage_of_its_own) {
+  const auto shown = [](std::uint32_t thread_of_decoding) {
+    timeline_builder builder;
+    builder.range("prefill", 0, 1000).range("decode_all", 100, 900, thread_of_decoding);
+    for (int step = 0; step < 3; ++step) builder.range("decode_step", 200 + 100 * step, 250 + 100 * step, 2);
+    std::string strips;
+    for (const timeline_strip& strip : find_strips(traced(builder.build()), {})) strips += strip.what + "; ";
+    return strips;
+  };
+  EXPECT_EQ(shown(2), "prefill; decode_step; ");
+  EXPECT_EQ(shown(3), "decode_step; decode_step; ")
+      << "steps of a thread without stages are of all around it";
+}
+
 TEST(timeline_strips, show_the_occurrence_that_is_as_long_as_the_median) {
   timeline_builder builder;
   std::int64_t start_ns = 0;
