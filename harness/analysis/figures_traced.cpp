@@ -15,6 +15,10 @@ std::optional<std::int64_t> slowest_process(const traced_stage& stage) {
   return stage.ranks.empty() ? std::nullopt : std::optional<std::int64_t>(stage.ranks.front().process_id);
 }
 
+std::optional<std::int64_t> thread_ns(const traced_stage& stage) {
+  return stage.do_ranges_overlap() ? std::optional<std::int64_t>(stage.range_ns) : std::nullopt;
+}
+
 std::optional<double> spread_ns(const traced_stage& stage) {
   if (stage.ranks.empty()) return std::nullopt;
   return stage.ranks.front().mean_ns() - stage.ranks.back().mean_ns();
@@ -33,6 +37,10 @@ const figure_table<traced_stage>& traced_table() {
        {"tool_version", &stage::tool_version},
        {"occurrences_count", &stage::occurrences},
        {"duration_ns", &stage::duration_ns},
+       {"thread_ns", thread_ns,
+        "only where occurrences overlap (of several threads, of several processes, of requests): their sum. "
+        "Times of operators and `uncovered_ns` are parts of it, and operators' `share_ratio` is of it; "
+        "elsewhere of `duration_ns`"},
        {"median_ns", &stage::median_ns, "of one occurrence; of ranks that run it together, of the slowest's"},
        {"uncovered_ns", &stage::uncovered_ns},
        {"slowest_process", slowest_process,

@@ -19,6 +19,11 @@ std::string count_of_calls(std::int64_t calls) {
   return fmt::format("{} {}", calls, calls == 1 ? "call" : "calls");
 }
 
+/// What shares of the host's time are of.
+const char* host_time_words(const traced_stage& stage) {
+  return stage.do_ranges_overlap() ? "traced thread time" : "traced time";
+}
+
 const measured<double>& share_of(const traced_stage& stage, const operator_figures& figures) {
   return stage.operators_by_device ? figures.cuda_share_ratio : figures.share_ratio;
 }
@@ -71,10 +76,11 @@ std::optional<large_operator> largest_operator(const stage_figures& stage) {
   if (largest == operators.end() || !share_of(*stage.traced, *largest)) return std::nullopt;
   const double share_ratio = *share_of(*stage.traced, *largest);
   const core::operator_record& record = largest->record;
-  return large_operator{short_name(record.op_name), record.op_name, share_ratio,
-                        fmt::format("{} of the stage's {} in {}", core::format_percent(share_ratio),
-                                    stage.traced->operators_by_device ? "kernel time" : "traced time",
-                                    count_of_calls(record.calls))};
+  return large_operator{
+      short_name(record.op_name), record.op_name, share_ratio,
+      fmt::format("{} of the stage's {} in {}", core::format_percent(share_ratio),
+                  stage.traced->operators_by_device ? "kernel time" : host_time_words(*stage.traced),
+                  count_of_calls(record.calls))};
 }
 
 void judge_operators(const run_figures& figures, const stage_figures& stage, findings& result) {
@@ -105,9 +111,10 @@ void judge_operators(const run_figures& figures, const stage_figures& stage, fin
       quotient(static_cast<double>(stage.traced->uncovered_ns), static_cast<double>(stage.traced->range_ns));
   // Where kernels do the work the host mostly waits: there is nothing to put ranges around.
   if (uncovered && *uncovered >= large_uncovered_ratio && !stage.traced->operators_by_device) {
-    result.recommendations.push_back(about_measuring(
-        stage.bare.name, "Put NVTX ranges around the rest of the stage to see what it does.",
-        fmt::format("{} of its traced time is in no operator range", core::format_percent(*uncovered))));
+    result.recommendations.push_back(
+        about_measuring(stage.bare.name, "Put NVTX ranges around the rest of the stage to see what it does.",
+                        fmt::format("{} of its {} is in no operator range", core::format_percent(*uncovered),
+                                    host_time_words(*stage.traced))));
   }
 }
 

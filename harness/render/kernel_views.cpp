@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "drawing.h"
 #include "label_places.h"
+#include "traced_time.h"
 #include "values.h"
 
 namespace profgate::render {
@@ -94,12 +95,12 @@ std::vector<kernel_row> operators_of(const json& stage) {
 std::optional<kernel_row> uncovered_of(const json& stage) {
   if (!stage.contains("traced") || !stage["traced"].is_object()) return std::nullopt;
   const auto uncovered_ns = number(stage["traced"], "uncovered_ns");
-  const auto duration_ns = number(stage["traced"], "duration_ns");
-  if (!uncovered_ns || !duration_ns || *uncovered_ns <= 0 || *duration_ns <= 0) return std::nullopt;
+  const double host_ns = host_ns_of(stage["traced"]);
+  if (!uncovered_ns || *uncovered_ns <= 0 || host_ns <= 0) return std::nullopt;
   kernel_row row;
   row.op = "(no operator)";
   row.own_ns = *uncovered_ns;
-  row.share_ratio = *uncovered_ns / *duration_ns;
+  row.share_ratio = *uncovered_ns / host_ns;
   return row;
 }
 

@@ -19,6 +19,7 @@
 #include "short_names.h"
 #include "template_engine.h"
 #include "tidy_markdown.h"
+#include "traced_time.h"
 #include "values.h"
 
 namespace profgate::render {
@@ -212,6 +213,7 @@ void put_stage_words(json& document) {
         tokens > 1 && median_ns.is_number() ? json(median_ns.get<double>() / tokens) : json(nullptr);
     stage["device_times"] = device_times_of(stage);
     stage["idle_shown"] = idle_texts(stage);
+    stage["traced_shown"] = traced_time_texts(stage);
     stage["largest_operators"] = largest_operators(stage["operators"]);
     stage["takeaways"] = json::array();
     for (const json& takeaway : document["findings"]["takeaways"])

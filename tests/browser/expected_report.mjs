@@ -30,8 +30,9 @@ function kernelRows(stage) {
 function operatorRows(stage) {
   const rows = (stage.operators ?? []).map(one => ({ stage: stage.name, kernel: "", op: one.op_name ?? "", own: one.exclusive_ns ?? 0, calls: one.calls_count ?? 0, share: one.share_ratio, bound: "", roof: null }));
   const rest = stage.traced?.uncovered_ns;
-  if (rows.length > 0 && rest > 0 && stage.traced.duration_ns > 0)
-    rows.push({ stage: stage.name, kernel: "", op: "(no operator)", own: rest, calls: 0, share: rest / stage.traced.duration_ns, bound: "", roof: null });
+  const hostNs = stage.traced?.thread_ns ?? stage.traced?.duration_ns;
+  if (rows.length > 0 && rest > 0 && hostNs > 0)
+    rows.push({ stage: stage.name, kernel: "", op: "(no operator)", own: rest, calls: 0, share: rest / hostNs, bound: "", roof: null });
   return rows;
 }
 

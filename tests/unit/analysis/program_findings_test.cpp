@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "analysis/findings.h"
+#include "analysis/profile.h"
 #include "core/stage_names.h"
 #include "nanoseconds.h"
 #include "timeline_builder.h"
@@ -114,6 +117,28 @@ TEST(lost_ranges, are_told_where_the_work_is_known_to_be_the_same) {
   run_facts embedded = jobs_in_batches(6, ms);
   embedded.captures.front().timeline.tool = "embedded";
   EXPECT_THAT(problems_of(embedded), ::testing::IsEmpty());
+}
+
+TEST(program, whose_threads_are_in_a_stage_at_once_is_told_shares_of_thread_time) {
+  run_facts facts = program(timeline_builder()
+                                .range("denoise", 0, 10 * ms)
+                                .range("attention", 0, 6 * ms)
+                                .range("denoise", ms, 11 * ms, 2)
+                                .range("attention", ms, 7 * ms, 2)
+                                .no_kernels("the device is a CPU")
+                                .build());
+  facts.bare.process_wall_ns = {12 * ms};
+  facts.bare.stage_samples_ns = {{"denoise", {10 * ms, 10 * ms}}};
+  const findings found = findings_of(facts);
+  EXPECT_THAT(
+      texts_of(found.takeaways),
+      Contains("Its largest operator is attention. 60.0 % of the stage's traced thread time in 2 calls"));
+  std::vector<std::string> evidence;
+  for (const recommendation& item : found.recommendations) evidence.push_back(item.evidence);
+  EXPECT_THAT(evidence, Contains("40.0 % of its traced thread time is in no operator range"));
+  const nlohmann::json traced = nlohmann::json::parse(profile_json(facts))["stages"][0]["traced"];
+  EXPECT_EQ(traced.value("thread_ns", 0), 20 * ms);
+  EXPECT_EQ(traced["duration_ns"], 11 * ms);
 }
 
 TEST(decoding_without_a_cache, comes_first_where_most_steps_do) {

@@ -40,6 +40,25 @@ TEST(ranks, are_in_a_stage_at_once_and_its_time_is_that_on_the_wall) {
   EXPECT_DOUBLE_EQ(*find_operator(prefill, "attn")->share_ratio, 130.0 / 240) << "of the ranks' host time";
 }
 
+/// Workers of one process that are in a stage at once: what they do is of the time of all of them.
+TEST(threads, in_a_stage_at_once_do_parts_of_thread_time) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("prefill", 0, 100)
+                                      .range("attn", 0, 90)
+                                      .range("prefill", 10, 110, 2)
+                                      .range("attn", 20, 100, 2)
+                                      .no_kernels("the device is a CPU")
+                                      .build();
+  const traced_stage prefill = *analyze_one(timeline).stages[0];
+  EXPECT_EQ(prefill.duration_ns, 110);
+  EXPECT_TRUE(prefill.do_ranges_overlap());
+  EXPECT_EQ(prefill.range_ns, 200);
+  EXPECT_EQ(prefill.uncovered_ns, 30);
+  EXPECT_DOUBLE_EQ(*find_operator(prefill, "attn")->share_ratio, 170.0 / 200);
+  const timeline_figures apart = analyze_one(two_ranks().process(10).range("decode_all", 300, 310).build());
+  EXPECT_FALSE(apart.stages[1]->do_ranges_overlap());
+}
+
 TEST(ranks, stand_beside_it_slowest_first) {
   const traced_stage prefill = *analyze_one(two_ranks().build()).stages[0];
   ASSERT_THAT(prefill.ranks, SizeIs(2));

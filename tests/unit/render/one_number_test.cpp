@@ -27,6 +27,11 @@ json recorded_profile() {
                           "nsight/h200-2025.3.1/llama-3.1-8b.decode-b1/profile.json"));
 }
 
+json profile_of_a_cpu() {
+  return json::parse(
+      read(std::filesystem::path(PROFGATE_TEST_DATA) / "profiles/cpu/llama-tiny.smoke/profile.json"));
+}
+
 /// A run whose gemm reaches 91 % of its roof among its neighbours and 78 % of it alone.
 std::string profile_with_two_roofs() {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
@@ -359,12 +364,32 @@ TEST(one_number, a_phone_shows_the_percentiles_of_tokens_and_no_calls_of_what_is
         std::regex_search(page, label, std::regex(std::string("<text x=\"([0-9.]+)\"[^>]*>") + name)));
     EXPECT_LT(std::stod(label[1]), 300) << name;
   }
-  const json on_cpu = json::parse(
-      read(std::filesystem::path(PROFGATE_TEST_DATA) / "profiles/cpu/llama-tiny.smoke/profile.json"));
-  const std::string operators = reports_of(on_cpu.dump())["report.html"];
+  const std::string operators = reports_of(profile_of_a_cpu().dump())["report.html"];
   const std::size_t row = operators.find("<td>(no operator)</td>");
   ASSERT_NE(row, std::string::npos);
   EXPECT_THAT(operators.substr(row, operators.find("</tr>", row) - row), HasSubstr("<td></td><td></td>"));
+}
+
+/// Two workers that are in decode_all at once: what they do, and what they do beside it, is thread time.
+TEST(one_number, shares_of_occurrences_that_overlap_are_of_thread_time_everywhere) {
+  json profile = profile_of_a_cpu();
+  json& traced = profile["stages"][1]["traced"];
+  traced["thread_ns"] = 2'000'000'000;
+  traced["duration_ns"] = 1'100'000'000;
+  traced["uncovered_ns"] = 1'500'000'000;
+  traced["occurrences_count"] = 4;
+  auto reports = reports_of(profile.dump());
+  const std::string note =
+      "Its occurrences overlap, so that times of the host are thread time, a sum over threads, and shares "
+      "are of that, 2.00 s; by the clock on the wall it took 1.10 s.";
+  EXPECT_THAT(reports["operators.md"],
+              HasSubstr("all 4 times that it ran together, of which 1.50 s in no operator. " + note));
+  EXPECT_THAT(reports["stakeholder_summary.md"], HasSubstr("all: " + note));
+  const std::string& page = reports["report.html"];
+  EXPECT_THAT(page, HasSubstr("own times and calls are those of all of them. " + note));
+  const std::size_t row = page.find("<td>(no operator)</td><td>1.50 s</td>");
+  ASSERT_NE(row, std::string::npos);
+  EXPECT_THAT(page.substr(row, page.find("</tr>", row) - row), HasSubstr("<b>75.0 %</b>"));
 }
 
 TEST(one_number, percentiles_of_few_samples_are_not_shown_of_an_earlier_profile_either) {

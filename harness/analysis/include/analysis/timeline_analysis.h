@@ -20,7 +20,7 @@ struct operator_figures {
   std::string total_absent_reason;           ///< where the record has no total_ns
   std::string cuda_absent_reason;            ///< where the record has no cuda_ns
   measured<std::int64_t> self_ns;            ///< host time without the operators nested inside
-  measured<double> share_ratio;              ///< self time on the stage's own thread over the stage's time
+  measured<double> share_ratio;              ///< self time on the stage's own thread over its range_ns
   measured<std::int64_t> cuda_self_ns;       ///< kernels launched in it and in no operator nested inside
   measured<std::int64_t> cuda_exclusive_ns;  ///< of these, without waits for the kernels before them
   measured<std::int64_t> cuda_whole_exclusive_ns;  ///< the same with those of operators nested inside
@@ -117,8 +117,10 @@ struct traced_stage {
   double median_ns = 0;                        ///< of one occurrence; of ranks that run it together the mean
   std::vector<std::string> outer_stages{};     ///< those that it runs inside of, always; empty: beside others
   std::int64_t ranges = 0;                     ///< of all ranks
-  std::int64_t range_ns = 0;                   ///< their sum: more than duration_ns where they overlap
-  /// Time on the stage's own threads in no operator.
+  /// Their sum, thread time: more than duration_ns where they overlap. Operators' times are parts of it.
+  std::int64_t range_ns = 0;
+  bool do_ranges_overlap() const { return range_ns > duration_ns; }
+  /// Of range_ns, time in no operator.
   std::int64_t uncovered_ns = 0;
   std::vector<rank_figures> ranks{};        ///< slowest first; empty: it ran in one process
   std::vector<device_figures> devices{};    ///< empty: it used one device at most
