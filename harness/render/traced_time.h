@@ -10,7 +10,7 @@ namespace profgate::render {
 /// its occurrences overlap (threads, processes, requests) thread time, their sum. `traced`: the stage's.
 double host_ns_of(const nlohmann::json& traced);
 
-/// {time, times, ran_often, of_it, note}: "202 ms", "24 times", whether it ran more
+/// {time, times, by, ran_often, of_it, note}: "202 ms", "24 times", ", by 2 processes", whether it ran more
 /// than once, whether work of its devices is a part of that time, and a sentence about overlapping
 /// occurrences, which is empty where there are none. Null where the stage was not traced.
 nlohmann::json traced_time_texts(const nlohmann::json& stage);

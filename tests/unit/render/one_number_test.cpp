@@ -392,6 +392,27 @@ TEST(one_number, shares_of_occurrences_that_overlap_are_of_thread_time_everywher
   EXPECT_THAT(page.substr(row, page.find("</tr>", row) - row), HasSubstr("<b>75.0 %</b>"));
 }
 
+/// Ranks run a stage together, and that is one occurrence; but each of them ran it.
+TEST(one_number, what_several_processes_ran_is_counted_for_each_of_them) {
+  json profile = profile_of_a_cpu();
+  json& traced = profile["stages"][1]["traced"];
+  const json rank = {{"process", 7},       {"devices", json::array()}, {"occurrences_count", 4},
+                     {"mean_ns", 1000},    {"duration_ns", 4000},      {"kernel_ns", 0},
+                     {"kernels_count", 0}, {"launches_count", 0},      {"copies_count", 0},
+                     {"copy_ns", 0}};
+  traced["occurrences_count"] = 5;
+  traced["slowest_process"] = 7;
+  traced["spread_ns"] = 1000;
+  traced["ranks"] = {rank, rank};
+  traced["ranks"][1]["occurrences_count"] = 3;
+  auto reports = reports_of(profile.dump());
+  EXPECT_THAT(reports["operators.md"],
+              HasSubstr(", all 7 times that it ran together, by 2 processes, of which"));
+  EXPECT_THAT(reports["report.html"],
+              HasSubstr("decode_all ran 7 times in the trace, by 2 processes: own times"));
+  EXPECT_THAT(reports["report.md"], HasSubstr("by the clock on the wall, for the 7 times that they ran it;"));
+}
+
 TEST(one_number, percentiles_of_few_samples_are_not_shown_of_an_earlier_profile_either) {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
   json& ttft = profile["throughput"]["ttft"];
