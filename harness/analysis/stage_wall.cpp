@@ -17,6 +17,33 @@ struct open_stretch {
   std::int64_t occurrences = 0;                     ///< the most that one process had
 };
 
+/// Until when a window of each stage is open.
+class open_windows {
+ public:
+  explicit open_windows(std::size_t stages) : m_until_ns(stages) {}
+
+  void open(const stage_window& window) {
+    m_until_ns[window.stage] = std::max(m_until_ns[window.stage], window.end_ns);
+  }
+  /// The other stages that are open for as long as `window`, which begins now.
+  std::set<std::size_t> around(const stage_window& window) const {
+    std::set<std::size_t> stages;
+    for (std::size_t s = 0; s < m_until_ns.size(); ++s)
+      if (s != window.stage && m_until_ns[s] >= window.end_ns) stages.insert(s);
+    return stages;
+  }
+
+ private:
+  std::vector<std::int64_t> m_until_ns;
+};
+
+void keep_common(std::set<std::size_t> more, std::optional<std::set<std::size_t>>& common) {
+  if (!common)
+    common = std::move(more);
+  else
+    std::erase_if(*common, [&](std::size_t one) { return !more.contains(one); });
+}
+
 }  // namespace
 
 stage_stretches find_stretches(const std::vector<stage_window>& windows, std::size_t stages) {
@@ -49,22 +76,28 @@ stage_stretches find_stretches(const std::vector<stage_window>& windows, std::si
 stage_nesting find_nesting(const std::vector<stage_window>& windows, std::size_t stages) {
   stage_nesting nesting{std::vector<bool>(stages), std::vector<std::vector<std::size_t>>(stages)};
   std::vector<std::set<std::size_t>> outer(stages);
-  std::vector<bool> runs_beside(stages);
-  std::map<std::uint32_t, std::vector<std::int64_t>> open_until_ns;  // by process and stage
+  std::vector<std::optional<std::set<std::size_t>>> shared(
+      stages);  // around each that is in none of its thread
+  std::map<std::uint32_t, open_windows> of_process;
+  std::map<std::uint32_t, open_windows> of_no_thread;  // by process, too
+  std::map<std::pair<std::uint32_t, std::uint32_t>, open_windows> of_thread;
   for (const stage_window& window : windows) {
-    std::vector<std::int64_t>& until_ns = open_until_ns.try_emplace(window.process_id, stages).first->second;
-    bool is_inside = false;
-    for (std::size_t s = 0; s < stages; ++s) {
-      if (s == window.stage || until_ns[s] < window.end_ns) continue;
-      nesting.holds_others[s] = true;
-      outer[window.stage].insert(s);
-      is_inside = true;
-    }
-    if (!is_inside) runs_beside[window.stage] = true;
-    until_ns[window.stage] = std::max(until_ns[window.stage], window.end_ns);
+    open_windows& process = of_process.try_emplace(window.process_id, stages).first->second;
+    open_windows& no_thread = of_no_thread.try_emplace(window.process_id, stages).first->second;
+    open_windows& thread = of_thread.try_emplace({window.process_id, window.thread_id}, stages).first->second;
+    for (const std::size_t s : process.around(window)) nesting.holds_others[s] = true;
+    const std::set<std::size_t> own = thread.around(window);
+    outer[window.stage].insert(own.begin(), own.end());
+    if (own.empty()) keep_common(no_thread.around(window), shared[window.stage]);
+    process.open(window);
+    thread.open(window);
+    if (window.is_of_no_thread) no_thread.open(window);
   }
-  for (std::size_t s = 0; s < stages; ++s)
-    if (!runs_beside[s]) nesting.outer_stages[s].assign(outer[s].begin(), outer[s].end());
+  for (std::size_t s = 0; s < stages; ++s) {
+    if (shared[s] && shared[s]->empty()) continue;
+    if (shared[s]) outer[s].insert(shared[s]->begin(), shared[s]->end());
+    nesting.outer_stages[s].assign(outer[s].begin(), outer[s].end());
+  }
   return nesting;
 }
 

@@ -28,9 +28,13 @@ struct stage_stretches {
 /// `windows` as find_windows() leaves them: earliest start first.
 stage_stretches find_stretches(const std::vector<stage_window>& windows, std::size_t stages);
 
-/// By stage, of windows in the same process.
+/// By stage, of windows in the same process. Threads that are in different stages at once nest nothing, even
+/// where a short one falls into a long one every time. A window is inside of those of its own thread; what
+/// belongs to no thread holds a stage of any if all of that stage's other windows lie in it.
 struct stage_nesting {
-  std::vector<bool> holds_others;  ///< another one has a window inside of one of its windows
+  /// Another one has a window in the time of one of its windows, on whatever thread: its device does not
+  /// idle.
+  std::vector<bool> holds_others;
   /// Those in whose windows all of its own lie; empty: it runs beside others.
   std::vector<std::vector<std::size_t>> outer_stages;
 };

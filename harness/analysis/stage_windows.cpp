@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/stage_names.h"
+
 namespace profgate::analysis {
 namespace {
 
@@ -70,6 +72,8 @@ std::vector<stage_window> find_windows(const core::timeline& timeline, const std
     }
     windows.push_back({stage, range->process_id, range->thread_id, range->start_ns, *range->end_ns,
                        range->start_ns, *range->end_ns, false});
+    windows.back().is_of_no_thread =
+        range->style == core::range_style::start_end || stages[stage] == core::whole_process_stage;
   }
   if (on_device.empty()) return windows;
   const device_progress devices(timeline);

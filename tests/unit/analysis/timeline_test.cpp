@@ -89,6 +89,33 @@ TEST(analyze_timelines, knows_stages_that_only_run_inside_of_others) {
   EXPECT_THAT(figures.stages[0]->outer_stages, IsEmpty());
 }
 
+/// A pool of workers: a short stage of one falls into a long one of another, be it every time.
+TEST(analyze_timelines, nests_no_stages_of_different_threads) {
+  timeline_builder builder;
+  for (std::int64_t at_ns = 0; at_ns < 1000; at_ns += 100)
+    builder.range("decode", at_ns, at_ns + 90).range("resize", at_ns + 10, at_ns + 40, 2);
+  builder.range("encode", 1010, 1020).range("request", 1000, 1100);
+  const std::vector<std::string> stages = {"decode", "resize", "encode", "request"};
+  const timeline_figures figures =
+      analyze_timelines({{"a", std::nullopt, builder.build()}}, stages, "LLM", "");
+  EXPECT_THAT(figures.stages[1]->outer_stages, IsEmpty());
+  EXPECT_THAT(figures.stages[2]->outer_stages, ElementsAre("request")) << "on its own thread";
+}
+
+/// A request that is started and ended belongs to no thread: workers do what it asks for.
+TEST(analyze_timelines, nests_stages_of_any_thread_in_requests_that_always_hold_them) {
+  const auto outer_stages = [](std::int64_t end_of_last_ns) {
+    timeline_builder builder;
+    builder.start_end("request", 0, 100).start_end("request", 50, 180);
+    builder.range("decode", 10, 60, 2).range("decode", 110, end_of_last_ns, 3);
+    const timeline_figures figures =
+        analyze_timelines({{"a", std::nullopt, builder.build()}}, {"request", "decode"}, "LLM", "");
+    return figures.stages[1]->outer_stages;
+  };
+  EXPECT_THAT(outer_stages(170), ElementsAre("request"));
+  EXPECT_THAT(outer_stages(200), IsEmpty()) << "once it ran on after them";
+}
+
 TEST(analyze_timelines, tells_inclusive_from_exclusive_time) {
   const timeline_figures figures = analyze_one(two_traced_stages());
   const traced_stage& prefill = *figures.stages[0];

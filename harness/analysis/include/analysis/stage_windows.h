@@ -20,6 +20,9 @@ struct stage_window {
   std::int64_t device_end_ns = 0;
   bool is_repeat = false;   ///< a later one, of a capture that is to hold the first
   bool is_warm_up = false;  ///< see mark_warm_up()
+  /// A request that one thread starts and another ends, or the whole process: whatever a thread does
+  /// meanwhile may be inside of it.
+  bool is_of_no_thread = false;
 
   bool is_counted() const { return !is_repeat && !is_warm_up; }
 };
