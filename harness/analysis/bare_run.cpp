@@ -54,14 +54,41 @@ std::vector<std::string> stage_names(const bare_facts& facts) {
   return names;
 }
 
-/// The first samples that warm up, taken out of `samples_ns`.
-std::vector<std::int64_t> take_warm_up(std::vector<std::int64_t>& samples_ns) {
-  const measured<sample_statistics> times_ns = describe(to_doubles(samples_ns), "there are none");
-  const auto end =
-      samples_ns.begin() + static_cast<std::ptrdiff_t>(times_ns ? cold_samples(*times_ns) : std::size_t{0});
-  std::vector<std::int64_t> warm_up_ns(samples_ns.begin(), end);
-  samples_ns.erase(samples_ns.begin(), end);
-  return warm_up_ns;
+/// Which samples are the first of their process, and warm up.
+std::vector<bool> find_warm_up(const std::vector<std::int64_t>& samples_ns,
+                               const std::vector<std::uint32_t>& processes) {
+  std::map<std::uint32_t, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < samples_ns.size(); ++i) places[processes[i]].push_back(i);
+  std::vector<bool> is_cold(samples_ns.size());
+  for (const auto& [process, own] : places) {
+    std::vector<double> times_ns;
+    for (const std::size_t place : own) times_ns.push_back(static_cast<double>(samples_ns[place]));
+    const std::size_t cold = cold_samples(*describe(std::move(times_ns), ""));
+    for (std::size_t i = 0; i < cold; ++i) is_cold[own[i]] = true;
+  }
+  return is_cold;
+}
+
+template <typename element>
+void erase_where(const std::vector<bool>& is_erased, std::vector<element>& elements) {
+  std::size_t next = 0;
+  std::erase_if(elements, [&](const element&) { return is_erased[next++]; });
+}
+
+/// Of the stage's samples.
+std::vector<std::uint32_t> processes_of(const bare_facts& facts, const std::string& stage,
+                                        std::size_t samples) {
+  const auto known = facts.stage_processes.find(stage);
+  if (known != facts.stage_processes.end() && known->second.size() == samples) return known->second;
+  return std::vector<std::uint32_t>(samples);
+}
+
+/// Those of texts: one process after the other, where each ran some of them.
+std::vector<std::uint32_t> processes_of_texts(const bare_facts& facts, const std::string& stage,
+                                              std::size_t texts) {
+  std::vector<std::uint32_t> processes = processes_of(facts, stage, texts);
+  std::sort(processes.begin(), processes.end());
+  return processes;
 }
 
 measured<sample_statistics> stage_time(const bare_facts& facts, const std::string& stage) {
@@ -312,24 +339,45 @@ bare_stage untimed_stage(const bare_facts& facts, const bare_figures& figures, c
 }
 
 double warm_up_ns(const bare_stage& stage) {
-  return std::accumulate(stage.warm_up_ns.begin(), stage.warm_up_ns.end(), 0.0);
+  double longest_ns = 0;
+  for (const std::vector<std::int64_t>& process : stage.warm_up_ns)
+    longest_ns = std::max(longest_ns, std::accumulate(process.begin(), process.end(), 0.0));
+  return longest_ns;
 }
 
 void leave_out_warm_up(bare_facts& facts) {
-  const std::vector<std::int64_t> tokens = further_tokens_of_texts(facts);
+  std::vector<std::int64_t> tokens = further_tokens_of_texts(facts);
+  erase_where(find_warm_up(facts.first_token_ns,
+                           processes_of_texts(facts, core::prefill_stage, facts.first_token_ns.size())),
+              facts.first_token_ns);
   for (auto& [stage, samples_ns] : facts.stage_samples_ns) {
-    const bool are_its_texts = stage == core::decode_all_stage && tokens.size() == samples_ns.size();
-    std::vector<std::int64_t> cold_ns = take_warm_up(samples_ns);
-    if (are_its_texts) {
-      const auto warm = tokens.begin() + static_cast<std::ptrdiff_t>(cold_ns.size());
-      std::vector<std::int64_t>& tokens_ns = facts.further_token_ns;
-      tokens_ns.erase(tokens_ns.begin(),
-                      tokens_ns.begin() + std::accumulate(tokens.begin(), warm, std::int64_t{0}));
-      facts.further_tokens.assign(warm, tokens.end());
+    const std::vector<std::uint32_t> processes = processes_of(facts, stage, samples_ns.size());
+    const std::vector<bool> is_cold = find_warm_up(samples_ns, processes);
+    if (stage == core::decode_all_stage && tokens.size() == samples_ns.size()) {
+      std::vector<std::size_t> order(samples_ns.size());  // of texts
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return processes[a] < processes[b]; });
+      std::vector<bool> is_cold_text;
+      std::vector<bool> is_cold_token;
+      for (std::size_t text = 0; text < order.size(); ++text) {
+        is_cold_text.push_back(is_cold[order[text]]);
+        is_cold_token.insert(is_cold_token.end(), static_cast<std::size_t>(tokens[text]),
+                             is_cold[order[text]]);
+      }
+      is_cold_token.resize(facts.further_token_ns.size());
+      erase_where(is_cold_token, facts.further_token_ns);
+      erase_where(is_cold_text, tokens);
+      facts.further_tokens = tokens;
     }
-    if (!cold_ns.empty()) facts.warm_up_ns[stage] = std::move(cold_ns);
+    std::map<std::uint32_t, std::vector<std::int64_t>> cold_ns;
+    for (std::size_t i = 0; i < samples_ns.size(); ++i)
+      if (is_cold[i]) cold_ns[processes[i]].push_back(samples_ns[i]);
+    for (auto& [process, own] : cold_ns) facts.warm_up_ns[stage].push_back(std::move(own));
+    erase_where(is_cold, samples_ns);
+    if (facts.stage_processes.contains(stage)) facts.stage_processes[stage] = processes;
+    if (facts.stage_processes.contains(stage)) erase_where(is_cold, facts.stage_processes[stage]);
   }
-  take_warm_up(facts.first_token_ns);
 }
 
 void sum_up_stages(const bare_facts& facts, const std::set<std::string>& nested, bare_figures& figures) {
@@ -367,7 +415,7 @@ bare_figures analyze_bare(const bare_facts& facts) {
     stage.use = stage_utilisation(facts, result, stage);
     stage.range_cost_ns = range_cost_ns(facts, name);
     if (const auto cold = facts.warm_up_ns.find(name); cold != facts.warm_up_ns.end())
-      stage.warm_up_ns = to_doubles(cold->second);
+      stage.warm_up_ns = cold->second;
     if (facts.bench && facts.bench->experts.contains(name)) stage.experts = facts.bench->experts.at(name);
     result.stages.push_back(std::move(stage));
   }

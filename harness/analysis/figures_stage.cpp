@@ -69,7 +69,8 @@ const figure_table<stage_figures>& stage_table() {
                                              : std::optional<json>(std::llround(warm_up_ns(one.bare)));
         },
         "of the first occurrences of an adapter's stage that took several times as long as the others: they "
-        "warm up, and no other figure of the stage has them; absent where there are none"},
+        "warm up, and no other figure of the stage has them; of several processes, which do so at the same "
+        "time, of the one that took longest; absent where there are none"},
        {"utilisation", object_by(utilisation_table(), through(&stage::bare, &bare_stage::use))},
        {"telemetry", object_by(telemetry_table(), through(&stage::bare, &bare_stage::telemetry))},
        {"experts",

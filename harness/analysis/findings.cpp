@@ -38,13 +38,21 @@ bool judge_cold_starts(const stage_figures& stage, const sample_statistics& time
 }
 
 void tell_warm_up(const stage_figures& stage, findings& result) {
-  const std::vector<double>& cold_ns = stage.bare.warm_up_ns;
+  const std::vector<std::vector<std::int64_t>>& cold_ns = stage.bare.warm_up_ns;
   if (cold_ns.empty()) return;
+  const bool are_alike = std::all_of(cold_ns.begin(), cold_ns.end(), [&](const auto& process) {
+    return process.size() == cold_ns.front().size();
+  });
+  const std::string first = !are_alike ? "the first ones"
+                            : cold_ns.front().size() == 1
+                                ? "the first"
+                                : fmt::format("the first {}", cold_ns.front().size());
+  const bool is_of_one = cold_ns.size() == 1;
   result.takeaways.push_back(
       {stage.bare.name, "It warms up at first, which no figure of it has.",
-       fmt::format("{} took {}",
-                   cold_ns.size() == 1 ? "the first" : fmt::format("the first {}", cold_ns.size()),
-                   core::format_duration(warm_up_ns(stage.bare)))});
+       fmt::format("{}{} took {}{}", first,
+                   is_of_one ? "" : fmt::format(" of each of {} processes", cold_ns.size()),
+                   is_of_one ? "" : "up to ", core::format_duration(warm_up_ns(stage.bare)))});
 }
 
 void judge_spread(const run_facts& facts, const run_figures& figures, const stage_figures& stage,

@@ -24,6 +24,8 @@ std::vector<std::int64_t> durations_of(const core::json_cursor& list) {
   return durations_ns;
 }
 
+constexpr std::int64_t most_processes = 1 << 22;  ///< Linux has no more
+
 bool is_of_tokens(std::string_view group) {
   return group == "tokens" || group.ends_with("_tokens");
 }
@@ -36,6 +38,13 @@ process_samples read_process_samples(const std::filesystem::path& file) {
   process_samples samples{durations_of(document.root().require("wall_ns"))};
   if (const auto stages = document.root().find("stages_ns")) {
     for (const auto& [stage, list] : stages->members()) samples.stages_ns[stage] = durations_of(list);
+  }
+  if (const auto stages = document.root().find("stage_processes")) {
+    for (const auto& [stage, list] : stages->members()) {
+      for (const core::json_cursor& process : list.items())
+        samples.stage_processes[stage].push_back(
+            static_cast<std::uint32_t>(process.integer(0, most_processes)));
+    }
   }
   if (const auto sources = document.root().find("stage_sources")) {
     for (const auto& [stage, source] : sources->members()) samples.stage_sources[stage] = source.text();
@@ -65,6 +74,10 @@ process_samples read_process_samples(const std::filesystem::path& file) {
 void write_process_samples(const std::filesystem::path& file, const process_samples& samples) {
   nlohmann::ordered_json json = {{"schema_version", 1}, {"wall_ns", samples.wall_ns}};
   if (!samples.stages_ns.empty()) json["stages_ns"] = samples.stages_ns;
+  for (const auto& [stage, processes] : samples.stage_processes) {
+    if (std::any_of(processes.begin(), processes.end(), [](std::uint32_t process) { return process > 0; }))
+      json["stage_processes"][stage] = processes;
+  }
   if (!samples.stage_sources.empty()) json["stage_sources"] = samples.stage_sources;
   if (!samples.first_token_ns.empty()) json["first_token_ns"] = samples.first_token_ns;
   if (!samples.further_token_ns.empty()) json["further_token_ns"] = samples.further_token_ns;
@@ -82,15 +95,32 @@ range_samples sample_ranges(core::timeline timeline, const config::resolved& con
   const std::vector<std::string> stages = config.list("workload.stages");
   range_samples samples;
   samples.counts = analysis::name_stages(timeline, stage_rules_of(config), domain);
-  for (const analysis::stage_window& window : analysis::find_windows(timeline, stages, domain)) {
+  std::map<std::uint32_t, std::uint32_t> numbers;  // of processes
+  const std::vector<analysis::stage_window> windows = analysis::find_windows(timeline, stages, domain);
+  for (const analysis::stage_window& window : windows) numbers[window.process_id] = 0;
+  std::uint32_t next = 0;
+  for (auto& [process, number] : numbers) number = next++;
+  for (const analysis::stage_window& window : windows) {
     // The whole process is timed from outside, its start and its end included.
-    if (stages[window.stage] != core::whole_process_stage)
-      samples.stages_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
+    if (stages[window.stage] == core::whole_process_stage) continue;
+    samples.stages_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
+    samples.stage_processes[stages[window.stage]].push_back(numbers[window.process_id]);
   }
   std::set<std::string> timed;
   for (const auto& [stage, durations_ns] : samples.stages_ns) timed.insert(stage);
   if (lacks_stage(config, timed)) add_ranges(timeline, config, samples.seen_if_unfitted);
   return samples;
+}
+
+void add_stages(const range_samples& ranges, process_samples& samples) {
+  for (const auto& [stage, durations_ns] : ranges.stages_ns) {
+    if (samples.stage_sources.contains(stage)) continue;
+    std::vector<std::int64_t>& all_ns = samples.stages_ns[stage];
+    all_ns.insert(all_ns.end(), durations_ns.begin(), durations_ns.end());
+    const std::vector<std::uint32_t>& processes = ranges.stage_processes.at(stage);
+    std::vector<std::uint32_t>& all = samples.stage_processes[stage];
+    all.insert(all.end(), processes.begin(), processes.end());
+  }
 }
 
 void add_counts(const range_samples& ranges, process_samples& samples) {

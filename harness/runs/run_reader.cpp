@@ -158,6 +158,7 @@ const analysis::bare_facts& run_reader::bare() {
   process_samples samples = read_process_samples(path() / "stage1" / "process_samples.json");
   bare.process_wall_ns = std::move(samples.wall_ns);
   bare.stage_samples_ns = std::move(samples.stages_ns);
+  bare.stage_processes = std::move(samples.stage_processes);
   bare.stage_sources = std::move(samples.stage_sources);
   bare.range_cost_ns = samples.range_cost_ns;
   bare.figures = std::move(samples.figures);

@@ -85,6 +85,7 @@ void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>&
   for (const auto& [stage, durations_ns] : device_ns) {
     if (samples.stages_ns.contains(stage) && !samples.stage_sources.contains(stage)) {
       samples.stages_ns[stage] = durations_ns;
+      samples.stage_processes.erase(stage);  // in another order
       samples.stage_sources[stage] = parsers::device_samples_source;
     }
     if (stage != core::prefill_stage && stage != core::decode_step_range) continue;  // makes no single token
@@ -117,10 +118,8 @@ void keep_what_finished(step_context& context, const fs::path& folder, core::tim
     finished.push_back(fmt::format("{} {} time{} (median {})", stage, durations_ns.size(),
                                    durations_ns.size() == 1 ? "" : "s",
                                    core::format_duration(median_ns_of(durations_ns))));
-    if (samples.stage_sources.contains(stage)) continue;  // the program tells it, at its end
-    std::vector<std::int64_t>& all = samples.stages_ns[stage];
-    all.insert(all.end(), durations_ns.begin(), durations_ns.end());
   }
+  runs::add_stages(ranges, samples);
   if (!finished.empty()) {
     context.status.notes.push_back(
         fmt::format("the process that failed had finished {}{}", fmt::join(finished, ", "),
@@ -201,11 +200,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     runs::add_counts(ranges, samples);
     seen.ranges.insert(ranges.seen_if_unfitted.ranges.begin(), ranges.seen_if_unfitted.ranges.end());
     seen.opened.insert(ranges.seen_if_unfitted.opened.begin(), ranges.seen_if_unfitted.opened.end());
-    for (const auto& [stage, durations_ns] : ranges.stages_ns) {
-      if (samples.stage_sources.contains(stage)) continue;  // the program tells it
-      std::vector<std::int64_t>& all = samples.stages_ns[stage];
-      all.insert(all.end(), durations_ns.begin(), durations_ns.end());
-    }
+    runs::add_stages(ranges, samples);
   }
   for (const auto& [stage, durations_ns] : samples.stages_ns) seen.timed.insert(stage);
   add_notes(runs::notes_of_unfitted_stages(context.config, seen), context.status.notes);

@@ -52,6 +52,27 @@ TEST(leave_out_warm_up, takes_first_samples_that_are_far_longer_out_of_stages_an
   EXPECT_DOUBLE_EQ(warm_up_ns(figures.stages[1]), 2520e6);
 }
 
+/// Two ranks warm up at the same time, each by its own first prefill.
+TEST(leave_out_warm_up, of_several_processes_takes_that_of_each) {
+  bare_facts facts;
+  facts.stages = {"prefill", "decode_all"};
+  facts.process_wall_ns = {9000 * ms};
+  facts.stage_samples_ns = {{"prefill", {164 * ms, 10 * ms, 150 * ms, 11 * ms, 10 * ms, 12 * ms}},
+                            {"decode_all", {20 * ms, 21 * ms, 100 * ms, 20 * ms, 20 * ms, 20 * ms}}};
+  facts.stage_processes = {{"prefill", {0, 0, 1, 0, 1, 1}}, {"decode_all", {0, 0, 1, 0, 1, 1}}};
+  facts.first_token_ns = {170 * ms, 10 * ms, 11 * ms, 160 * ms, 10 * ms, 12 * ms};  // by process
+  facts.further_token_ns = {20 * ms, 21 * ms, 22 * ms, 99 * ms, 23 * ms, 24 * ms};
+  leave_out_warm_up(facts);
+  EXPECT_THAT(facts.first_token_ns, ::testing::ElementsAre(10 * ms, 11 * ms, 10 * ms, 12 * ms));
+  EXPECT_THAT(facts.further_token_ns, ::testing::ElementsAre(20 * ms, 21 * ms, 22 * ms, 23 * ms, 24 * ms));
+  EXPECT_THAT(facts.stage_samples_ns["prefill"], ::testing::ElementsAre(10 * ms, 11 * ms, 10 * ms, 12 * ms));
+  EXPECT_THAT(facts.stage_processes["prefill"], ::testing::ElementsAre(0, 0, 1, 1));
+  const bare_figures figures = analyze_bare(facts);
+  EXPECT_EQ(figures.stages[0].warm_up_ns.size(), 2U);
+  EXPECT_DOUBLE_EQ(warm_up_ns(figures.stages[0]), 164e6) << "they do so at the same time";
+  EXPECT_DOUBLE_EQ(warm_up_ns(figures.stages[1]), 100e6);
+}
+
 TEST(leave_out_warm_up, takes_the_tokens_of_the_texts_that_it_leaves_out) {
   bare_facts facts;
   facts.stages = {"decode_all"};

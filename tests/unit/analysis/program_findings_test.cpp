@@ -141,6 +141,23 @@ TEST(program, whose_threads_are_in_a_stage_at_once_is_told_shares_of_thread_time
   EXPECT_EQ(traced["duration_ns"], 11 * ms);
 }
 
+TEST(program, whose_processes_warm_up_is_told_that_each_does) {
+  run_facts facts = program({});
+  facts.bare.process_wall_ns = {900 * ms};
+  facts.bare.stage_samples_ns = {{"denoise", {10 * ms, 10 * ms}}};
+  const auto evidence_of = [&](std::vector<std::vector<std::int64_t>> warm_up_ns) {
+    facts.bare.warm_up_ns = {{"denoise", std::move(warm_up_ns)}};
+    for (const takeaway& item : findings_of(facts).takeaways)
+      if (item.text == "It warms up at first, which no figure of it has.") return item.evidence;
+    return std::string();
+  };
+  EXPECT_EQ(evidence_of({{164 * ms}}), "the first took 164 ms");
+  EXPECT_EQ(evidence_of({{164 * ms, 36 * ms}}), "the first 2 took 200 ms");
+  EXPECT_EQ(evidence_of({{164 * ms}, {160 * ms}}), "the first of each of 2 processes took up to 164 ms");
+  EXPECT_EQ(evidence_of({{164 * ms, 36 * ms}, {160 * ms}}),
+            "the first ones of each of 2 processes took up to 200 ms");
+}
+
 TEST(decoding_without_a_cache, comes_first_where_most_steps_do) {
   run_facts facts = program({});
   facts.bare.stages = {"prefill", "decode_all"};

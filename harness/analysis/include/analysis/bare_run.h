@@ -43,10 +43,12 @@ struct bare_stage {
   measured<telemetry_figures> telemetry;
   std::optional<core::expert_use> experts{};  ///< of a model with experts, where the workload tells
   measured<double> range_cost_ns = measured<double>::absent("it was not timed");  ///< in each of its times
-  std::vector<double> warm_up_ns{};  ///< its first occurrences, which are not among its times
+  /// Of each process that warms up, its first occurrences, which are not among its times.
+  std::vector<std::vector<std::int64_t>> warm_up_ns{};
 };
 
-/// All first occurrences that are not among its times, together.
+/// All first occurrences that are not among its times, together; of several processes, which warm up at the
+/// same time, those of the one that takes longest.
 double warm_up_ns(const bare_stage& stage);
 
 /// One of several inputs that a repetition runs, or one with an image.

@@ -66,13 +66,16 @@ struct bare_facts {
   std::vector<std::int64_t> process_wall_ns;  ///< for a program that writes no result: stage "process"
   /// The same, by stage: how long each of its occurrences took.
   std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};
+  /// Of each of those, the number of its process among those that ran at once; absent: there was one.
+  std::map<std::string, std::vector<std::uint32_t>> stage_processes{};
   /// Whether first occurrences that take very long warm up: the stages are an adapter's, so the program has
   /// no way to call a warm-up something else, and all of them have the same work.
   bool has_unnamed_warm_up = false;
   /// "4 texts of 16 to 200 prompt tokens": the spread of their times is theirs, and none stands for all.
   /// Empty: most are of one length, or nobody tells.
   std::string lengths_that_differ{};
-  std::map<std::string, std::vector<std::int64_t>> warm_up_ns{};  ///< by stage: left out of stage_samples_ns
+  /// By stage, of each process that warms up: left out of stage_samples_ns.
+  std::map<std::string, std::vector<std::vector<std::int64_t>>> warm_up_ns{};
   /// Of those, by stage, where they come from ("out.json"); the others are of its NVTX ranges as they are.
   std::map<std::string, std::string> stage_sources{};
   double range_cost_ns = 0;  ///< what the collector takes to record one of those ranges; 0: nobody tried

@@ -16,9 +16,10 @@ namespace profgate::runs {
 
 /// What was timed around a program that writes no result JSON.
 struct process_samples {
-  std::vector<std::int64_t> wall_ns;                             ///< of each process
-  std::map<std::string, std::vector<std::int64_t>> stages_ns{};  ///< of each occurrence of a stage
-  std::map<std::string, std::string> stage_sources{};            ///< as bare_facts has them
+  std::vector<std::int64_t> wall_ns;                                    ///< of each process
+  std::map<std::string, std::vector<std::int64_t>> stages_ns{};         ///< of each occurrence of a stage
+  std::map<std::string, std::vector<std::uint32_t>> stage_processes{};  ///< as bare_facts has them
+  std::map<std::string, std::string> stage_sources{};                   ///< the same
   std::vector<analysis::program_figure> figures{};
   std::vector<std::int64_t> first_token_ns{};    ///< as bare_facts has them
   std::vector<std::int64_t> further_token_ns{};  ///< the same
@@ -39,11 +40,16 @@ inline constexpr const char* not_counted_note = "the model's work was not counte
 struct range_samples {
   /// How long each occurrence of a stage took; stages that never closed a range are not in it.
   std::map<std::string, std::vector<std::int64_t>> stages_ns{};
+  /// Of each of them the number of its process, those of one run counted from 0 by their ids.
+  std::map<std::string, std::vector<std::uint32_t>> stage_processes{};
   analysis::stage_counts counts{};
   /// add_ranges(), where a stage has no range: what it could have been.
   seen_stages seen_if_unfitted{};
 };
 range_samples sample_ranges(core::timeline timeline, const config::resolved& config);
+
+/// Those of one run, but for stages of which the program tells the times itself.
+void add_stages(const range_samples& ranges, process_samples& samples);
 
 /// What the named groups of stages' expressions counted in one process, as figures: "decode: decode_tokens".
 /// Of tokens also how many a second of the stage, and, where it has one kind of them, how long each took.
