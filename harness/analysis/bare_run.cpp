@@ -185,8 +185,10 @@ measured<std::vector<double>> median_by_token(const std::vector<std::int64_t>& s
 /// length, if they can be, or all one text.
 std::vector<std::int64_t> further_tokens_of_texts(const bare_facts& facts) {
   const std::size_t tokens = facts.further_token_ns.size();
-  const double told = std::accumulate(facts.further_tokens.begin(), facts.further_tokens.end(), 0.0);
-  if (told > 0 && told == static_cast<double>(tokens)) return facts.further_tokens;
+  for (const std::vector<std::int64_t>& counts : {facts.further_tokens, facts.decode_steps}) {
+    const double told = std::accumulate(counts.begin(), counts.end(), 0.0);
+    if (told > 0 && told == static_cast<double>(tokens)) return counts;
+  }
   const auto decoded = facts.stage_samples_ns.find(core::decode_all_stage);
   const std::size_t texts = decoded == facts.stage_samples_ns.end() ? 1 : decoded->second.size();
   if (texts == 0 || tokens % texts != 0) return {static_cast<std::int64_t>(tokens)};
@@ -353,6 +355,8 @@ void leave_out_warm_up(bare_facts& facts) {
   for (auto& [stage, samples_ns] : facts.stage_samples_ns) {
     const std::vector<std::uint32_t> processes = processes_of(facts, stage, samples_ns.size());
     const std::vector<bool> is_cold = find_warm_up(samples_ns, processes);
+    if (stage == core::decode_all_stage && facts.decode_steps.size() == samples_ns.size())
+      erase_where(is_cold, facts.decode_steps);
     if (stage == core::decode_all_stage && tokens.size() == samples_ns.size()) {
       std::vector<std::size_t> order(samples_ns.size());  // of texts
       std::iota(order.begin(), order.end(), std::size_t{0});

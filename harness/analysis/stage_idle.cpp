@@ -108,8 +108,13 @@ measured<double> per_token(const bare_facts& facts, const std::string& stage,
   if (tokens == counts.end() || tokens->second <= 0) {
     return figure::absent("the workload does not say how many tokens it decoded");
   }
+  // Of a program that makes texts of several lengths the trace has them all.
+  const double tokens_each =
+      !facts.bench && traced->steps && traced->ranges > 0
+          ? static_cast<double>(traced->steps->calls) / static_cast<double>(traced->ranges)
+          : static_cast<double>(tokens->second);
   return static_cast<double>((*traced->activity).*count) /
-         static_cast<double>(tokens->second * traced->occurrences);
+         (tokens_each * static_cast<double>(traced->occurrences));
 }
 
 }  // namespace profgate::analysis

@@ -90,6 +90,10 @@ bool is_forward(const run_facts& facts, const std::string& stage) {
 std::string unit_of(const run_facts& facts, const stage_figures& stage) {
   if (is_forward(facts, stage.bare.name)) return "a forward";
   const measured<traced_stage>& traced = stage.traced;
+  const std::map<std::string, std::int64_t>& counts = token_counts(facts.bare);
+  const bool are_counted = stage.bare.name == core::decode_all_stage && !facts.bare.decode_steps.empty();
+  if (are_counted && counts.contains("decode"))
+    return fmt::format("for {} decode steps", counts.at("decode"));
   if (!traced || !traced->steps || traced->ranges == 0) return "a step";
   const bool are_alike = facts.bare.lengths_that_differ.empty() && traced->steps->calls % traced->ranges == 0;
   if (!are_alike) return "for its decode steps";

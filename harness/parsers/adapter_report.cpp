@@ -111,7 +111,18 @@ std::string raised_calls_words(const std::vector<adapter_report>& reports) {
                      fmt::join(exceptions, " or "), calls == 1 ? "is" : "are");
 }
 
-std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports) {
+std::int64_t most_frequent(const std::vector<std::int64_t>& lengths) {
+  std::map<std::int64_t, std::int64_t> texts;
+  for (const std::int64_t length : lengths) texts[length] += 1;
+  return std::max_element(texts.begin(), texts.end(),
+                          [](const auto& a, const auto& b) {
+                            return std::pair(a.second, a.first) < std::pair(b.second, b.first);
+                          })
+      ->first;
+}
+
+std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports,
+                                          const std::vector<std::int64_t>& decode_steps) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> prefills;  // calls by batch and tokens
   std::int64_t prefill_calls = 0;
   std::int64_t decode_calls = 0;
@@ -126,8 +137,14 @@ std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& rep
   if (prefill_calls == 0) return std::nullopt;
   const auto usual = std::max_element(prefills.begin(), prefills.end(),
                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  return generated_tokens{usual->first.first, usual->first.second,
-                          (decode_calls + prefill_calls / 2) / prefill_calls};
+  generated_tokens tokens{usual->first.first, usual->first.second};
+  if (!decode_steps.empty()) {
+    tokens.decoded = most_frequent(decode_steps);
+  } else {
+    tokens.decoded = (decode_calls + prefill_calls / 2) / prefill_calls;
+    tokens.is_mean = decode_calls % prefill_calls != 0;
+  }
+  return tokens;
 }
 
 std::optional<core::steps_without_cache> steps_without_cache_of(const std::vector<adapter_report>& reports) {

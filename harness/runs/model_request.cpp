@@ -39,11 +39,11 @@ void set_model(const config::resolved& config, const std::vector<parsers::adapte
 }
 
 void set_tokens(const config::resolved& config, const std::vector<parsers::adapter_report>& reports,
-                model_request& model) {
+                const std::vector<std::int64_t>& decode_steps, model_request& model) {
   const bool has_prompt = !config.is_null("workload.prompt_tokens");
   const bool has_decode = !config.is_null("workload.decode_tokens");
   // What the model was given is the truth: a configuration that other programs share may say otherwise.
-  if (const std::optional<parsers::generated_tokens> seen = parsers::tokens_of(reports)) {
+  if (const std::optional<parsers::generated_tokens> seen = parsers::tokens_of(reports, decode_steps)) {
     model.tokens = seen;
     model.given.emplace_back("tokens, read off the model's inputs");
     return;
@@ -63,10 +63,11 @@ void set_tokens(const config::resolved& config, const std::vector<parsers::adapt
 }  // namespace
 
 model_request model_request_of(const config::resolved& config,
-                               const std::vector<parsers::adapter_report>& reports) {
+                               const std::vector<parsers::adapter_report>& reports,
+                               const std::vector<std::int64_t>& decode_steps) {
   model_request model;
   set_model(config, reports, model);
-  set_tokens(config, reports, model);
+  set_tokens(config, reports, decode_steps, model);
   return model;
 }
 

@@ -26,6 +26,23 @@ std::vector<std::int64_t> durations_of(const core::json_cursor& list) {
 
 constexpr std::int64_t most_processes = 1 << 22;  ///< Linux has no more
 
+/// How many decode steps begin in each window, on its thread.
+std::vector<std::int64_t> steps_in(const std::vector<analysis::stage_window>& windows,
+                                   const core::timeline& timeline, std::string_view domain) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::int64_t>> starts_ns;  // by thread
+  for (const core::range_record& range : timeline.ranges)
+    if (range.name == core::decode_step_range && range.domain == domain)
+      starts_ns[{range.process_id, range.thread_id}].push_back(range.start_ns);
+  for (auto& [thread, of_thread_ns] : starts_ns) std::sort(of_thread_ns.begin(), of_thread_ns.end());
+  std::vector<std::int64_t> steps;
+  for (const analysis::stage_window& window : windows) {
+    const std::vector<std::int64_t>& of_thread_ns = starts_ns[{window.process_id, window.thread_id}];
+    steps.push_back(std::lower_bound(of_thread_ns.begin(), of_thread_ns.end(), window.end_ns) -
+                    std::lower_bound(of_thread_ns.begin(), of_thread_ns.end(), window.start_ns));
+  }
+  return steps;
+}
+
 bool is_of_tokens(std::string_view group) {
   return group == "tokens" || group.ends_with("_tokens");
 }
@@ -57,6 +74,10 @@ process_samples read_process_samples(const std::filesystem::path& file) {
     for (const core::json_cursor& count : counts->items())
       samples.further_tokens.push_back(count.integer(1, core::longest_plausible_ns));
   }
+  if (const auto counts = document.root().find("decode_steps")) {
+    for (const core::json_cursor& count : counts->items())
+      samples.decode_steps.push_back(count.integer(0, core::longest_plausible_ns));
+  }
   if (const auto cost = document.root().find("range_cost_ns")) samples.range_cost_ns = cost->number();
   if (const auto figures = document.root().find("figures")) {
     for (const core::json_cursor& figure : figures->items()) {
@@ -82,6 +103,7 @@ void write_process_samples(const std::filesystem::path& file, const process_samp
   if (!samples.first_token_ns.empty()) json["first_token_ns"] = samples.first_token_ns;
   if (!samples.further_token_ns.empty()) json["further_token_ns"] = samples.further_token_ns;
   if (!samples.further_tokens.empty()) json["further_tokens"] = samples.further_tokens;
+  if (!samples.decode_steps.empty()) json["decode_steps"] = samples.decode_steps;
   if (samples.range_cost_ns > 0) json["range_cost_ns"] = samples.range_cost_ns;
   for (const analysis::program_figure& figure : samples.figures) {
     json["figures"].push_back(
@@ -100,12 +122,15 @@ range_samples sample_ranges(core::timeline timeline, const config::resolved& con
   for (const analysis::stage_window& window : windows) numbers[window.process_id] = 0;
   std::uint32_t next = 0;
   for (auto& [process, number] : numbers) number = next++;
+  std::vector<analysis::stage_window> decoded;
   for (const analysis::stage_window& window : windows) {
     // The whole process is timed from outside, its start and its end included.
     if (stages[window.stage] == core::whole_process_stage) continue;
     samples.stages_ns[stages[window.stage]].push_back(window.end_ns - window.start_ns);
     samples.stage_processes[stages[window.stage]].push_back(numbers[window.process_id]);
+    if (stages[window.stage] == core::decode_all_stage) decoded.push_back(window);
   }
+  samples.decode_steps = steps_in(decoded, timeline, domain);
   std::set<std::string> timed;
   for (const auto& [stage, durations_ns] : samples.stages_ns) timed.insert(stage);
   if (lacks_stage(config, timed)) add_ranges(timeline, config, samples.seen_if_unfitted);

@@ -35,12 +35,18 @@ std::vector<parsers::adapter_report> adapter_reports_in(const fs::path& run_dir)
 }
 
 /// As a result names them; empty where no adapter saw a prefill.
-std::map<std::string, std::int64_t> seen_tokens_in(const std::vector<parsers::adapter_report>& reports) {
-  const auto seen = parsers::tokens_of(reports);
+std::map<std::string, std::int64_t> named(const std::optional<parsers::generated_tokens>& seen) {
   if (!seen) return {};
   std::map<std::string, std::int64_t> tokens = {{"batch", seen->batch}, {"prompt", seen->prompt}};
   if (seen->decoded > 0) tokens["decode"] = seen->decoded;  // an encoder makes none
   return tokens;
+}
+
+/// Of texts of which two tokens were seen to come, where nobody counted the steps.
+std::vector<std::int64_t> steps_by_tokens(const std::vector<std::int64_t>& further_tokens) {
+  std::vector<std::int64_t> steps;
+  for (const std::int64_t further : further_tokens) steps.push_back(further + 1);
+  return steps;
 }
 
 /// What a step noted in words that begin so; null: nothing.
@@ -163,7 +169,9 @@ const analysis::bare_facts& run_reader::bare() {
   bare.range_cost_ns = samples.range_cost_ns;
   bare.figures = std::move(samples.figures);
   const std::vector<parsers::adapter_report> reports = adapter_reports_in(path());
-  bare.seen_tokens = seen_tokens_in(reports);
+  const std::optional<parsers::generated_tokens> seen = parsers::tokens_of(reports, samples.decode_steps);
+  bare.seen_tokens = named(seen);
+  bare.is_mean_decode = seen && seen->is_mean;
   bare.without_cache = parsers::steps_without_cache_of(reports);
   const fs::path counted = path() / "stage1" / counted_work_file;
   if (artifacts::file_exists(counted))
@@ -172,10 +180,12 @@ const analysis::bare_facts& run_reader::bare() {
     bare.counted->work_assumptions.emplace_back(
         "decode steps are counted as with a KV cache; what this program computes again is not counted");
   bare.how_to_tell_work =
-      how_to_tell_work(config(), model_request_of(config(), reports), count_failure_of(status("stage1")));
+      how_to_tell_work(config(), model_request_of(config(), reports, samples.decode_steps),
+                       count_failure_of(status("stage1")));
   bare.first_token_ns = std::move(samples.first_token_ns);
   bare.further_token_ns = std::move(samples.further_token_ns);
   bare.further_tokens = std::move(samples.further_tokens);
+  bare.decode_steps = std::move(samples.decode_steps);
   const bool has_adapter = config::has_adapter(config());
   bare.has_adapter = has_adapter;
   bare.has_unnamed_warm_up = has_adapter && parsers::have_one_shape(reports);
@@ -194,7 +204,10 @@ const analysis::bare_facts& run_reader::bare() {
     });
     if (bare.stages.empty()) bare.stages = {core::whole_process_stage};
   }
-  if (has_adapter) bare.lengths_that_differ = lengths_that_differ(reports, bare.further_tokens);
+  if (has_adapter) {
+    bare.lengths_that_differ = lengths_that_differ(
+        reports, bare.decode_steps.empty() ? steps_by_tokens(bare.further_tokens) : bare.decode_steps);
+  }
   if (!bare.lengths_that_differ.empty()) {
     for (const char* kind : {"prompt", "decode"}) bare.seen_tokens.erase(kind);
     bare.counted.reset();
@@ -298,7 +311,7 @@ analysis::run_facts run_reader::facts() {
     if (step != "report" || status(step)) facts.steps.push_back(step_facts_of(step));
   }
   facts.artifacts = artifacts();
-  facts.inputs = inputs_of(config(), facts.bare.seen_tokens);
+  facts.inputs = inputs_of(config(), facts.bare.seen_tokens, facts.bare.is_mean_decode);
   facts.changed_settings = changed_settings_of(config());
   facts.env_json = read_document(path() / "env.json", "run the pair again");
   facts.counters.multiprocessors = multiprocessors_in(facts.env_json);

@@ -112,7 +112,8 @@ std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config)
 }
 
 std::vector<analysis::named_value> inputs_of(const config::resolved& config,
-                                             const std::map<std::string, std::int64_t>& seen) {
+                                             const std::map<std::string, std::int64_t>& seen,
+                                             bool is_mean_decode) {
   std::vector<analysis::named_value> inputs;
   // Of a program that profgate knows no model of, settings tell nothing: a configuration may serve many.
   const bool has_model = !config.is_null("model.name") || !config.is_null("model.checkpoint");
@@ -124,7 +125,10 @@ std::vector<analysis::named_value> inputs_of(const config::resolved& config,
     const std::string path = "workload." + key;
     const auto read_off = seen.find(key.substr(0, key.find('_')));
     if (read_off != seen.end()) {
-      inputs.push_back({key, fmt::format("{}, read off the model's inputs", read_off->second)});
+      const bool is_mean = is_mean_decode && key == "decode_tokens";
+      inputs.push_back({key, fmt::format("{}, {}", read_off->second,
+                                         is_mean ? "the mean of all texts: decode steps over prefills"
+                                                 : "read off the model's inputs")});
     } else if (has_model && !config.is_null(path)) {
       inputs.push_back({key, std::to_string(config.integer(path))});
     }

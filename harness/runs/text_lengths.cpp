@@ -36,13 +36,13 @@ class counted_lengths {
 }  // namespace
 
 std::string lengths_that_differ(const std::vector<parsers::adapter_report>& reports,
-                                const std::vector<std::int64_t>& further_tokens) {
+                                const std::vector<std::int64_t>& decode_steps) {
   counted_lengths prompts;
   for (const parsers::adapter_report& report : reports)
     for (const parsers::adapter_report::stage_calls& each : report.stages)
       if (each.stage == core::prefill_stage && each.tokens) prompts.add(*each.tokens, each.calls);
   counted_lengths decodes;
-  for (const std::int64_t further : further_tokens) decodes.add(further + 1, 1);
+  for (const std::int64_t steps : decode_steps) decodes.add(steps, 1);
   if (!prompts.differ() && !decodes.differ()) return "";
   std::string words = fmt::format("{} texts", std::max(prompts.texts(), decodes.texts()));
   if (prompts.texts() > 0) words += fmt::format(" of {} prompt tokens", prompts.range());

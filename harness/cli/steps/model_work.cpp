@@ -36,7 +36,8 @@ std::string config_of(const runs::model_request& model, const fs::path& config_f
 
 void count_model_work(step_context& context, const fs::path& folder) {
   const runs::model_request model = runs::model_request_of(
-      context.config, parsers::read_adapter_reports(parsers::adapter_report_files(folder)));
+      context.config, parsers::read_adapter_reports(parsers::adapter_report_files(folder)),
+      runs::read_process_samples(folder / "process_samples.json").decode_steps);
   if (!model.missing.empty()) return;
   std::vector<std::string>& notes = context.status.notes;
   if (!fs::exists(context.parts.llm_program)) {

@@ -84,6 +84,10 @@ void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>&
                          runs::process_samples& samples) {
   for (const auto& [stage, durations_ns] : device_ns) {
     if (samples.stages_ns.contains(stage) && !samples.stage_sources.contains(stage)) {
+      // Those of several processes have an order of their own.
+      if (stage == core::decode_all_stage &&
+          (samples.wall_ns.size() != 1 || durations_ns.size() != samples.decode_steps.size()))
+        samples.decode_steps.clear();
       samples.stages_ns[stage] = durations_ns;
       samples.stage_processes.erase(stage);  // in another order
       samples.stage_sources[stage] = parsers::device_samples_source;
@@ -195,8 +199,12 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     figures.add({{outcome.captured, outcome.captured_truncated, log_file},
                  {client.captured, client.captured_truncated, folder / "client_log.txt"}},
                 samples);
-    if (config::has_adapter(context.config)) runs::add_token_times(timeline, samples);
+    const bool has_adapter = config::has_adapter(context.config);
+    if (has_adapter) runs::add_token_times(timeline, samples);
     const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);
+    if (has_adapter)
+      samples.decode_steps.insert(samples.decode_steps.end(), ranges.decode_steps.begin(),
+                                  ranges.decode_steps.end());
     runs::add_counts(ranges, samples);
     seen.ranges.insert(ranges.seen_if_unfitted.ranges.begin(), ranges.seen_if_unfitted.ranges.end());
     seen.opened.insert(ranges.seen_if_unfitted.opened.begin(), ranges.seen_if_unfitted.opened.end());

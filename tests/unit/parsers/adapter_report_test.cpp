@@ -30,11 +30,21 @@ TEST_F(adapter_reports, of_several_processes_are_summed_up) {
   ASSERT_THAT(reports, SizeIs(2));
   EXPECT_EQ(reports[0].stages[3].batch, std::nullopt);
   EXPECT_THAT(device_samples_ns(reports).at("prefill"), ElementsAre(30, 40, 30, 40));
-  const auto tokens = tokens_of(reports);
+  const auto tokens = tokens_of(reports, {});
   ASSERT_TRUE(tokens);
   EXPECT_EQ(tokens->batch, 2);
   EXPECT_EQ(tokens->prompt, 5);
   EXPECT_EQ(tokens->decoded, 3) << "26 steps after 8 prefills";
+  EXPECT_TRUE(tokens->is_mean);
+}
+
+TEST_F(adapter_reports, take_the_length_that_most_texts_have_where_it_is_known) {
+  write(generation, "pytorch.10.json");
+  const auto tokens = tokens_of(read(), {1, 6, 6});
+  ASSERT_TRUE(tokens);
+  EXPECT_EQ(tokens->decoded, 6) << "the mean of 13 steps after 4 prefills is that of no text";
+  EXPECT_FALSE(tokens->is_mean);
+  EXPECT_EQ(tokens_of(read(), {4, 16})->decoded, 16);
 }
 
 TEST_F(adapter_reports, tell_whether_all_calls_had_the_same_work) {
@@ -64,7 +74,7 @@ TEST_F(adapter_reports, of_encoders_know_no_tokens) {
   write("pytorch.1.json",
         R"({"torch_version": "1.13", "roots": [], "errors": [], "samples_ns": {}, "stages": [
     {"name": "forward", "batch": null, "tokens": null, "calls": 7}]})");
-  EXPECT_EQ(tokens_of(read()).has_value(), false);
+  EXPECT_EQ(tokens_of(read(), {}).has_value(), false);
 }
 
 TEST_F(adapter_reports, tell_of_steps_without_a_cache_where_there_were_any) {

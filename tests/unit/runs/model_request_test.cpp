@@ -43,6 +43,7 @@ TEST(model_request, takes_the_tokens_that_were_seen_whatever_a_configuration_say
       program_set_to({"workload.adapter=pytorch", "workload.prompt_tokens=100", "workload.decode_tokens=9"});
   EXPECT_EQ(model_request_of(typed, {seen_calls()}).tokens->prompt, 32);
   EXPECT_EQ(model_request_of(typed, {seen_calls()}).tokens->batch, 4);
+  EXPECT_EQ(model_request_of(typed, {seen_calls()}, {2, 12, 12}).tokens->decoded, 12);
   EXPECT_EQ(model_request_of(typed, {}).tokens->prompt, 100) << "nothing was seen";
   EXPECT_EQ(model_request_of(typed, {}).tokens->batch, 1);
 }
@@ -50,6 +51,8 @@ TEST(model_request, takes_the_tokens_that_were_seen_whatever_a_configuration_say
 TEST(inputs, of_a_program_without_a_model_are_not_those_of_a_configuration_that_many_share) {
   const auto config = program_set_to({"workload.prompt_tokens=37", "workload.decode_tokens=24"});
   EXPECT_THAT(inputs_of(config, {}), IsEmpty());
+  EXPECT_EQ(inputs_of(config, {{"decode", 13}}, true).at(0).value,
+            "13, the mean of all texts: decode steps over prefills");
   EXPECT_EQ(inputs_of(config, {{"prompt", 32}}).at(0).value, "32, read off the model's inputs");
   const auto known = program_set_to({"workload.prompt_tokens=37", "model.checkpoint=" PROFGATE_CONF});
   EXPECT_THAT(inputs_of(known, {}), ::testing::Not(IsEmpty()));

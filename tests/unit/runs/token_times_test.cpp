@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "runs/process_samples.h"
+#include "runs/run_settings.h"
 
 namespace profgate::runs {
 namespace {
@@ -29,6 +30,23 @@ TEST(add_token_times, tells_texts_apart) {
   EXPECT_THAT(samples.first_token_ns, ElementsAre(100, 50));
   EXPECT_THAT(samples.further_token_ns, ElementsAre(10, 10, 20));
   EXPECT_THAT(samples.further_tokens, ElementsAre(2, 1));
+}
+
+TEST(sample_ranges, counts_the_steps_of_each_text) {
+  config::request wanted;
+  wanted.conf_dirs = {PROFGATE_CONF};
+  wanted.runner = "program";
+  wanted.command_line_overrides = {"workload.adapter=pytorch",
+                                   "workload.stages=[prefill, decode_all, forward]"};
+  core::timeline timeline;
+  add_stage(timeline, "prefill", 0);  // of a warm-up that decodes nothing
+  add_stage(timeline, "prefill", 50);
+  for (const std::int64_t start_ns : {100, 110, 120}) add_stage(timeline, "decode_step", start_ns);
+  add_stage(timeline, "prefill", 200);
+  add_stage(timeline, "decode_step", 250);
+  const range_samples samples = sample_ranges(timeline, config::compose(wanted));
+  EXPECT_THAT(samples.stages_ns.at("decode_all"), ElementsAre(21, 1));
+  EXPECT_THAT(samples.decode_steps, ElementsAre(3, 1));
 }
 
 }  // namespace

@@ -86,6 +86,8 @@ struct bare_facts {
   std::vector<std::int64_t> first_token_ns{};
   std::vector<std::int64_t> further_token_ns{};
   std::vector<std::int64_t> further_tokens{};  ///< how many of them each text has, in their order
+  std::vector<std::int64_t> decode_steps{};    ///< in each sample of decode_all; empty: nobody tells
+  bool is_mean_decode = false;                 ///< seen_tokens has the mean of its texts' steps, rounded
   std::vector<program_figure> figures{};
   std::optional<hardware_peaks> peaks;  ///< nothing: none are known
   /// Of the CPU that computes; nothing: it is a GPU that does, or nobody tells.

@@ -66,15 +66,21 @@ std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
 inline constexpr const char* device_samples_source = "events on the GPU";
 
 /// What a generation of the program was fed and made: the most frequent prefill, and the decode steps that
-/// follow one on average.
+/// most texts have.
 struct generated_tokens {
   std::int64_t batch = 0;
   std::int64_t prompt = 0;
   std::int64_t decoded = 0;  ///< of each sequence, after the prefill's own
+  bool is_mean = false;      ///< `decoded` is, rounded: nobody tells how many steps each text has
 };
 
-/// Nothing: no prefill was seen.
-std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports);
+/// `decode_steps`: of each text; where nobody tells, the mean of them stands for all. Nothing: no prefill was
+/// seen.
+std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports,
+                                          const std::vector<std::int64_t>& decode_steps);
+
+/// The one that most of them have, the longest of several; they are not empty.
+std::int64_t most_frequent(const std::vector<std::int64_t>& lengths);
 
 /// Nothing: there was none.
 std::optional<core::steps_without_cache> steps_without_cache_of(const std::vector<adapter_report>& reports);

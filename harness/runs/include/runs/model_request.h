@@ -23,9 +23,10 @@ struct model_request {
   std::vector<std::string> missing{};  ///< settings that would complete it
 };
 
-/// Complete where nothing is missing.
+/// Complete where nothing is missing. `decode_steps`: as parsers::tokens_of() has them.
 model_request model_request_of(const config::resolved& config,
-                               const std::vector<parsers::adapter_report>& reports);
+                               const std::vector<parsers::adapter_report>& reports,
+                               const std::vector<std::int64_t>& decode_steps = {});
 
 /// What would tell the FLOPs and bytes of a program that runs with these settings: the words after "To know
 /// it: ". `count_failure`: why they were not counted although all was there; empty: they were never tried.

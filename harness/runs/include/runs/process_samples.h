@@ -24,6 +24,7 @@ struct process_samples {
   std::vector<std::int64_t> first_token_ns{};    ///< as bare_facts has them
   std::vector<std::int64_t> further_token_ns{};  ///< the same
   std::vector<std::int64_t> further_tokens{};    ///< the same
+  std::vector<std::int64_t> decode_steps{};      ///< the same
   double range_cost_ns = 0;                      ///< the same
 };
 
@@ -43,6 +44,7 @@ struct range_samples {
   /// Of each of them the number of its process, those of one run counted from 0 by their ids.
   std::map<std::string, std::vector<std::uint32_t>> stage_processes{};
   analysis::stage_counts counts{};
+  std::vector<std::int64_t> decode_steps{};  ///< in each occurrence of decode_all, in their order
   /// add_ranges(), where a stage has no range: what it could have been.
   seen_stages seen_if_unfitted{};
 };

@@ -44,7 +44,8 @@ std::optional<analysis::hardware_peaks> peaks_of(const config::resolved& config)
 
 /// What the model was fed; `seen` by an adapter, named as a result names them, comes before the settings.
 std::vector<analysis::named_value> inputs_of(const config::resolved& config,
-                                             const std::map<std::string, std::int64_t>& seen);
+                                             const std::map<std::string, std::int64_t>& seen,
+                                             bool is_mean_decode = false);
 
 /// categories.kernels and categories.operators.
 analysis::category_rules category_rules_of(const config::resolved& config);
