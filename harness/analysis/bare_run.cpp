@@ -384,6 +384,50 @@ void leave_out_warm_up(bare_facts& facts) {
   }
 }
 
+void leave_out_other_lengths(bare_facts& facts) {
+  const auto decoded = facts.stage_samples_ns.find(core::decode_all_stage);
+  if (decoded == facts.stage_samples_ns.end() || decoded->second.size() != facts.decode_steps.size()) return;
+  const std::vector<std::int64_t> all = facts.decode_steps;
+  std::map<std::int64_t, std::size_t> texts;
+  for (const std::int64_t steps : all) texts[steps] += 1;
+  const auto most = std::find_if(texts.begin(), texts.end(),
+                                 [&](const auto& each) { return 2 * each.second > all.size(); });
+  if (texts.size() < 2 || most == texts.end()) return;
+  const std::int64_t usual = most->first;
+  // The times of tokens are those of all texts in their order, from each step to the next, or of all steps.
+  const std::vector<std::int64_t> tokens = further_tokens_of_texts(facts);
+  const bool are_steps = tokens == all;
+  std::vector<std::int64_t> gaps;
+  for (const std::int64_t steps : all)
+    if (steps > 1) gaps.push_back(steps - 1);
+  if (are_steps || tokens == gaps) {
+    std::vector<std::int64_t> kept_ns;
+    auto token_ns = facts.further_token_ns.begin();
+    for (const std::int64_t each : tokens) {
+      if (each == (are_steps ? usual : usual - 1)) kept_ns.insert(kept_ns.end(), token_ns, token_ns + each);
+      token_ns += each;
+    }
+    facts.further_token_ns = std::move(kept_ns);
+    facts.further_tokens.assign(usual > 1 || are_steps ? most->second : 0, are_steps ? usual : usual - 1);
+  }
+  std::vector<bool> is_other;
+  for (const std::int64_t steps : all) is_other.push_back(steps != usual);
+  erase_where(is_other, decoded->second);
+  const auto processes = facts.stage_processes.find(core::decode_all_stage);
+  if (processes != facts.stage_processes.end() && processes->second.size() == all.size())
+    erase_where(is_other, processes->second);
+  facts.decode_steps.assign(most->second, usual);
+  const std::size_t left_out = all.size() - most->second;
+  texts.erase(most);
+  const std::int64_t shortest = texts.begin()->first;
+  const std::int64_t longest = texts.rbegin()->first;
+  facts.other_lengths = fmt::format(
+      "{} of its {} texts {} {} decode step{}, the others {}", left_out, all.size(),
+      left_out == 1 ? "has" : "have",
+      shortest == longest ? fmt::format("{}", shortest) : fmt::format("{} to {}", shortest, longest),
+      longest == 1 ? "" : "s", usual);
+}
+
 void sum_up_stages(const bare_facts& facts, const std::set<std::string>& nested, bare_figures& figures) {
   const std::string no_stages = "the workload has no stages";
   std::vector<measured<double>> medians_ns;
@@ -420,6 +464,7 @@ bare_figures analyze_bare(const bare_facts& facts) {
     stage.range_cost_ns = range_cost_ns(facts, name);
     if (const auto cold = facts.warm_up_ns.find(name); cold != facts.warm_up_ns.end())
       stage.warm_up_ns = cold->second;
+    if (name == core::decode_all_stage) stage.other_lengths = facts.other_lengths;
     if (facts.bench && facts.bench->experts.contains(name)) stage.experts = facts.bench->experts.at(name);
     result.stages.push_back(std::move(stage));
   }

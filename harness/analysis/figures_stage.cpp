@@ -71,6 +71,12 @@ const figure_table<stage_figures>& stage_table() {
         "of the first occurrences of an adapter's stage that took several times as long as the others: they "
         "warm up, and no other figure of the stage has them; of several processes, which do so at the same "
         "time, of the one that took longest; absent where there are none"},
+       {"other_lengths",
+        [](const stage& one) {
+          return one.bare.other_lengths.empty() ? std::nullopt : std::optional<json>(one.bare.other_lengths);
+        },
+        "of texts with another number of decode steps than more than half of them have: how many, and of how "
+        "many; no figure of the unprofiled run has them; absent where there are none"},
        {"utilisation", object_by(utilisation_table(), through(&stage::bare, &bare_stage::use))},
        {"telemetry", object_by(telemetry_table(), through(&stage::bare, &bare_stage::telemetry))},
        {"experts",

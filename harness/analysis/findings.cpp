@@ -37,6 +37,12 @@ bool judge_cold_starts(const stage_figures& stage, const sample_statistics& time
   return true;
 }
 
+void tell_other_lengths(const stage_figures& stage, findings& result) {
+  if (stage.bare.other_lengths.empty()) return;
+  result.takeaways.push_back(
+      {stage.bare.name, "Its figures are of the texts of one length.", stage.bare.other_lengths});
+}
+
 void tell_warm_up(const stage_figures& stage, findings& result) {
   const std::vector<std::vector<std::int64_t>>& cold_ns = stage.bare.warm_up_ns;
   if (cold_ns.empty()) return;
@@ -58,6 +64,7 @@ void tell_warm_up(const stage_figures& stage, findings& result) {
 void judge_spread(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
                   findings& result) {
   tell_warm_up(stage, result);
+  tell_other_lengths(stage, result);
   if (!facts.bare.lengths_that_differ.empty()) return;  // of its texts, not of the machine
   if (!stage.bare.time_ns && stage.traced && stage.bare.name != core::whole_process_stage) {
     const auto times_ns = describe(to_doubles(stage.traced->occurrences_ns), "there is no occurrence");

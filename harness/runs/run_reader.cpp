@@ -190,6 +190,8 @@ const analysis::bare_facts& run_reader::bare() {
   bare.has_adapter = has_adapter;
   bare.has_unnamed_warm_up = has_adapter && parsers::have_one_shape(reports);
   if (bare.has_unnamed_warm_up) analysis::leave_out_warm_up(bare);
+  const std::vector<std::int64_t> steps_of_texts =
+      bare.decode_steps.empty() ? steps_by_tokens(bare.further_tokens) : bare.decode_steps;
   bare.imports_torch = note_beginning(status("timeline"), parsers::torch_without_adapter_note) != nullptr;
   if (const std::string* const note = note_beginning(status("stage1"), parsers::silent_adapter_note))
     bare.adapter_silence = *note;
@@ -204,10 +206,8 @@ const analysis::bare_facts& run_reader::bare() {
     });
     if (bare.stages.empty()) bare.stages = {core::whole_process_stage};
   }
-  if (has_adapter) {
-    bare.lengths_that_differ = lengths_that_differ(
-        reports, bare.decode_steps.empty() ? steps_by_tokens(bare.further_tokens) : bare.decode_steps);
-  }
+  if (has_adapter) bare.lengths_that_differ = lengths_that_differ(reports, steps_of_texts);
+  if (has_adapter && bare.lengths_that_differ.empty()) analysis::leave_out_other_lengths(bare);
   if (!bare.lengths_that_differ.empty()) {
     for (const char* kind : {"prompt", "decode"}) bare.seen_tokens.erase(kind);
     bare.counted.reset();

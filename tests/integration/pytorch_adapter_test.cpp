@@ -297,14 +297,19 @@ TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_token
 }
 
 TEST_F(pytorch_adapter, takes_the_length_of_most_texts_where_warm_ups_have_another) {
-  const command_result result =
-      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("texts.py"), "8", "8", "8"});
+  const command_result result = run_program({"--adapter", "pytorch", "timeline=none"},
+                                            {python, program("texts.py"), "2", "8", "8", "8"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto profile = nlohmann::json::parse(text_of("profile.json"));
   EXPECT_EQ(profile["throughput"]["decode_tokens_count"], 8) << "the warm-up decodes nothing";
   EXPECT_THAT(text_of("report.md"), HasSubstr(" for 8 decode steps (median of 3; "));
   EXPECT_EQ(nlohmann::json::parse(text_of("stage1/work.yaml"))["workload"]["decode_tokens"], 8)
       << "its FLOPs are those of as many";
+  EXPECT_EQ(profile["stages"][1]["bare"]["samples_count"], 3);
+  EXPECT_EQ(profile["stages"][1]["other_lengths"], "1 of its 4 texts has 2 decode steps, the others 8");
+  EXPECT_EQ(profile["throughput"]["tpot"]["by_token_ns"].size(), 7U);
+  EXPECT_THAT(text_of("stakeholder_summary.md"),
+              HasSubstr("1 of its 4 texts has 2 decode steps, the others 8"));
 }
 
 TEST_F(pytorch_adapter, says_of_a_program_without_a_cache_that_it_computes_sequences_again) {

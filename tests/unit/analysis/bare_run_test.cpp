@@ -107,6 +107,47 @@ TEST(leave_out_warm_up, leaves_a_stage_that_ran_once_or_steadily) {
   EXPECT_TRUE(facts.warm_up_ns.empty());
 }
 
+TEST(leave_out_other_lengths, keeps_the_texts_of_the_length_that_most_have) {
+  bare_facts facts;
+  facts.stages = {"decode_all"};
+  facts.process_wall_ns = {9000 * ms};
+  facts.stage_samples_ns = {{"decode_all", {5 * ms, 20 * ms, 40 * ms, 42 * ms, 44 * ms}}};
+  facts.decode_steps = {1, 2, 4, 4, 4};
+  facts.further_token_ns = {9 * ms,  10 * ms, 10 * ms, 10 * ms, 11 * ms,
+                            11 * ms, 11 * ms, 12 * ms, 12 * ms, 12 * ms};
+  facts.further_tokens = {1, 3, 3, 3};
+  facts.seen_tokens = {{"batch", 1}, {"prompt", 8}, {"decode", 4}};
+  leave_out_other_lengths(facts);
+  EXPECT_EQ(facts.other_lengths, "2 of its 5 texts have 1 to 2 decode steps, the others 4");
+  EXPECT_THAT(facts.further_tokens, ::testing::ElementsAre(3, 3, 3));
+  const bare_figures figures = analyze_bare(facts);
+  EXPECT_EQ(figures.stages[0].other_lengths, facts.other_lengths);
+  EXPECT_THAT(figures.stages[0].time_ns->samples, ::testing::ElementsAre(40e6, 42e6, 44e6));
+  EXPECT_LT(*figures.stages[0].time_ns->cv, 0.05) << "the short texts are no noise";
+  EXPECT_THAT(*figures.tpot_by_token_ns, ::testing::SizeIs(3));
+  EXPECT_DOUBLE_EQ(figures.tpot_ns->mean, 11e6);
+}
+
+TEST(leave_out_other_lengths, knows_the_gpus_times_of_all_steps) {
+  bare_facts facts;
+  facts.stage_samples_ns = {{"decode_all", {10 * ms, 20 * ms, 20 * ms}}};
+  facts.decode_steps = {1, 2, 2};
+  facts.further_token_ns = {10 * ms, 11 * ms, 9 * ms, 8 * ms, 12 * ms};
+  leave_out_other_lengths(facts);
+  EXPECT_THAT(facts.further_token_ns, ::testing::ElementsAre(11 * ms, 9 * ms, 8 * ms, 12 * ms));
+  EXPECT_EQ(facts.other_lengths, "1 of its 3 texts has 1 decode step, the others 2");
+}
+
+TEST(leave_out_other_lengths, leaves_texts_of_which_no_length_has_a_majority) {
+  bare_facts facts;
+  facts.stage_samples_ns = {{"decode_all", {10 * ms, 20 * ms}}};
+  facts.decode_steps = {1, 2};
+  leave_out_other_lengths(facts);
+  facts.stage_samples_ns = {{"decode_all", {10 * ms, 20 * ms, 20 * ms}}};  // of which nobody told two
+  leave_out_other_lengths(facts);
+  EXPECT_EQ(facts.other_lengths, "");
+}
+
 TEST(sum_up_stages, counts_no_time_twice_where_a_stage_runs_inside_of_another) {
   bare_facts facts;
   facts.stages = {"step", "attention"};

@@ -45,6 +45,7 @@ struct bare_stage {
   measured<double> range_cost_ns = measured<double>::absent("it was not timed");  ///< in each of its times
   /// Of each process that warms up, its first occurrences, which are not among its times.
   std::vector<std::vector<std::int64_t>> warm_up_ns{};
+  std::string other_lengths{};  ///< which others are not, in words; empty: none
 };
 
 /// All first occurrences that are not among its times, together; of several processes, which warm up at the
@@ -92,6 +93,11 @@ struct bare_figures {
 /// Where the facts have unnamed warm-ups: takes the first samples of each stage, and of the first tokens,
 /// that took several times as long as the others out of these, with the further tokens of such a text.
 void leave_out_warm_up(bare_facts& facts);
+
+/// Where more than half of the texts have one number of decode steps: takes the others out of decode_all's
+/// samples and the times of tokens, so that what they spread by is not the work. other_lengths then says so:
+/// "1 of its 7 texts has 4 decode steps, the others 16".
+void leave_out_other_lengths(bare_facts& facts);
 
 bare_figures analyze_bare(const bare_facts& facts);
 
