@@ -221,6 +221,9 @@ void set_step_figures(const bare_facts& facts, double batch, bare_figures& resul
 /// Of several inputs, that of each: a repetition's prefill is all of theirs.
 measured<sample_statistics> first_token_time(const bare_facts& facts) {
   if (!facts.first_token_ns.empty()) return describe(to_doubles(facts.first_token_ns), "");
+  if (!facts.adapter_silence.empty())
+    return measured<sample_statistics>::absent(
+        "the PyTorch adapter never reported in, so nobody saw when tokens came");
   if (is_seen_without_decoding(facts))
     return measured<sample_statistics>::absent(
         "no decode step was seen, so nothing tells whether the model makes tokens");
@@ -321,7 +324,7 @@ const std::map<std::string, std::int64_t>& token_counts(const bare_facts& facts)
 }
 
 bool is_seen_without_decoding(const bare_facts& facts) {
-  return facts.has_adapter && !facts.bench && facts.first_token_ns.empty() &&
+  return facts.has_adapter && facts.adapter_silence.empty() && !facts.bench && facts.first_token_ns.empty() &&
          !facts.stage_samples_ns.contains(core::decode_all_stage);
 }
 

@@ -148,6 +148,17 @@ TEST(leave_out_other_lengths, leaves_texts_of_which_no_length_has_a_majority) {
   EXPECT_EQ(facts.other_lengths, "");
 }
 
+TEST(analyze_bare, blames_an_adapter_that_never_reported_in_for_a_ttft_that_nobody_saw) {
+  bare_facts facts;
+  facts.stages = {"process"};
+  facts.process_wall_ns = {9000 * ms};
+  facts.has_adapter = true;
+  EXPECT_THAT(analyze_bare(facts).ttft_ns.reason(), ::testing::HasSubstr("no decode step was seen"));
+  facts.adapter_silence = "the PyTorch adapter never reported in: python -I ignores PYTHONPATH";
+  EXPECT_EQ(analyze_bare(facts).ttft_ns.reason(),
+            "the PyTorch adapter never reported in, so nobody saw when tokens came");
+}
+
 TEST(sum_up_stages, counts_no_time_twice_where_a_stage_runs_inside_of_another) {
   bare_facts facts;
   facts.stages = {"step", "attention"};
