@@ -176,6 +176,8 @@ const analysis::bare_facts& run_reader::bare() {
   const fs::path counted = path() / "stage1" / counted_work_file;
   if (artifacts::file_exists(counted))
     bare.counted = parsers::parse_workload_result(artifacts::read_file(counted), counted.string());
+  // The counter is told a checkpoint's, whatever the program filled its model with.
+  if (bare.counted && config().is_null("model.checkpoint")) bare.counted->model_weights.clear();
   if (bare.counted && bare.without_cache)
     bare.counted->work_assumptions.emplace_back(
         "decode steps are counted as with a KV cache; what this program computes again is not counted");

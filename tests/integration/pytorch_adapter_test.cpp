@@ -291,6 +291,8 @@ TEST_F(pytorch_adapter, gives_an_unedited_program_its_stages_operators_and_token
   // Its model's shape is known, so is the work of two sequences of five tokens.
   EXPECT_EQ(profile["model"]["dtype"], "float32");
   EXPECT_EQ(profile["model"]["architecture"], "llama");
+  EXPECT_EQ(profile["model"]["weights"], nullptr) << "an adapter cannot know where they come from";
+  EXPECT_THAT(text_of("stakeholder_summary.md"), Not(HasSubstr("checkpoint")));
   EXPECT_GT(profile["stages"][0]["utilisation"]["work_flops"], 1'000'000);
   EXPECT_GT(profile["stages"][1]["utilisation"]["achieved_bytes_per_s"], 0);
   EXPECT_THAT(profile["model"]["work_assumptions"], Not(IsEmpty()));
