@@ -126,6 +126,8 @@ measured<double> range_cost_ns(const bare_facts& facts, const std::string& stage
 /// Why nobody tells what work the stage does.
 std::string why_no_work(const bare_facts& facts, const std::string& stage) {
   if (facts.bench) return fmt::format("the workload does not say what work stage '{}' does", stage);
+  if (facts.counted && stage == core::prefill_stage && token_counts(facts).contains("chunks"))
+    return "a prefill is a chunk of a prompt, and the model's shape tells the work of a whole one";
   if (facts.counted) return fmt::format("the model's shape does not tell what work stage '{}' does", stage);
   if (facts.process_wall_ns.empty()) return facts.bench_absent_reason;  // it failed, or nobody saw it run
   return "nobody tells its FLOPs and bytes; " + facts.how_to_tell_work;
@@ -221,6 +223,8 @@ void set_step_figures(const bare_facts& facts, double batch, bare_figures& resul
 /// Of several inputs, that of each: a repetition's prefill is all of theirs.
 measured<sample_statistics> first_token_time(const bare_facts& facts) {
   if (!facts.first_token_ns.empty()) return describe(to_doubles(facts.first_token_ns), "");
+  if (!facts.first_token_absent_reason.empty())
+    return measured<sample_statistics>::absent(facts.first_token_absent_reason);
   if (!facts.adapter_silence.empty())
     return measured<sample_statistics>::absent(
         "the PyTorch adapter never reported in, so nobody saw when tokens came");
@@ -444,6 +448,8 @@ void sum_up_stages(const bare_facts& facts, const std::set<std::string>& nested,
     flops.push_back(stage.use.flops);
     bytes.push_back(stage.use.bytes);
   }
+  const std::map<std::string, std::int64_t>& counts = token_counts(facts);
+  if (counts.contains("chunks")) medians_ns = {measured<double>::absent(fmt::format("a text has {} prefills, one a chunk of its prompt", counts.at("chunks")))};
   figures.total_median_ns = facts.lengths_that_differ.empty()
                                 ? sum(medians_ns, no_stages)
                                 : measured<double>::absent("it ran " + facts.lengths_that_differ +

@@ -91,6 +91,8 @@ std::string unit_of(const run_facts& facts, const stage_figures& stage) {
   if (is_forward(facts, stage.bare.name)) return "a forward";
   const measured<traced_stage>& traced = stage.traced;
   const std::map<std::string, std::int64_t>& counts = token_counts(facts.bare);
+  if (stage.bare.name == core::prefill_stage && counts.contains("chunks"))
+    return fmt::format("a chunk, {} chunks a text", counts.at("chunks"));
   const bool are_counted = stage.bare.name == core::decode_all_stage && !facts.bare.decode_steps.empty();
   if (are_counted && counts.contains("decode"))
     return fmt::format("for {} decode steps", counts.at("decode"));

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
 
 #include "core/json.h"
 #include "core/stage_names.h"
@@ -34,6 +36,11 @@ adapter_report read_adapter_report(const fs::path& file) {
     calls.calls = item.require("calls").count();
     if (const auto batch = item.find("batch")) calls.batch = batch->count();
     if (const auto tokens = item.find("tokens")) calls.tokens = tokens->count();
+  }
+  if (const auto prompts = root.find("prompts")) {  // the same
+    for (const core::json_cursor& item : prompts->items())
+      report.prompts.push_back({item.require("batch").count(), item.require("tokens").count(),
+                                item.require("chunks").count(), item.require("prompts").count()});
   }
   if (const auto refed = root.find("steps_without_cache")) {  // older runs do not tell
     for (const core::json_cursor& item : refed->items())
@@ -124,6 +131,7 @@ std::int64_t most_frequent(const std::vector<std::int64_t>& lengths) {
 std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports,
                                           const std::vector<std::int64_t>& decode_steps) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> prefills;  // calls by batch and tokens
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::int64_t> prompts;  // and chunks
   std::int64_t prefill_calls = 0;
   std::int64_t decode_calls = 0;
   for (const adapter_report& report : reports) {
@@ -134,10 +142,20 @@ std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& rep
       prefill_calls += each.calls;
     }
   }
+  for (const adapter_report& report : reports)
+    for (const adapter_report::fed_prompts& each : report.prompts)
+      prompts[{each.batch, each.tokens, each.chunks}] += each.prompts;
   if (prefill_calls == 0) return std::nullopt;
   const auto usual = std::max_element(prefills.begin(), prefills.end(),
                                       [](const auto& a, const auto& b) { return a.second < b.second; });
   generated_tokens tokens{usual->first.first, usual->first.second};
+  if (decode_calls > 0 && !prompts.empty()) {
+    const auto most = std::max_element(prompts.begin(), prompts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    std::tie(tokens.batch, tokens.prompt, tokens.chunks) = most->first;
+    prefill_calls = std::accumulate(prompts.begin(), prompts.end(), std::int64_t{0},
+                                    [](std::int64_t sum, const auto& each) { return sum + each.second; });
+  }
   if (!decode_steps.empty()) {
     tokens.decoded = most_frequent(decode_steps);
   } else {

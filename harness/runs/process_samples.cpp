@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/stage_names.h"
 #include "core/units.h"
+#include "parsers/adapter_report.h"
 #include "runs/run_settings.h"
 
 namespace profgate::runs {
@@ -68,6 +69,8 @@ process_samples read_process_samples(const std::filesystem::path& file) {
   }
   if (const auto times = document.root().find("first_token_ns"))
     samples.first_token_ns = durations_of(*times);
+  if (const auto reason = document.root().find("first_token_absent_reason"))
+    samples.first_token_absent_reason = reason->text();
   if (const auto times = document.root().find("further_token_ns"))
     samples.further_token_ns = durations_of(*times);
   if (const auto counts = document.root().find("further_tokens")) {
@@ -101,6 +104,8 @@ void write_process_samples(const std::filesystem::path& file, const process_samp
   }
   if (!samples.stage_sources.empty()) json["stage_sources"] = samples.stage_sources;
   if (!samples.first_token_ns.empty()) json["first_token_ns"] = samples.first_token_ns;
+  if (!samples.first_token_absent_reason.empty())
+    json["first_token_absent_reason"] = samples.first_token_absent_reason;
   if (!samples.further_token_ns.empty()) json["further_token_ns"] = samples.further_token_ns;
   if (!samples.further_tokens.empty()) json["further_tokens"] = samples.further_tokens;
   if (!samples.decode_steps.empty()) json["decode_steps"] = samples.decode_steps;
@@ -180,14 +185,27 @@ void add_counts(const range_samples& ranges, process_samples& samples) {
 void add_token_times(const core::timeline& timeline, process_samples& samples) {
   constexpr std::string_view prefill = core::prefill_stage;
   constexpr std::string_view step = core::decode_step_range;
+  constexpr std::string_view chunk = parsers::later_chunk_range;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<core::range_record>> by_thread;
   for (const core::range_record& range : timeline.ranges) {
-    if (range.domain == core::llm_domain && range.end_ns && (range.name == prefill || range.name == step))
+    const bool is_told = range.name == prefill || range.name == step || range.name == chunk;
+    if (range.domain == core::llm_domain && range.end_ns && is_told)
       by_thread[{range.process_id, range.thread_id}].push_back(range);
   }
-  for (auto& [thread, stages] : by_thread) {
-    std::sort(stages.begin(), stages.end(),
-              [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  for (auto& [thread, ranges] : by_thread) {
+    std::stable_sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.start_ns, a.name == chunk) < std::pair(b.start_ns, b.name == chunk);
+    });
+    std::vector<core::range_record> stages;  // a prompt's chunks are one prefill
+    for (const core::range_record& range : ranges) {
+      if (range.name != chunk) {
+        stages.push_back(range);
+        continue;
+      }
+      samples.has_chunks = true;
+      if (stages.size() > 1 && stages.back().name == prefill && stages[stages.size() - 2].name == prefill)
+        stages.pop_back();
+    }
     std::int64_t tokens = 0;  // of the text so far, beyond its first
     for (std::size_t i = 0; i < stages.size(); ++i) {
       const bool is_followed = i + 1 < stages.size() && stages[i + 1].name == step;

@@ -39,6 +39,7 @@ std::map<std::string, std::int64_t> named(const std::optional<parsers::generated
   if (!seen) return {};
   std::map<std::string, std::int64_t> tokens = {{"batch", seen->batch}, {"prompt", seen->prompt}};
   if (seen->decoded > 0) tokens["decode"] = seen->decoded;  // an encoder makes none
+  if (seen->chunks > 1) tokens["chunks"] = seen->chunks;  // of a prompt
   return tokens;
 }
 
@@ -178,6 +179,8 @@ const analysis::bare_facts& run_reader::bare() {
     bare.counted = parsers::parse_workload_result(artifacts::read_file(counted), counted.string());
   // The counter is told a checkpoint's, whatever the program filled its model with.
   if (bare.counted && config().is_null("model.checkpoint")) bare.counted->model_weights.clear();
+  // A prefill is a chunk, and what is counted is the whole prompt's.
+  if (bare.counted && seen && seen->chunks > 1) bare.counted->work.erase(core::prefill_stage);
   if (bare.counted && bare.without_cache)
     bare.counted->work_assumptions.emplace_back(
         "decode steps are counted as with a KV cache; what this program computes again is not counted");
@@ -185,6 +188,7 @@ const analysis::bare_facts& run_reader::bare() {
       how_to_tell_work(config(), model_request_of(config(), reports, samples.decode_steps),
                        count_failure_of(status("stage1")));
   bare.first_token_ns = std::move(samples.first_token_ns);
+  bare.first_token_absent_reason = std::move(samples.first_token_absent_reason);
   bare.further_token_ns = std::move(samples.further_token_ns);
   bare.further_tokens = std::move(samples.further_tokens);
   bare.decode_steps = std::move(samples.decode_steps);
@@ -211,7 +215,7 @@ const analysis::bare_facts& run_reader::bare() {
   if (has_adapter) bare.lengths_that_differ = lengths_that_differ(reports, steps_of_texts);
   if (has_adapter && bare.lengths_that_differ.empty()) analysis::leave_out_other_lengths(bare);
   if (!bare.lengths_that_differ.empty()) {
-    for (const char* kind : {"prompt", "decode"}) bare.seen_tokens.erase(kind);
+    for (const char* kind : {"prompt", "decode", "chunks"}) bare.seen_tokens.erase(kind);
     bare.counted.reset();
     bare.how_to_tell_work =
         fmt::format("let it run texts of one length: these were {}", bare.lengths_that_differ);

@@ -38,9 +38,15 @@ class counted_lengths {
 std::string lengths_that_differ(const std::vector<parsers::adapter_report>& reports,
                                 const std::vector<std::int64_t>& decode_steps) {
   counted_lengths prompts;
+  const bool are_told = !decode_steps.empty() && std::any_of(reports.begin(), reports.end(), [](const auto& each) {
+    return !each.prompts.empty();
+  });
+  for (const parsers::adapter_report& report : reports)
+    for (const parsers::adapter_report::fed_prompts& each : report.prompts)
+      if (are_told) prompts.add(each.tokens, each.prompts);
   for (const parsers::adapter_report& report : reports)
     for (const parsers::adapter_report::stage_calls& each : report.stages)
-      if (each.stage == core::prefill_stage && each.tokens) prompts.add(*each.tokens, each.calls);
+      if (!are_told && each.stage == core::prefill_stage && each.tokens) prompts.add(*each.tokens, each.calls);
   counted_lengths decodes;
   for (const std::int64_t steps : decode_steps) decodes.add(steps, 1);
   if (!prompts.differ() && !decodes.differ()) return "";

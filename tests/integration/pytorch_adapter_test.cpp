@@ -314,6 +314,23 @@ TEST_F(pytorch_adapter, takes_the_length_of_most_texts_where_warm_ups_have_anoth
               HasSubstr("1 of its 4 texts has 2 decode steps, the others 8"));
 }
 
+TEST_F(pytorch_adapter, takes_the_chunks_of_a_prompt_for_one_text) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("chunks.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  const nlohmann::json& throughput = profile["throughput"];
+  EXPECT_EQ(throughput["prompt_tokens_count"], 12);
+  EXPECT_EQ(throughput["decode_tokens_count"], 3);
+  EXPECT_EQ(throughput["total_median_ns"], nullptr) << "a prefill is a chunk";
+  EXPECT_EQ(throughput["ttft"]["samples_count"], 4);
+  EXPECT_GT(throughput["ttft"]["p50_ns"], 30'000'000) << "from the first chunk's start";
+  EXPECT_EQ(profile["stages"][0]["bare"]["samples_count"], 12);
+  EXPECT_EQ(profile["stages"][0]["utilisation"]["work_flops"], nullptr);
+  EXPECT_THAT(text_of("report.md"), AllOf(HasSubstr(" a chunk, 3 chunks a text (median of 12; "),
+                                          HasSubstr("12, in 3 chunks, read off the model's inputs")));
+}
+
 TEST_F(pytorch_adapter, says_of_a_program_without_a_cache_that_it_computes_sequences_again) {
   const command_result result =
       run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("without_cache.py")});
@@ -397,7 +414,8 @@ TEST_F(pytorch_adapter, that_was_not_loaded_is_told_and_the_process_is_measured_
   const command_result isolated = run_program({"--adapter", "pytorch"}, {python, "-I", "-c", "print(1)"});
   ASSERT_EQ(isolated.exit_code, 0) << isolated.output;
   EXPECT_THAT(status_of("stage1").notes, ElementsAre(HasSubstr("the PyTorch adapter never reported in")));
-  EXPECT_THAT(text_of("report.md"), AllOf(HasSubstr("python -I"), HasSubstr("| process "), Not(HasSubstr("no decode step was seen"))));
+  EXPECT_THAT(text_of("report.md"), AllOf(HasSubstr("python -I"), HasSubstr("| process "),
+                                          Not(HasSubstr("no decode step was seen"))));
 }
 
 TEST_F(pytorch_adapter, judges_two_commands_by_its_stages) {

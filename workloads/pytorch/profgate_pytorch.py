@@ -22,6 +22,7 @@ REPORT_INTERVAL_S = 5  # a process that is killed leaves a report no older than 
 # In bare runs every class may be a model's until a decoder is called. A program without one is taken to have shown what
 # its models are made of by so many calls.
 LAST_ROOT_SEARCH = 64
+LATER_CHUNK = "prefill_chunk"  # an empty range that opens a later chunk of a prompt; no profiler looks on then
 CAPTURE = "capture"  # the range of a root's call that goes into a CUDA graph: no stage
 RAISED = "profgate: the call raised"  # the last range inside of a stage that ended by an exception, and is none therefore
 
@@ -122,6 +123,7 @@ class Adapter:
         self.refed_steps = {}  # decode steps without a KV cache, by the tokens that each was fed a sequence
         self.root_classes = {}
         self.raised = {}  # calls of roots, by the exception that ended them
+        self.prompts = stages.Prompts()
         self.clock = None if self.is_traced else DeviceClock(self.torch)  # a trace tells what the GPU does
         self.reported_s = 0
 
@@ -162,10 +164,15 @@ class Adapter:
             return
         self.ranges.push(self.ranges.handle(RAISED))
         self.ranges.pop()
+        stage, batch, tokens, fed_tokens = call
         exception = sys.exc_info()[0].__name__
         with self.lock:
             self.raised[exception] = self.raised.get(exception, 0) + 1
-        self._count(*call, -1)
+            self.stage_calls[stage, batch, tokens] -= 1
+            if fed_tokens != tokens:
+                self.refed_steps[fed_tokens] -= 1
+            if stage == stages.PREFILL:
+                self.prompts.take_back()
 
     def note_made(self, kind):
         try:
@@ -191,8 +198,12 @@ class Adapter:
             return self._begin_stage(root, CAPTURE, None)
         if self.decoder_config is None and stage != stages.FORWARD:
             self._note_config(module)
-        self._count(*call)
-        return self._begin_stage(root, stage, call)
+        is_chunk = self._count(module, *call, stages.follows_others(stage, args, kwargs))
+        begun = self._begin_stage(root, stage, call)
+        if is_chunk and not self.is_traced:
+            self._open(LATER_CHUNK)
+            self.ranges.pop()
+        return begun
 
     def _note_config(self, module):
         module = getattr(module, "_orig_mod", module)  # of torch.compile
@@ -213,15 +224,19 @@ class Adapter:
         self.ranges.push(handle)
         return handle
 
-    def _count(self, stage, batch, tokens, fed_tokens, calls=1):
+    def _count(self, module, stage, batch, tokens, fed_tokens, follows_others=False):
+        """Whether the call is a later chunk of a prompt."""
         with self.lock:
+            model = id(getattr(module, "_orig_mod", module))  # torch.compile's is the one inside of it
+            is_chunk = self.prompts.add(model, stage, batch, tokens, follows_others)
             key = (stage, batch, tokens)
-            self.stage_calls[key] = self.stage_calls.get(key, 0) + calls
+            self.stage_calls[key] = self.stage_calls.get(key, 0) + 1
             if fed_tokens != tokens:
-                self.refed_steps[fed_tokens] = self.refed_steps.get(fed_tokens, 0) + calls
+                self.refed_steps[fed_tokens] = self.refed_steps.get(fed_tokens, 0) + 1
         # Before the range is opened, so that it costs no stage any time.
         if time.monotonic() - self.reported_s > REPORT_INTERVAL_S:
             self.write_report()
+        return is_chunk
 
     # CUDA graphs. Nothing runs while one is captured; a replay is the stage that was captured, and no module's call.
 
@@ -236,7 +251,7 @@ class Adapter:
             stage = getattr(graph, "profgate_stage", None)
             if stage is None or self.here.root is not None or self.is_stopped:
                 return None
-            self._count(*stage)
+            self._count(graph, *stage)
             return self._begin_stage(graph, stage[0], stage)
         except Exception:
             self.stop()
@@ -305,6 +320,7 @@ class Adapter:
                 **self._model(),
                 "stages": [{"name": stage, "batch": batch, "tokens": tokens, "calls": calls}
                            for (stage, batch, tokens), calls in self.stage_calls.items() if calls > 0],
+                "prompts": self.prompts.told(),
                 "steps_without_cache": [{"fed_tokens": fed, "calls": calls}
                                         for fed, calls in self.refed_steps.items() if calls > 0],
                 "raised": self.raised,

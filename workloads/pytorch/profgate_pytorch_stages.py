@@ -1,5 +1,6 @@
 """Which stage a call of a root is, and for how many sequences and tokens: read off its arguments' names, types and
 shapes. No tensor's content is looked at, for that would wait for the GPU."""
+import threading
 
 PREFILL, DECODE_STEP, FORWARD = "prefill", "decode_step", "forward"
 
@@ -31,6 +32,47 @@ class History:
 
     def end(self):
         self._batch, self._tokens, self._was_step = None, None, False
+
+
+class Prompts:
+    """Of how many calls each prompt is made: a prefill that directly follows one of its model on its thread, and has a
+    cache that is not empty, is a later chunk of the same prompt."""
+
+    def __init__(self):
+        self.counts = {}  # (batch, tokens in all, chunks): how often
+        self._last = {}  # by thread: the model, the key of its prompt, and the same of the call before
+
+    def add(self, model, stage, batch, tokens, follows_others):
+        """Whether the call is a later chunk."""
+        thread = threading.get_ident()
+        if stage != PREFILL:
+            self._last[thread] = None
+            return False
+        last = self._last.get(thread)
+        is_chunk = follows_others and last is not None and last[0] == model and last[1][0] == batch
+        key = (batch, last[1][1] + tokens, last[1][2] + 1) if is_chunk else (batch, tokens, 1)
+        if is_chunk:
+            self.counts[last[1]] -= 1
+        self.counts[key] = self.counts.get(key, 0) + 1
+        self._last[thread] = (model, key, last and (*last[:2], None))
+        return is_chunk
+
+    def take_back(self):
+        """The thread's last call, a prefill, came to nothing."""
+        model, key, before = self._last[threading.get_ident()]
+        self.counts[key] -= 1
+        if key[2] > 1:
+            self.counts[before[1]] += 1
+        self._last[threading.get_ident()] = before
+
+    def told(self):
+        return [{"batch": batch, "tokens": tokens, "chunks": chunks, "prompts": count}
+                for (batch, tokens, chunks), count in self.counts.items() if count > 0]
+
+
+def follows_others(stage, args, kwargs):
+    """Whether a prefill's tokens stand behind others of their sequence."""
+    return stage == PREFILL and continues_a_sequence(args, kwargs, False)
 
 
 def of_call(torch, module, args, kwargs, was_called_before, history):

@@ -93,6 +93,12 @@ void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>&
       samples.stage_sources[stage] = parsers::device_samples_source;
     }
     if (stage != core::prefill_stage && stage != core::decode_step_range) continue;  // makes no single token
+    if (stage == core::prefill_stage && samples.has_chunks) {
+      samples.first_token_ns.clear();
+      samples.first_token_absent_reason =
+          "prefill comes in chunks, and the GPU's time of one is not that of a prompt";
+      continue;
+    }
     std::vector<std::int64_t>& tokens_ns =
         stage == core::prefill_stage ? samples.first_token_ns : samples.further_token_ns;
     if (!tokens_ns.empty() && median_ns_of(durations_ns) > median_ns_of(tokens_ns)) tokens_ns = durations_ns;

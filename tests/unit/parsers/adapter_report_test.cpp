@@ -47,6 +47,18 @@ TEST_F(adapter_reports, take_the_length_that_most_texts_have_where_it_is_known) 
   EXPECT_EQ(tokens_of(read(), {4, 16})->decoded, 16);
 }
 
+TEST_F(adapter_reports, add_up_the_chunks_of_a_prompt) {
+  write(R"({"torch_version": "2.11", "roots": [], "errors": [], "samples_ns": {}, "stages": [
+    {"name": "prefill", "batch": 1, "tokens": 32, "calls": 13}, {"name": "decode_step", "batch": 1, "tokens": 1, "calls": 32}],
+    "prompts": [{"batch": 1, "tokens": 96, "chunks": 3, "prompts": 4}, {"batch": 1, "tokens": 32, "chunks": 1, "prompts": 1}]})",
+        "pytorch.1.json");
+  const auto tokens = tokens_of(read(), {8, 8, 8, 8});
+  ASSERT_TRUE(tokens);
+  EXPECT_EQ(tokens->prompt, 96);
+  EXPECT_EQ(tokens->chunks, 3);
+  EXPECT_EQ(tokens->decoded, 8);
+}
+
 TEST_F(adapter_reports, tell_whether_all_calls_had_the_same_work) {
   const std::string same =
       R"({"torch_version": "2.11", "roots": [], "errors": [], "samples_ns": {}, "stages": [

@@ -32,6 +32,18 @@ TEST(add_token_times, tells_texts_apart) {
   EXPECT_THAT(samples.further_tokens, ElementsAre(2, 1));
 }
 
+TEST(add_token_times, begins_a_text_with_the_first_chunk_of_its_prompt) {
+  core::timeline timeline;
+  for (const std::int64_t start_ns : {0, 100, 200, 400}) add_stage(timeline, "prefill", start_ns);
+  for (const std::int64_t start_ns : {100, 200}) add_stage(timeline, "prefill_chunk", start_ns);
+  add_stage(timeline, "decode_step", 300);
+  add_stage(timeline, "decode_step", 450);
+  process_samples samples;
+  add_token_times(timeline, samples);
+  EXPECT_THAT(samples.first_token_ns, ElementsAre(300, 50));
+  EXPECT_TRUE(samples.has_chunks);
+}
+
 TEST(sample_ranges, counts_the_steps_of_each_text) {
   config::request wanted;
   wanted.conf_dirs = {PROFGATE_CONF};

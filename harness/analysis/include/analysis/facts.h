@@ -84,6 +84,7 @@ struct bare_facts {
   std::optional<core::steps_without_cache> without_cache{};  ///< nothing: none was seen
   /// The same of the times that its tokens took; empty: those of its stages tell.
   std::vector<std::int64_t> first_token_ns{};
+  std::string first_token_absent_reason{};  ///< why those times are withheld; empty: they are not
   std::vector<std::int64_t> further_token_ns{};
   std::vector<std::int64_t> further_tokens{};  ///< how many of them each text has, in their order
   std::vector<std::int64_t> decode_steps{};    ///< in each sample of decode_all; empty: nobody tells

@@ -23,6 +23,13 @@ struct adapter_report {
   std::string torch_version{};
   std::vector<std::string> roots{};  ///< classes of the modules that the program called
   std::vector<stage_calls> stages{};
+  struct fed_prompts {
+    std::int64_t batch = 0;
+    std::int64_t tokens = 0;  ///< of each sequence, all chunks together
+    std::int64_t chunks = 0;
+    std::int64_t prompts = 0;
+  };
+  std::vector<fed_prompts> prompts{};  ///< empty: an earlier adapter did not tell
   struct refed_calls {
     std::int64_t fed_tokens = 0;  ///< of each sequence, for one new one
     std::int64_t calls = 0;
@@ -39,6 +46,9 @@ struct adapter_report {
 /// Whether the range is a stage that the adapter opens, or that is made of those. Which of them a program has
 /// nobody knows beforehand.
 bool is_adapter_stage(std::string_view range);
+
+/// The empty range with which the adapter opens a prefill that is a later chunk of a prompt, in bare runs.
+inline constexpr const char* later_chunk_range = "prefill_chunk";
 
 /// How a note of step stage1 begins that says so.
 inline constexpr const char* silent_adapter_note = "the PyTorch adapter never reported in";
@@ -70,6 +80,7 @@ inline constexpr const char* device_samples_source = "events on the GPU";
 struct generated_tokens {
   std::int64_t batch = 0;
   std::int64_t prompt = 0;
+  std::int64_t chunks = 1;  ///< prefills that a prompt is made of
   std::int64_t decoded = 0;  ///< of each sequence, after the prefill's own
   bool is_mean = false;      ///< `decoded` is, rounded: nobody tells how many steps each text has
 };
