@@ -223,6 +223,7 @@ void set_step_figures(const bare_facts& facts, double batch, bare_figures& resul
 /// Of several inputs, that of each: a repetition's prefill is all of theirs.
 measured<sample_statistics> first_token_time(const bare_facts& facts) {
   if (!facts.first_token_ns.empty()) return describe(to_doubles(facts.first_token_ns), "");
+  if (!facts.decoding_in_turns.empty()) return measured<sample_statistics>::absent(facts.decoding_in_turns);
   if (!facts.first_token_absent_reason.empty())
     return measured<sample_statistics>::absent(facts.first_token_absent_reason);
   if (!facts.adapter_silence.empty())
@@ -269,8 +270,9 @@ void set_token_figures(const bare_facts& facts, bare_figures& result) {
   const measured<sample_statistics> decode = stage_time(facts, core::decode_all_stage);
   const std::optional<std::int64_t> tokens = token_count(facts, "decode");
   const auto batch = static_cast<double>(token_count(facts, "batch").value_or(1));
-  const std::string no_tokens =
-      decode ? "the workload does not say how many tokens it decoded" : decode.reason();
+  const std::string no_tokens = !facts.decoding_in_turns.empty() ? facts.decoding_in_turns
+                                : decode ? "the workload does not say how many tokens it decoded"
+                                         : decode.reason();
   std::vector<double> rates;
   std::vector<double> quotients_ns;
   if (decode && tokens && *tokens > 0) {
@@ -449,7 +451,9 @@ void sum_up_stages(const bare_facts& facts, const std::set<std::string>& nested,
     bytes.push_back(stage.use.bytes);
   }
   const std::map<std::string, std::int64_t>& counts = token_counts(facts);
-  if (counts.contains("chunks")) medians_ns = {measured<double>::absent(fmt::format("a text has {} prefills, one a chunk of its prompt", counts.at("chunks")))};
+  if (counts.contains("chunks"))
+    medians_ns = {measured<double>::absent(
+        fmt::format("a text has {} prefills, one a chunk of its prompt", counts.at("chunks")))};
   figures.total_median_ns = facts.lengths_that_differ.empty()
                                 ? sum(medians_ns, no_stages)
                                 : measured<double>::absent("it ran " + facts.lengths_that_differ +

@@ -65,7 +65,8 @@ void judge_spread(const run_facts& facts, const run_figures& figures, const stag
                   findings& result) {
   tell_warm_up(stage, result);
   tell_other_lengths(stage, result);
-  if (!facts.bare.lengths_that_differ.empty()) return;  // of its texts, not of the machine
+  // Of its texts, or of its models, not of the machine.
+  if (!facts.bare.lengths_that_differ.empty() || !facts.bare.decoding_in_turns.empty()) return;
   if (!stage.bare.time_ns && stage.traced && stage.bare.name != core::whole_process_stage) {
     const auto times_ns = describe(to_doubles(stage.traced->occurrences_ns), "there is no occurrence");
     if (times_ns && !judge_cold_starts(stage, *times_ns, result)) {

@@ -11,10 +11,11 @@ void put_percentiles(const measured<distribution>& times_ns, json_object& object
   object.put("p99_ns", part_of(&distribution::p99)(times_ns));
 }
 
-json first_token_json(const bare_figures& figures) {
+json first_token_json(const bare_facts& facts, const bare_figures& figures) {
   json_object object;
   bare_times_table().put(figures.ttft_ns, object);
   put_percentiles(figures.ttft_percentiles_ns, object);
+  if (figures.ttft_ns && !facts.ttft_leaves_out.empty()) object.put("leaves_out", facts.ttft_leaves_out);
   return object.take();
 }
 
@@ -66,21 +67,23 @@ json throughput_json(const run_facts& facts, const bare_figures& figures) {
     const std::map<std::string, std::int64_t>& counts = token_counts(facts.bare);
     return counts.count(kind) > 0
                ? measured<std::int64_t>(counts.at(kind))
-               : measured<std::int64_t>::absent(!facts.bare.lengths_that_differ.empty()
-                                                    ? "it ran " + facts.bare.lengths_that_differ
-                                                : facts.bare.bench ? "the workload does not report it"
-                                                                   : facts.bare.bench_absent_reason);
+               : measured<std::int64_t>::absent(
+                     !facts.bare.decoding_in_turns.empty()     ? facts.bare.decoding_in_turns
+                     : !facts.bare.lengths_that_differ.empty() ? "it ran " + facts.bare.lengths_that_differ
+                     : facts.bare.bench                        ? "the workload does not report it"
+                                                               : facts.bare.bench_absent_reason);
   };
   object.put("prompt_tokens_count", tokens("prompt"));
   object.put("decode_tokens_count", tokens("decode"));
   object.put("batch_count", tokens("batch"));
   object.put_text("lengths_that_differ", facts.bare.lengths_that_differ,
                   "most of its texts are of one length");
+  if (!facts.bare.decoding_in_turns.empty()) object.put("decoding_in_turns", facts.bare.decoding_in_turns);
   object.put("tokens_mean_per_s", part_of(&sample_statistics::mean)(figures.tokens_per_s));
   object.put("tokens_median_per_s", part_of(&sample_statistics::median)(figures.tokens_per_s));
   object.put("tokens_std_per_s", part_of(&sample_statistics::std)(figures.tokens_per_s));
   object.put("tokens_samples_count", figures.tokens_per_s ? figures.tokens_per_s->samples.size() : 0);
-  object.put("ttft", first_token_json(figures));
+  object.put("ttft", first_token_json(facts.bare, figures));
   object.put("tpot", further_token_json(figures));
   object.put("memory_peak_bytes", figures.memory_peak_bytes);
   object.put("weight_bytes", figures.weight_bytes);

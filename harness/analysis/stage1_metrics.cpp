@@ -87,7 +87,7 @@ void put_percentiles_ms(const measured<distribution>& times_ns, json_object& obj
   object.put("p99", part(&distribution::p99));
 }
 
-json first_token_time_ms(const bare_figures& figures) {
+json first_token_time_ms(const bare_facts& facts, const bare_figures& figures) {
   json_object object;
   const measured<sample_statistics>& ttft = figures.ttft_ns;
   object.put("mean",
@@ -95,6 +95,7 @@ json first_token_time_ms(const bare_figures& figures) {
   object.put("std", ttft ? quotient(ttft->std, core::ns_per_ms) : measured<double>::absent(ttft.reason()));
   put_percentiles_ms(figures.ttft_percentiles_ns, object);
   object.put("n", ttft ? ttft->samples.size() : 0);
+  if (ttft && !facts.ttft_leaves_out.empty()) object.put("leaves_out", facts.ttft_leaves_out);
   return object.take();
 }
 
@@ -167,7 +168,7 @@ std::string stage1_metrics_json(const bare_facts& facts) {
   json_object document;
   document.put("schema_version", "1.1");
   document.put("aggregates", aggregates(facts, figures));
-  document.put("ttft_ms", first_token_time_ms(figures));
+  document.put("ttft_ms", first_token_time_ms(facts, figures));
   document.put("tpot_ms", token_time_ms(figures));
   document.put("mfu_model_level", ratios_of_ceilings(figures.model_use.mfu_over_measured_ratio,
                                                      figures.model_use.mfu_over_vendor_ratio));

@@ -207,7 +207,8 @@ void add_program(const run_facts& facts, const run_figures& figures, std::vector
   std::vector<const stage_figures*> stages;
   for (const stage_figures& stage : figures.stages)
     if (stage.step) stages.push_back(&stage);
-  const bool do_lengths_differ = !facts.bare.lengths_that_differ.empty();
+  const bool do_lengths_differ =
+      !facts.bare.lengths_that_differ.empty() || !facts.bare.decoding_in_turns.empty();
   std::stable_sort(stages.begin(), stages.end(), [&](const stage_figures* a, const stage_figures* b) {
     const auto total_ns = [&](const step_figures& step) {
       return (do_lengths_differ ? step.mean_ns : step.median_ns) * static_cast<double>(step.occurrences);
@@ -247,6 +248,8 @@ void add_speed(const bare_facts& facts, const bare_figures& bare, std::vector<st
       (!bare.ttft_ns || bare.ttft_ns->samples.size() == 1) && (!bare.tpot_ns || bare.tpot_ns->count == 1);
   summary.push_back(fmt::format("{}; {}.", fmt::join(parts, ", "),
                                 is_one ? "one unprofiled run" : "p50 of unprofiled runs"));
+  if (bare.ttft_ns && !facts.ttft_leaves_out.empty())
+    summary.push_back(fmt::format("TTFT leaves out {}.", facts.ttft_leaves_out));
 }
 
 void add_energy(const bare_figures& bare, std::vector<std::string>& summary) {
@@ -302,6 +305,10 @@ void add_confidence(const run_facts& facts, const run_figures& figures, std::vec
     if (widest == nullptr || *stage.bare.time_ns->cv > *widest->time_ns->cv) widest = &stage.bare;
   }
   if (fewest == 0) return;
+  if (!facts.bare.decoding_in_turns.empty()) {
+    summary.push_back(fmt::format("Times are of all models: {}.", facts.bare.decoding_in_turns));
+    return;
+  }
   if (!facts.bare.lengths_that_differ.empty()) {
     summary.push_back(
         fmt::format("{}: times are of all of them, and spread as they do.", facts.bare.lengths_that_differ));

@@ -42,6 +42,11 @@ adapter_report read_adapter_report(const fs::path& file) {
       report.prompts.push_back({item.require("batch").count(), item.require("tokens").count(),
                                 item.require("chunks").count(), item.require("prompts").count()});
   }
+  if (const auto before = root.find("before_prompts")) {
+    for (const core::json_cursor& item : before->items())
+      report.before_prompts.push_back({item.require("models").texts(), item.require("prompts").count()});
+  }
+  if (const auto turns = root.find("decode_in_turns")) report.decode_in_turns = turns->texts();
   if (const auto refed = root.find("steps_without_cache")) {  // older runs do not tell
     for (const core::json_cursor& item : refed->items())
       report.steps_without_cache.push_back(

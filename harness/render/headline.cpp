@@ -121,9 +121,11 @@ std::string time_source_of(const json& stage) {
 json cards_of(const json& profile, const std::optional<gate::judgement>& judged) {
   const json& throughput = profile["throughput"];
   std::vector<headline> shown;
+  const std::string leaves_out = throughput["ttft"].value("leaves_out", "");
   if (const auto ns = number(throughput["ttft"], "p50_ns"))
-    shown.push_back({is_one_sample(throughput["ttft"]) ? "TTFT, n = 1" : "TTFT, p50",
-                     core::format_duration(*ns), "time to first token", core::prefill_stage});
+    shown.push_back(
+        {is_one_sample(throughput["ttft"]) ? "TTFT, n = 1" : "TTFT, p50", core::format_duration(*ns),
+         "time to first token" + (leaves_out.empty() ? "" : ", without " + leaves_out), core::prefill_stage});
   if (const auto ns = number(throughput["tpot"], "p50_ns")) {
     const auto p99_ns = number(throughput["tpot"], "p99_ns");
     shown.push_back({is_one_sample(throughput["tpot"]) ? "TPOT, n = 1" : "TPOT, p50",
@@ -165,6 +167,9 @@ std::string token_times_note(const json& profile) {
   const auto prefill_ns = prefill != nullptr ? number((*prefill)["bare"], "median_ns") : std::nullopt;
   if (ttft_ns && prefill_ns && differ(*ttft_ns, *prefill_ns))
     note = ttft_words(method == analysis::from_step_to_step);
+  const std::string leaves_out = throughput["ttft"].value("leaves_out", "");
+  if (ttft_ns && !leaves_out.empty())
+    note += fmt::format("{}TTFT leaves out {}.", note.empty() ? "" : " ", leaves_out);
   const auto tpot_ns = number(throughput["tpot"], "p50_ns");
   const json* decode = stage_called(profile, core::decode_all_stage);
   const auto token_ns = decode != nullptr ? number(*decode, "a_token_ns") : std::nullopt;
@@ -201,6 +206,8 @@ namespace {
 std::string spread_text(const json& profile) {
   constexpr double wide_cv_ratio = 0.2;  // reports tell it from 5 % on; here it would hide the figures
   const json texts = profile["throughput"].value("lengths_that_differ", json());
+  const json turns = profile["throughput"].value("decoding_in_turns", json());
+  if (turns.is_string()) return one_plain_line(fmt::format("; {}", turns.get<std::string>()));
   if (texts.is_string()) return one_plain_line(fmt::format("; {}", texts.get<std::string>()));
   const json* widest = nullptr;
   double widest_ratio = wide_cv_ratio;

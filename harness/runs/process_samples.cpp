@@ -69,6 +69,8 @@ process_samples read_process_samples(const std::filesystem::path& file) {
   }
   if (const auto times = document.root().find("first_token_ns"))
     samples.first_token_ns = durations_of(*times);
+  if (const auto times = document.root().find("before_prefill_ns"))
+    samples.before_prefill_ns = durations_of(*times);
   if (const auto reason = document.root().find("first_token_absent_reason"))
     samples.first_token_absent_reason = reason->text();
   if (const auto times = document.root().find("further_token_ns"))
@@ -104,6 +106,9 @@ void write_process_samples(const std::filesystem::path& file, const process_samp
   }
   if (!samples.stage_sources.empty()) json["stage_sources"] = samples.stage_sources;
   if (!samples.first_token_ns.empty()) json["first_token_ns"] = samples.first_token_ns;
+  if (std::any_of(samples.before_prefill_ns.begin(), samples.before_prefill_ns.end(),
+                  [](std::int64_t time_ns) { return time_ns > 0; }))
+    json["before_prefill_ns"] = samples.before_prefill_ns;
   if (!samples.first_token_absent_reason.empty())
     json["first_token_absent_reason"] = samples.first_token_absent_reason;
   if (!samples.further_token_ns.empty()) json["further_token_ns"] = samples.further_token_ns;
@@ -188,7 +193,8 @@ void add_token_times(const core::timeline& timeline, process_samples& samples) {
   constexpr std::string_view chunk = parsers::later_chunk_range;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<core::range_record>> by_thread;
   for (const core::range_record& range : timeline.ranges) {
-    const bool is_told = range.name == prefill || range.name == step || range.name == chunk;
+    const bool is_told = range.name == prefill || range.name == step || range.name == chunk ||
+                         range.name == core::forward_stage;
     if (range.domain == core::llm_domain && range.end_ns && is_told)
       by_thread[{range.process_id, range.thread_id}].push_back(range);
   }
@@ -197,14 +203,23 @@ void add_token_times(const core::timeline& timeline, process_samples& samples) {
       return std::pair(a.start_ns, a.name == chunk) < std::pair(b.start_ns, b.name == chunk);
     });
     std::vector<core::range_record> stages;  // a prompt's chunks are one prefill
+    std::vector<std::int64_t> before_ns;     // of each of them, the forwards since the one before
+    std::int64_t forwards_ns = 0;
     for (const core::range_record& range : ranges) {
+      if (range.name == core::forward_stage) {
+        forwards_ns += *range.end_ns - range.start_ns;
+        continue;
+      }
       if (range.name != chunk) {
         stages.push_back(range);
+        before_ns.push_back(std::exchange(forwards_ns, 0));
         continue;
       }
       samples.has_chunks = true;
-      if (stages.size() > 1 && stages.back().name == prefill && stages[stages.size() - 2].name == prefill)
+      if (stages.size() > 1 && stages.back().name == prefill && stages[stages.size() - 2].name == prefill) {
         stages.pop_back();
+        before_ns.pop_back();
+      }
     }
     std::int64_t tokens = 0;  // of the text so far, beyond its first
     for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -212,6 +227,7 @@ void add_token_times(const core::timeline& timeline, process_samples& samples) {
       if (is_followed)
         (stages[i].name == prefill ? samples.first_token_ns : samples.further_token_ns)
             .push_back(stages[i + 1].start_ns - stages[i].start_ns);
+      if (is_followed && stages[i].name == prefill) samples.before_prefill_ns.push_back(before_ns[i]);
       if (is_followed && stages[i].name == step) tokens += 1;
       if (!is_followed && tokens > 0) samples.further_tokens.push_back(std::exchange(tokens, 0));
     }

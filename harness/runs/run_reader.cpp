@@ -39,7 +39,7 @@ std::map<std::string, std::int64_t> named(const std::optional<parsers::generated
   if (!seen) return {};
   std::map<std::string, std::int64_t> tokens = {{"batch", seen->batch}, {"prompt", seen->prompt}};
   if (seen->decoded > 0) tokens["decode"] = seen->decoded;  // an encoder makes none
-  if (seen->chunks > 1) tokens["chunks"] = seen->chunks;  // of a prompt
+  if (seen->chunks > 1) tokens["chunks"] = seen->chunks;    // of a prompt
   return tokens;
 }
 
@@ -187,6 +187,8 @@ const analysis::bare_facts& run_reader::bare() {
   bare.how_to_tell_work =
       how_to_tell_work(config(), model_request_of(config(), reports, samples.decode_steps),
                        count_failure_of(status("stage1")));
+  if (bare.counted && bare.seen_tokens.contains("chunks"))
+    bare.how_to_tell_work = "let it prefill whole prompts: a chunk's work is not counted";
   bare.first_token_ns = std::move(samples.first_token_ns);
   bare.first_token_absent_reason = std::move(samples.first_token_absent_reason);
   bare.further_token_ns = std::move(samples.further_token_ns);
@@ -196,6 +198,19 @@ const analysis::bare_facts& run_reader::bare() {
   bare.has_adapter = has_adapter;
   bare.has_unnamed_warm_up = has_adapter && parsers::have_one_shape(reports);
   if (bare.has_unnamed_warm_up) analysis::leave_out_warm_up(bare);
+  const bool is_forward_of_host = !bare.stage_sources.contains(core::forward_stage);
+  bare.ttft_leaves_out = forwards_before(reports, samples.before_prefill_ns, is_forward_of_host);
+  bare.decoding_in_turns = models_in_turns(reports);
+  if (!bare.decoding_in_turns.empty()) {
+    bare.seen_tokens.clear();
+    bare.counted.reset();
+    bare.how_to_tell_work = "let it decode with one model alone: " + bare.decoding_in_turns;
+    bare.first_token_ns.clear();
+    bare.further_token_ns.clear();
+    bare.further_tokens.clear();
+    bare.decode_steps.clear();
+    bare.without_cache.reset();
+  }
   const std::vector<std::int64_t> steps_of_texts =
       bare.decode_steps.empty() ? steps_by_tokens(bare.further_tokens) : bare.decode_steps;
   bare.imports_torch = note_beginning(status("timeline"), parsers::torch_without_adapter_note) != nullptr;
@@ -212,7 +227,8 @@ const analysis::bare_facts& run_reader::bare() {
     });
     if (bare.stages.empty()) bare.stages = {core::whole_process_stage};
   }
-  if (has_adapter) bare.lengths_that_differ = lengths_that_differ(reports, steps_of_texts);
+  if (has_adapter && bare.decoding_in_turns.empty())
+    bare.lengths_that_differ = lengths_that_differ(reports, steps_of_texts);
   if (has_adapter && bare.lengths_that_differ.empty()) analysis::leave_out_other_lengths(bare);
   if (!bare.lengths_that_differ.empty()) {
     for (const char* kind : {"prompt", "decode", "chunks"}) bare.seen_tokens.erase(kind);

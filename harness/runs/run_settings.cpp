@@ -126,12 +126,12 @@ std::vector<analysis::named_value> inputs_of(const config::resolved& config,
     const auto read_off = seen.find(key.substr(0, key.find('_')));
     if (read_off != seen.end()) {
       const bool is_mean = is_mean_decode && key == "decode_tokens";
-      inputs.push_back({key, fmt::format("{}, {}", read_off->second,
-                                         key == "prompt_tokens" && seen.contains("chunks")
-                                             ? fmt::format("in {} chunks, read off the model's inputs",
-                                                           seen.at("chunks"))
-                                         : is_mean ? "the mean of all texts: decode steps over prefills"
-                                                 : "read off the model's inputs")});
+      inputs.push_back(
+          {key, fmt::format("{}, {}", read_off->second,
+                            key == "prompt_tokens" && seen.contains("chunks")
+                                ? fmt::format("in {} chunks, read off the model's inputs", seen.at("chunks"))
+                            : is_mean ? "the mean of all texts: decode steps over prefills"
+                                      : "read off the model's inputs")});
     } else if (has_model && !config.is_null(path)) {
       inputs.push_back({key, std::to_string(config.integer(path))});
     }

@@ -331,6 +331,46 @@ TEST_F(pytorch_adapter, takes_the_chunks_of_a_prompt_for_one_text) {
                                           HasSubstr("12, in 3 chunks, read off the model's inputs")));
 }
 
+TEST_F(pytorch_adapter, says_what_ttft_leaves_out) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("two_models.py"), "encoder"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  const std::string words = "the forward of Tower before each prefill, 2";
+  EXPECT_THAT(profile["throughput"]["ttft"].value("leaves_out", ""), ::testing::StartsWith(words));
+  EXPECT_LT(profile["throughput"]["ttft"]["p50_ns"], 20'000'000);
+  for (const char* file : {"report.md", "stakeholder_summary.md", "report.html", "stage1/metrics.json"})
+    EXPECT_THAT(text_of(file), HasSubstr(words)) << file;
+}
+
+TEST_F(pytorch_adapter, tells_no_tokens_where_two_models_decode_in_turns) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("two_models.py"), "draft"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  const nlohmann::json& throughput = profile["throughput"];
+  const std::string reason =
+      "two models decode in turns: Decoder and Draft; which of their tokens count is not known";
+  EXPECT_EQ(throughput.value("decoding_in_turns", ""), reason);
+  for (const char* figure : {"prompt_tokens_count", "decode_tokens_count", "tokens_median_per_s"}) {
+    EXPECT_EQ(throughput[figure], nullptr) << figure;
+    EXPECT_EQ(throughput["not_measured"].value(figure, ""), reason) << figure;
+  }
+  EXPECT_EQ(throughput["ttft"]["p50_ns"], nullptr);
+  EXPECT_EQ(throughput["tpot"]["not_measured"].value("p50_ns", ""), reason);
+  EXPECT_EQ(profile["stages"][0]["bare"]["samples_count"], 15) << "the times of stages stay";
+  EXPECT_THAT(text_of("report.md"), Not(HasSubstr("Quiet the machine")));
+}
+
+TEST_F(pytorch_adapter, knows_a_decoder_whose_prefill_and_decode_are_modules_of_their_own) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("two_models.py"), "split"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  EXPECT_EQ(profile["throughput"]["decode_tokens_count"], 3);
+  EXPECT_GT(profile["throughput"]["ttft"]["p50_ns"], 0);
+}
+
 TEST_F(pytorch_adapter, says_of_a_program_without_a_cache_that_it_computes_sequences_again) {
   const command_result result =
       run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("without_cache.py")});

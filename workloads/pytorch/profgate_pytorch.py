@@ -53,6 +53,7 @@ class Root:
 
     def __init__(self, module, ranges):
         self.module = weakref.ref(module)
+        self.identity = stages.identity(module)
         self.calls = 0
         self._histories = {}  # by thread
         self._ranges = ranges
@@ -124,6 +125,7 @@ class Adapter:
         self.root_classes = {}
         self.raised = {}  # calls of roots, by the exception that ended them
         self.prompts = stages.Prompts()
+        self.turns = stages.Turns()
         self.clock = None if self.is_traced else DeviceClock(self.torch)  # a trace tells what the GPU does
         self.reported_s = 0
 
@@ -194,11 +196,11 @@ class Adapter:
             self._settle(stage, root)
         graph = self.here.graph
         if graph is not None and self.torch.cuda.is_current_stream_capturing():
-            graph.profgate_stage = call
+            graph.profgate_stage, graph.profgate_model = call, root.identity
             return self._begin_stage(root, CAPTURE, None)
         if self.decoder_config is None and stage != stages.FORWARD:
             self._note_config(module)
-        is_chunk = self._count(module, *call, stages.follows_others(stage, args, kwargs))
+        is_chunk = self._count(root.identity, *call, stages.follows_others(stage, args, kwargs))
         begun = self._begin_stage(root, stage, call)
         if is_chunk and not self.is_traced:
             self._open(LATER_CHUNK)
@@ -224,11 +226,11 @@ class Adapter:
         self.ranges.push(handle)
         return handle
 
-    def _count(self, module, stage, batch, tokens, fed_tokens, follows_others=False):
+    def _count(self, model, stage, batch, tokens, fed_tokens, follows_others=False):
         """Whether the call is a later chunk of a prompt."""
         with self.lock:
-            model = id(getattr(module, "_orig_mod", module))  # torch.compile's is the one inside of it
-            is_chunk = self.prompts.add(model, stage, batch, tokens, follows_others)
+            self.turns.add(*model, stage, follows_others)
+            is_chunk = self.prompts.add(*model, stage, batch, tokens, follows_others)
             key = (stage, batch, tokens)
             self.stage_calls[key] = self.stage_calls.get(key, 0) + 1
             if fed_tokens != tokens:
@@ -251,7 +253,7 @@ class Adapter:
             stage = getattr(graph, "profgate_stage", None)
             if stage is None or self.here.root is not None or self.is_stopped:
                 return None
-            self._count(graph, *stage)
+            self._count(graph.profgate_model, *stage)
             return self._begin_stage(graph, stage[0], stage)
         except Exception:
             self.stop()
@@ -321,6 +323,8 @@ class Adapter:
                 "stages": [{"name": stage, "batch": batch, "tokens": tokens, "calls": calls}
                            for (stage, batch, tokens), calls in self.stage_calls.items() if calls > 0],
                 "prompts": self.prompts.told(),
+                "before_prompts": self.prompts.told_before(),
+                "decode_in_turns": self.turns.told(),
                 "steps_without_cache": [{"fed_tokens": fed, "calls": calls}
                                         for fed, calls in self.refed_steps.items() if calls > 0],
                 "raised": self.raised,

@@ -40,14 +40,20 @@ class Prompts:
 
     def __init__(self):
         self.counts = {}  # (batch, tokens in all, chunks): how often
+        self.before = {}  # what other models ran right before prompts, their names: how often
+        self._forwards = {}  # by thread: those since the last prefill or step, by model
         self._last = {}  # by thread: the model, the key of its prompt, and the same of the call before
 
-    def add(self, model, stage, batch, tokens, follows_others):
+    def add(self, model, name, stage, batch, tokens, follows_others):
         """Whether the call is a later chunk."""
         thread = threading.get_ident()
         if stage != PREFILL:
             self._last[thread] = None
+            self._forwards[thread] = {**self._forwards.get(thread, {}), model: name} if stage == FORWARD else {}
             return False
+        before = tuple(other for key, other in self._forwards.pop(thread, {}).items() if key != model)
+        if before:
+            self.before[before] = self.before.get(before, 0) + 1
         last = self._last.get(thread)
         is_chunk = follows_others and last is not None and last[0] == model and last[1][0] == batch
         key = (batch, last[1][1] + tokens, last[1][2] + 1) if is_chunk else (batch, tokens, 1)
@@ -65,9 +71,43 @@ class Prompts:
             self.counts[before[1]] += 1
         self._last[threading.get_ident()] = before
 
+    def told_before(self):
+        return [{"models": names, "prompts": count} for names, count in self.before.items()]
+
     def told(self):
         return [{"batch": batch, "tokens": tokens, "chunks": chunks, "prompts": count}
                 for (batch, tokens, chunks), count in self.counts.items() if count > 0]
+
+
+class Turns:
+    """Models that decode in turns, such as a draft and its target: each is fed prompts and goes on with them, and one
+    comes back after the other on one thread. A decoder whose prefill and decode are modules of their own is none."""
+
+    def __init__(self):
+        self._threads = {}  # by thread: the last model, and of each whether it was fed, went on, came back
+
+    def add(self, model, name, stage, follows_others):
+        if stage == FORWARD:
+            return
+        here = self._threads.setdefault(threading.get_ident(), [None, {}])
+        seen = here[1].setdefault(model, [name, False, False, False])
+        seen[3] = seen[3] or (here[0] is not None and here[0] != model and (seen[1] or seen[2]))
+        here[0] = model
+        goes_on = stage == DECODE_STEP or follows_others
+        seen[2 if goes_on else 1] = True
+
+    def told(self):
+        for _, models in self._threads.values():
+            decoders = [seen for seen in models.values() if seen[1] and seen[2]]
+            if len(decoders) > 1 and any(seen[3] for seen in decoders):
+                return [seen[0] for seen in decoders]
+        return []
+
+
+def identity(module):
+    """Of a model and what torch.compile puts around it the same: a number and its class."""
+    module = getattr(module, "_orig_mod", module)
+    return id(module), type(module).__name__
 
 
 def follows_others(stage, args, kwargs):

@@ -24,5 +24,24 @@ TEST(lengths_that_differ, are_not_those_of_a_warm_up_before_texts_of_one_length)
   EXPECT_EQ(lengths_that_differ({}, {}), "");
 }
 
+TEST(models_in_turns, names_models_of_one_class_apart) {
+  parsers::adapter_report report;
+  EXPECT_EQ(models_in_turns({report}), "");
+  report.decode_in_turns = {"Llama", "Llama"};
+  EXPECT_EQ(models_in_turns({parsers::adapter_report{}, report}),
+            "two models decode in turns: Llama and another Llama; which of their tokens count is not known");
+}
+
+TEST(forwards_before, are_told_where_most_prefills_have_one) {
+  parsers::adapter_report report;
+  report.before_prompts = {{{"Tower", "Projector"}, 2}, {{"Tower"}, 1}};
+  EXPECT_EQ(forwards_before({report}, {37'000'000, 0, 37'000'000}, true),
+            "the forward of Tower and Projector before each prefill, 37.0 ms");
+  EXPECT_EQ(forwards_before({report}, {37'000'000, 37'000'000}, false),
+            "the forward of Tower and Projector before each prefill");
+  EXPECT_EQ(forwards_before({report}, {37'000'000, 0, 0}, true), "");
+  EXPECT_EQ(forwards_before({parsers::adapter_report{}}, {37'000'000}, true), "") << "of the same model";
+}
+
 }  // namespace
 }  // namespace profgate::runs

@@ -44,6 +44,19 @@ TEST(add_token_times, begins_a_text_with_the_first_chunk_of_its_prompt) {
   EXPECT_TRUE(samples.has_chunks);
 }
 
+TEST(add_token_times, knows_what_ran_right_before_a_prefill) {
+  core::timeline timeline;
+  add_stage(timeline, "forward", 0);
+  add_stage(timeline, "forward", 10);
+  add_stage(timeline, "prefill", 20);
+  add_stage(timeline, "decode_step", 30);
+  add_stage(timeline, "prefill", 40);
+  add_stage(timeline, "decode_step", 50);
+  process_samples samples;
+  add_token_times(timeline, samples);
+  EXPECT_THAT(samples.before_prefill_ns, ElementsAre(2, 0));
+}
+
 TEST(sample_ranges, counts_the_steps_of_each_text) {
   config::request wanted;
   wanted.conf_dirs = {PROFGATE_CONF};

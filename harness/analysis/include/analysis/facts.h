@@ -84,6 +84,9 @@ struct bare_facts {
   std::optional<core::steps_without_cache> without_cache{};  ///< nothing: none was seen
   /// The same of the times that its tokens took; empty: those of its stages tell.
   std::vector<std::int64_t> first_token_ns{};
+  std::string ttft_leaves_out{};  ///< "the forward of Encoder before each prefill, 132 ms"; empty: nothing
+  std::string
+      decoding_in_turns{};  ///< why nothing is told of tokens: two models decode; empty: none or one does
   std::string first_token_absent_reason{};  ///< why those times are withheld; empty: they are not
   std::vector<std::int64_t> further_token_ns{};
   std::vector<std::int64_t> further_tokens{};  ///< how many of them each text has, in their order

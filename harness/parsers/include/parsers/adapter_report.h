@@ -30,6 +30,12 @@ struct adapter_report {
     std::int64_t prompts = 0;
   };
   std::vector<fed_prompts> prompts{};  ///< empty: an earlier adapter did not tell
+  struct models_before {
+    std::vector<std::string> models{};  ///< their classes, each once
+    std::int64_t prompts = 0;
+  };
+  std::vector<models_before> before_prompts{};  ///< what ran as `forward` right before prompts
+  std::vector<std::string> decode_in_turns{};  ///< classes of decoders that do; empty: there is one at a time
   struct refed_calls {
     std::int64_t fed_tokens = 0;  ///< of each sequence, for one new one
     std::int64_t calls = 0;
@@ -80,7 +86,7 @@ inline constexpr const char* device_samples_source = "events on the GPU";
 struct generated_tokens {
   std::int64_t batch = 0;
   std::int64_t prompt = 0;
-  std::int64_t chunks = 1;  ///< prefills that a prompt is made of
+  std::int64_t chunks = 1;   ///< prefills that a prompt is made of
   std::int64_t decoded = 0;  ///< of each sequence, after the prefill's own
   bool is_mean = false;      ///< `decoded` is, rounded: nobody tells how many steps each text has
 };

@@ -21,13 +21,14 @@ struct process_samples {
   std::map<std::string, std::vector<std::uint32_t>> stage_processes{};  ///< as bare_facts has them
   std::map<std::string, std::string> stage_sources{};                   ///< the same
   std::vector<analysis::program_figure> figures{};
-  std::vector<std::int64_t> first_token_ns{};    ///< as bare_facts has them
-  std::string first_token_absent_reason{};       ///< the same
-  bool has_chunks = false;                       ///< of prompts; not written
-  std::vector<std::int64_t> further_token_ns{};  ///< the same
-  std::vector<std::int64_t> further_tokens{};    ///< the same
-  std::vector<std::int64_t> decode_steps{};      ///< the same
-  double range_cost_ns = 0;                      ///< the same
+  std::vector<std::int64_t> first_token_ns{};     ///< as bare_facts has them
+  std::vector<std::int64_t> before_prefill_ns{};  ///< of each of those, forwards of other models before it
+  std::string first_token_absent_reason{};        ///< the same
+  bool has_chunks = false;                        ///< of prompts; not written
+  std::vector<std::int64_t> further_token_ns{};   ///< the same
+  std::vector<std::int64_t> further_tokens{};     ///< the same
+  std::vector<std::int64_t> decode_steps{};       ///< the same
+  double range_cost_ns = 0;                       ///< the same
 };
 
 void write_process_samples(const std::filesystem::path& file, const process_samples& samples);
