@@ -65,15 +65,17 @@ const figure_table<stage_figures>& stage_table() {
         "own; absent where there are none"},
        {"warm_up_ns",
         [](const stage& one) {
-          return one.bare.warm_up_ns.empty() ? std::nullopt
-                                             : std::optional<json>(std::llround(warm_up_ns(one.bare)));
+          return one.bare.warm_up_ns.empty()
+                     ? std::nullopt
+                     : std::optional<std::int64_t>(std::llround(warm_up_ns(one.bare)));
         },
         "of the first occurrences of an adapter's stage that took several times as long as the others: they "
         "warm up, and no other figure of the stage has them; of several processes, which do so at the same "
         "time, of the one that took longest; absent where there are none"},
        {"other_lengths",
         [](const stage& one) {
-          return one.bare.other_lengths.empty() ? std::nullopt : std::optional<json>(one.bare.other_lengths);
+          return one.bare.other_lengths.empty() ? std::nullopt
+                                                : std::optional<std::string>(one.bare.other_lengths);
         },
         "of texts with another number of decode steps than more than half of them have: how many, and of how "
         "many; no figure of the unprofiled run has them; absent where there are none"},
