@@ -199,7 +199,7 @@ void add_token_times(const core::timeline& timeline, process_samples& samples) {
       by_thread[{range.process_id, range.thread_id}].push_back(range);
   }
   for (auto& [thread, ranges] : by_thread) {
-    std::stable_sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) {
+    std::stable_sort(ranges.begin(), ranges.end(), [&](const auto& a, const auto& b) {
       return std::pair(a.start_ns, a.name == chunk) < std::pair(b.start_ns, b.name == chunk);
     });
     std::vector<core::range_record> stages;  // a prompt's chunks are one prefill
