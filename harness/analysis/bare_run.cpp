@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "analysis/texts.h"
 #include "ceilings.h"
 #include "core/stage_names.h"
 #include "core/units.h"
@@ -52,43 +53,6 @@ std::vector<std::string> stage_names(const bare_facts& facts) {
     }
   }
   return names;
-}
-
-/// Which samples are the first of their process, and warm up.
-std::vector<bool> find_warm_up(const std::vector<std::int64_t>& samples_ns,
-                               const std::vector<std::uint32_t>& processes) {
-  std::map<std::uint32_t, std::vector<std::size_t>> places;
-  for (std::size_t i = 0; i < samples_ns.size(); ++i) places[processes[i]].push_back(i);
-  std::vector<bool> is_cold(samples_ns.size());
-  for (const auto& [process, own] : places) {
-    std::vector<double> times_ns;
-    for (const std::size_t place : own) times_ns.push_back(static_cast<double>(samples_ns[place]));
-    const std::size_t cold = cold_samples(*describe(std::move(times_ns), ""));
-    for (std::size_t i = 0; i < cold; ++i) is_cold[own[i]] = true;
-  }
-  return is_cold;
-}
-
-template <typename element>
-void erase_where(const std::vector<bool>& is_erased, std::vector<element>& elements) {
-  std::size_t next = 0;
-  std::erase_if(elements, [&](const element&) { return is_erased[next++]; });
-}
-
-/// Of the stage's samples.
-std::vector<std::uint32_t> processes_of(const bare_facts& facts, const std::string& stage,
-                                        std::size_t samples) {
-  const auto known = facts.stage_processes.find(stage);
-  if (known != facts.stage_processes.end() && known->second.size() == samples) return known->second;
-  return std::vector<std::uint32_t>(samples);
-}
-
-/// Those of texts: one process after the other, where each ran some of them.
-std::vector<std::uint32_t> processes_of_texts(const bare_facts& facts, const std::string& stage,
-                                              std::size_t texts) {
-  std::vector<std::uint32_t> processes = processes_of(facts, stage, texts);
-  std::sort(processes.begin(), processes.end());
-  return processes;
 }
 
 measured<sample_statistics> stage_time(const bare_facts& facts, const std::string& stage) {
@@ -183,25 +147,11 @@ measured<std::vector<double>> median_by_token(const std::vector<std::int64_t>& s
   return means_ns;
 }
 
-/// How many of the tokens that were seen to come each text has; where nobody tells, they are all of one
-/// length, if they can be, or all one text.
-std::vector<std::int64_t> further_tokens_of_texts(const bare_facts& facts) {
-  const std::size_t tokens = facts.further_token_ns.size();
-  for (const std::vector<std::int64_t>& counts : {facts.further_tokens, facts.decode_steps}) {
-    const double told = std::accumulate(counts.begin(), counts.end(), 0.0);
-    if (told > 0 && told == static_cast<double>(tokens)) return counts;
-  }
-  const auto decoded = facts.stage_samples_ns.find(core::decode_all_stage);
-  const std::size_t texts = decoded == facts.stage_samples_ns.end() ? 1 : decoded->second.size();
-  if (texts == 0 || tokens % texts != 0) return {static_cast<std::int64_t>(tokens)};
-  return std::vector<std::int64_t>(texts, static_cast<std::int64_t>(tokens / texts));
-}
-
 /// Of a program whose tokens were seen to come. A rate is that of a text, as that of a repetition is
 /// elsewhere.
 void set_step_figures(const bare_facts& facts, double batch, bare_figures& result) {
   const std::vector<double> steps_ns = to_doubles(facts.further_token_ns);
-  const std::vector<std::int64_t> texts = further_tokens_of_texts(facts);
+  const std::vector<std::int64_t> texts = tokens_of_texts(facts);
   std::vector<double> text_rates;
   auto step_ns = steps_ns.begin();
   for (const std::int64_t tokens : texts) {
@@ -354,87 +304,6 @@ double warm_up_ns(const bare_stage& stage) {
   for (const std::vector<std::int64_t>& process : stage.warm_up_ns)
     longest_ns = std::max(longest_ns, std::accumulate(process.begin(), process.end(), 0.0));
   return longest_ns;
-}
-
-void leave_out_warm_up(bare_facts& facts) {
-  std::vector<std::int64_t> tokens = further_tokens_of_texts(facts);
-  erase_where(find_warm_up(facts.first_token_ns,
-                           processes_of_texts(facts, core::prefill_stage, facts.first_token_ns.size())),
-              facts.first_token_ns);
-  for (auto& [stage, samples_ns] : facts.stage_samples_ns) {
-    const std::vector<std::uint32_t> processes = processes_of(facts, stage, samples_ns.size());
-    const std::vector<bool> is_cold = find_warm_up(samples_ns, processes);
-    if (stage == core::decode_all_stage && facts.decode_steps.size() == samples_ns.size())
-      erase_where(is_cold, facts.decode_steps);
-    if (stage == core::decode_all_stage && tokens.size() == samples_ns.size()) {
-      std::vector<std::size_t> order(samples_ns.size());  // of texts
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      std::stable_sort(order.begin(), order.end(),
-                       [&](std::size_t a, std::size_t b) { return processes[a] < processes[b]; });
-      std::vector<bool> is_cold_text;
-      std::vector<bool> is_cold_token;
-      for (std::size_t text = 0; text < order.size(); ++text) {
-        is_cold_text.push_back(is_cold[order[text]]);
-        is_cold_token.insert(is_cold_token.end(), static_cast<std::size_t>(tokens[text]),
-                             is_cold[order[text]]);
-      }
-      is_cold_token.resize(facts.further_token_ns.size());
-      erase_where(is_cold_token, facts.further_token_ns);
-      erase_where(is_cold_text, tokens);
-      facts.further_tokens = tokens;
-    }
-    std::map<std::uint32_t, std::vector<std::int64_t>> cold_ns;
-    for (std::size_t i = 0; i < samples_ns.size(); ++i)
-      if (is_cold[i]) cold_ns[processes[i]].push_back(samples_ns[i]);
-    for (auto& [process, own] : cold_ns) facts.warm_up_ns[stage].push_back(std::move(own));
-    erase_where(is_cold, samples_ns);
-    if (facts.stage_processes.contains(stage)) facts.stage_processes[stage] = processes;
-    if (facts.stage_processes.contains(stage)) erase_where(is_cold, facts.stage_processes[stage]);
-  }
-}
-
-void leave_out_other_lengths(bare_facts& facts) {
-  const auto decoded = facts.stage_samples_ns.find(core::decode_all_stage);
-  if (decoded == facts.stage_samples_ns.end() || decoded->second.size() != facts.decode_steps.size()) return;
-  const std::vector<std::int64_t> all = facts.decode_steps;
-  std::map<std::int64_t, std::size_t> texts;
-  for (const std::int64_t steps : all) texts[steps] += 1;
-  const auto most = std::find_if(texts.begin(), texts.end(),
-                                 [&](const auto& each) { return 2 * each.second > all.size(); });
-  if (texts.size() < 2 || most == texts.end()) return;
-  const std::int64_t usual = most->first;
-  // The times of tokens are those of all texts in their order, from each step to the next, or of all steps.
-  const std::vector<std::int64_t> tokens = further_tokens_of_texts(facts);
-  const bool are_steps = tokens == all;
-  std::vector<std::int64_t> gaps;
-  for (const std::int64_t steps : all)
-    if (steps > 1) gaps.push_back(steps - 1);
-  if (are_steps || tokens == gaps) {
-    std::vector<std::int64_t> kept_ns;
-    auto token_ns = facts.further_token_ns.begin();
-    for (const std::int64_t each : tokens) {
-      if (each == (are_steps ? usual : usual - 1)) kept_ns.insert(kept_ns.end(), token_ns, token_ns + each);
-      token_ns += each;
-    }
-    facts.further_token_ns = std::move(kept_ns);
-    facts.further_tokens.assign(usual > 1 || are_steps ? most->second : 0, are_steps ? usual : usual - 1);
-  }
-  std::vector<bool> is_other;
-  for (const std::int64_t steps : all) is_other.push_back(steps != usual);
-  erase_where(is_other, decoded->second);
-  const auto processes = facts.stage_processes.find(core::decode_all_stage);
-  if (processes != facts.stage_processes.end() && processes->second.size() == all.size())
-    erase_where(is_other, processes->second);
-  facts.decode_steps.assign(most->second, usual);
-  const std::size_t left_out = all.size() - most->second;
-  texts.erase(most);
-  const std::int64_t shortest = texts.begin()->first;
-  const std::int64_t longest = texts.rbegin()->first;
-  facts.other_lengths = fmt::format(
-      "{} of its {} texts {} {} decode step{}, the others {}", left_out, all.size(),
-      left_out == 1 ? "has" : "have",
-      shortest == longest ? fmt::format("{}", shortest) : fmt::format("{} to {}", shortest, longest),
-      longest == 1 ? "" : "s", usual);
 }
 
 void sum_up_stages(const bare_facts& facts, const std::set<std::string>& nested, bare_figures& figures) {

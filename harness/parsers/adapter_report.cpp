@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "core/json.h"
+#include "core/length_counts.h"
 #include "core/stage_names.h"
 #include "core/units.h"
 #include "whole_file.h"
@@ -108,6 +109,13 @@ bool have_one_shape(const std::vector<adapter_report>& reports) {
   return true;
 }
 
+bool have_chunks(const std::vector<adapter_report>& reports) {
+  return std::any_of(reports.begin(), reports.end(), [](const adapter_report& report) {
+    return std::any_of(report.prompts.begin(), report.prompts.end(),
+                       [](const auto& prompt) { return prompt.chunks > 1; });
+  });
+}
+
 std::string raised_calls_words(const std::vector<adapter_report>& reports) {
   std::int64_t calls = 0;
   std::set<std::string> exceptions;
@@ -121,16 +129,6 @@ std::string raised_calls_words(const std::vector<adapter_report>& reports) {
   return fmt::format("{} ended by {}, and {} no part of any stage",
                      calls == 1 ? "a call of a model" : fmt::format("{} calls of models", calls),
                      fmt::join(exceptions, " or "), calls == 1 ? "is" : "are");
-}
-
-std::int64_t most_frequent(const std::vector<std::int64_t>& lengths) {
-  std::map<std::int64_t, std::int64_t> texts;
-  for (const std::int64_t length : lengths) texts[length] += 1;
-  return std::max_element(texts.begin(), texts.end(),
-                          [](const auto& a, const auto& b) {
-                            return std::pair(a.second, a.first) < std::pair(b.second, b.first);
-                          })
-      ->first;
 }
 
 std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports,
@@ -161,8 +159,10 @@ std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& rep
     prefill_calls = std::accumulate(prompts.begin(), prompts.end(), std::int64_t{0},
                                     [](std::int64_t sum, const auto& each) { return sum + each.second; });
   }
-  if (!decode_steps.empty()) {
-    tokens.decoded = most_frequent(decode_steps);
+  core::length_counts texts;
+  for (const std::int64_t steps : decode_steps) texts.add(steps);
+  if (texts.texts() > 0) {
+    tokens.decoded = texts.of_most().value_or(texts.longest());
   } else {
     tokens.decoded = (decode_calls + prefill_calls / 2) / prefill_calls;
     tokens.is_mean = decode_calls % prefill_calls != 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/bare_run.h"
+#include "analysis/texts.h"
 #include "artifacts/files.h"
 #include "bundle.h"
 #include "core/error.h"

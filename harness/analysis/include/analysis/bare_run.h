@@ -90,15 +90,6 @@ struct bare_figures {
   measured<double> energy_uncertainty_ratio;  ///< of the figure above
 };
 
-/// Where the facts have unnamed warm-ups: takes the first samples of each stage, and of the first tokens,
-/// that took several times as long as the others out of these, with the further tokens of such a text.
-void leave_out_warm_up(bare_facts& facts);
-
-/// Where more than half of the texts have one number of decode steps: takes the others out of decode_all's
-/// samples and the times of tokens, so that what they spread by is not the work. other_lengths then says so:
-/// "1 of its 7 texts has 4 decode steps, the others 16".
-void leave_out_other_lengths(bare_facts& facts);
-
 bare_figures analyze_bare(const bare_facts& facts);
 
 /// Sums over all stages, and the stages' shares in them. `nested`: stages that run inside of others, whose

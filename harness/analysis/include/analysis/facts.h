@@ -91,7 +91,7 @@ struct bare_facts {
   std::vector<std::int64_t> further_token_ns{};
   std::vector<std::int64_t> further_tokens{};  ///< how many of them each text has, in their order
   std::vector<std::int64_t> decode_steps{};    ///< in each sample of decode_all; empty: nobody tells
-  std::string other_lengths{};                 ///< bare_run.h tells of leave_out_other_lengths()
+  std::string other_lengths{};                 ///< texts.h tells of leave_out_other_lengths()
   bool is_mean_decode = false;                 ///< seen_tokens has the mean of its texts' steps, rounded
   std::vector<program_figure> figures{};
   std::optional<hardware_peaks> peaks;  ///< nothing: none are known

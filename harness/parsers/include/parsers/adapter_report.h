@@ -73,6 +73,9 @@ std::vector<adapter_report> read_adapter_reports(const std::vector<std::filesyst
 /// Whether all calls of a stage had the same batch and tokens, and these are known.
 bool have_one_shape(const std::vector<adapter_report>& reports);
 
+/// Whether a prompt was prefilled in several calls.
+bool have_chunks(const std::vector<adapter_report>& reports);
+
 /// "3 calls of models ended by MemoryError, and are no part of any stage"; empty: none did.
 std::string raised_calls_words(const std::vector<adapter_report>& reports);
 
@@ -82,7 +85,7 @@ std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
 inline constexpr const char* device_samples_source = "events on the GPU";
 
 /// What a generation of the program was fed and made: the most frequent prefill, and the decode steps that
-/// most texts have.
+/// most texts have (where they differ, the longest's).
 struct generated_tokens {
   std::int64_t batch = 0;
   std::int64_t prompt = 0;
@@ -95,9 +98,6 @@ struct generated_tokens {
 /// seen.
 std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports,
                                           const std::vector<std::int64_t>& decode_steps);
-
-/// The one that most of them have, the longest of several; they are not empty.
-std::int64_t most_frequent(const std::vector<std::int64_t>& lengths);
 
 /// Nothing: there was none.
 std::optional<core::steps_without_cache> steps_without_cache_of(const std::vector<adapter_report>& reports);
