@@ -194,29 +194,6 @@ renaming rename(std::string_view domain, std::string_view name, const std::vecto
   return result;
 }
 
-/// A call that raised did a part of its work: it is called by what its last range says, as no stage is.
-void rename_calls_that_raised(core::timeline& timeline) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<core::range_record*>> by_thread;
-  for (const core::range_record& range : timeline.ranges)
-    if (range.name == core::raised_range) by_thread[{range.process_id, range.thread_id}];
-  if (by_thread.empty()) return;
-  for (core::range_record& range : timeline.ranges) {
-    const auto thread = by_thread.find({range.process_id, range.thread_id});
-    if (thread != by_thread.end() && range.end_ns) thread->second.push_back(&range);
-  }
-  for (auto& [thread, ranges] : by_thread) {
-    std::sort(ranges.begin(), ranges.end(), [](const auto* a, const auto* b) {
-      return std::pair(a->start_ns, -*a->end_ns) < std::pair(b->start_ns, -*b->end_ns);
-    });
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-      if (ranges[i]->name != core::raised_range) continue;
-      std::size_t outer = i;
-      while (outer > 0 && *ranges[outer - 1]->end_ns < *ranges[i]->end_ns) --outer;
-      if (outer > 0) ranges[outer - 1]->name = ranges[i]->name;
-    }
-  }
-}
-
 struct span {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -332,7 +309,6 @@ std::string_view name_in_program(std::string_view name, const std::vector<stage_
 
 stage_counts name_stages(core::timeline& timeline, const std::vector<stage_rule>& rules,
                          const std::string& domain, layers are) {
-  rename_calls_that_raised(timeline);
   const std::vector<compiled_rule> compiled = compile(rules);
   layer_names joined;
   if (are == layers::together) {

@@ -335,6 +335,7 @@ core::timeline read_embedded_timeline(const std::filesystem::path& file, embedde
     result.ranges.push_back(to_range(recorded, record));
   }
   sort_by_start(result.ranges);
+  rename_raised_calls(result);
   add_activity(recorded, result);
   return result;
 }

@@ -148,6 +148,7 @@ core::timeline read_nsys_sqlite(const std::filesystem::path& file) {
   read_doubts(database, result);
   read_provenance(database, result);
   read_process_names(database, result);
+  rename_raised_calls(result);
   return result;
 }
 

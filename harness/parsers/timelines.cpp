@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
+#include "core/stage_names.h"
 #include "parsers/timeline.h"
 
 namespace profgate::parsers {
@@ -42,6 +45,28 @@ void append_timeline(core::timeline& all, core::timeline more, const std::filesy
   all.shapes.adopt(more.shapes);
   all.dropped_records += more.dropped_records;
   if (!more.kernels_absent_reason) all.kernels_absent_reason.reset();
+}
+
+void rename_raised_calls(core::timeline& timeline) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<core::range_record*>> by_thread;
+  for (const core::range_record& range : timeline.ranges)
+    if (range.name == core::raised_range) by_thread[{range.process_id, range.thread_id}];
+  if (by_thread.empty()) return;
+  for (core::range_record& range : timeline.ranges) {
+    const auto thread = by_thread.find({range.process_id, range.thread_id});
+    if (thread != by_thread.end() && range.end_ns) thread->second.push_back(&range);
+  }
+  for (auto& [thread, ranges] : by_thread) {
+    std::sort(ranges.begin(), ranges.end(), [](const auto* a, const auto* b) {
+      return std::pair(a->start_ns, -*a->end_ns) < std::pair(b->start_ns, -*b->end_ns);
+    });
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      if (ranges[i]->name != core::raised_range) continue;
+      std::size_t outer = i;
+      while (outer > 0 && *ranges[outer - 1]->end_ns < *ranges[i]->end_ns) --outer;
+      if (outer > 0) ranges[outer - 1]->name = ranges[i]->name;
+    }
+  }
 }
 
 }  // namespace profgate::parsers

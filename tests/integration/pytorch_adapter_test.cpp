@@ -130,7 +130,8 @@ TEST_F(pytorch_adapter, names_modules_by_path_and_stages_by_inputs) {
       " prefill" + inside + " decode_step" + inside +  // by transformers' cache
       " forward(patches layers(" + layer("layers.0") + " " + layer("layers.1") + "))" + " forward" +
       inside +  // of token ids, too
-      " forward(failing(failing.inner(failing.inner.qkv failing.inner.out)) profgate: the call raised)" +
+      " profgate: the call raised(failing(failing.inner(failing.inner.qkv failing.inner.out)) profgate: the "
+      "call raised)" +
       " forward(Softmax) forward(late Softmax) forward(late Softmax)" +  // one in no tree, one added later
       " Softmax forward(qkv out)";                                       // torch.jit.trace
   const std::vector<std::string> threads = recorded();
@@ -217,7 +218,7 @@ TEST_F(pytorch_adapter, sees_models_that_come_after_the_first_in_bare_runs) {
   const command_result result = run_adapted("bare", {python, program("further_models.py")});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(result.output, "");
-  const std::string raised = " prefill(profgate: the call raised)";
+  const std::string raised = " profgate: the call raised(profgate: the call raised)";
   EXPECT_THAT(recorded(), ElementsAre("prefill forward forward forward forward decode_step prefill forward" +
                                       raised + raised + raised));
   EXPECT_THAT(report().errors, IsEmpty());

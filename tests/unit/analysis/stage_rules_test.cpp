@@ -50,21 +50,6 @@ TEST(name_stages, by_a_name_in_any_domain_and_operators_come_along) {
   EXPECT_THAT(names_of(timeline), ElementsAre("any:decode", "any:all_reduce"));
 }
 
-TEST(name_stages, never_of_a_call_that_raised) {
-  core::timeline timeline = of_ranges(
-      {range("LLM", "prefill", 0, 10), range("LLM", "mlp", 1, 8), range("LLM", core::raised_range, 9, 10),
-       range("LLM", "prefill", 20, 30), range("LLM", "mlp", 21, 30), range("LLM", "prefill", 40, 50),
-       range("LLM", "decode_step", 60, 70), range("LLM", core::raised_range, 65, 66),
-       range("LLM", "decode_step", 80, 90), range("LLM", "prefill", 5, 15, 2)});
-  const stage_rule prefill{"prefill", "prefill", "LLM", "here"};
-  const stage_rule decode{"decode_all", "decode_all", "LLM", "here"};
-  name_stages(timeline, {prefill, decode}, "LLM");
-  std::vector<std::pair<std::size_t, std::int64_t>> found;
-  for (const stage_window& window : find_windows(timeline, {"prefill", "decode_all"}, "LLM"))
-    found.emplace_back(window.stage, window.start_ns);
-  EXPECT_THAT(found, ElementsAre(Pair(0, 5), Pair(0, 20), Pair(0, 40), Pair(1, 80)));
-}
-
 TEST(name_stages, never_of_a_range_that_is_only_called_like_one) {
   const auto named = [](const std::vector<stage_rule>& wanted, const std::string& domain) {
     core::timeline timeline = of_ranges({range("", "decode", 0, 100), range("", "step_0", 1, 10),

@@ -39,6 +39,10 @@ core::timeline read_embedded_timeline(const std::filesystem::path& file, embedde
 /// the thread 0.
 core::timeline read_nsys_sqlite(const std::filesystem::path& file);
 
+/// A call that raised did a part of its work: it is called by what its last range says, as no stage is. All
+/// that is read here is so already.
+void rename_raised_calls(core::timeline& timeline);
+
 /// Adds to a timeline what another file of the same capture holds; bad_input where another tool recorded it.
 void append_timeline(core::timeline& all, core::timeline more, const std::filesystem::path& file_of_more);
 
