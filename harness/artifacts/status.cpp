@@ -129,6 +129,7 @@ step_status from_json(const core::json_cursor& object) {
   take_if_given(object, "started_utc", status.started_utc);
   take_if_given(object, "finished_utc", status.finished_utc);
   take_if_given(object, "notes", status.notes);
+  if (const auto left = object.find("left_processes")) status.left_processes = left->boolean();
   take_if_given(object, "peak_rss_bytes", status.peak_rss_bytes);
   if (const auto process = object.find("process")) status.process = owner_from_json(*process);
   return status;
@@ -186,6 +187,7 @@ void write_status(const fs::path& run_directory, const step_status& status) {
   put_if_given(object, "started_utc", status.started_utc);
   put_if_given(object, "finished_utc", status.finished_utc);
   object["notes"] = status.notes;
+  if (status.left_processes) object["left_processes"] = true;
   put_if_given(object, "peak_rss_bytes", status.peak_rss_bytes);
   if (status.process) object["process"] = owner_to_json(*status.process);
 

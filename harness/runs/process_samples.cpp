@@ -215,7 +215,6 @@ void add_token_times(const core::timeline& timeline, process_samples& samples) {
         before_ns.push_back(std::exchange(forwards_ns, 0));
         continue;
       }
-      samples.has_chunks = true;
       if (stages.size() > 1 && stages.back().name == prefill && stages[stages.size() - 2].name == prefill) {
         stages.pop_back();
         before_ns.pop_back();

@@ -50,8 +50,6 @@ void add_note_once(artifacts::step_status& status, const std::string& note) {
     status.notes.push_back(note);
 }
 
-constexpr const char* leftovers_words = " left behind: ";
-
 /// nsys that is to record for some time only ends before the program does, and leaves it running with the
 /// processes of its own that watch it: no news to somebody who asked for that.
 void note_leftovers(step_context& context, const step_command& wanted,
@@ -73,10 +71,11 @@ void note_leftovers(step_context& context, const step_command& wanted,
         "what the program left running was ended with it, as in the unprofiled run");
     return;
   }
+  context.status.left_processes = true;
   context.status.notes.push_back(
-      fmt::format("ended {} that {}{}{}",
+      fmt::format("ended {} that {} left behind: {}",
                   leftovers.size() == 1 ? "a process" : fmt::format("{} processes", leftovers.size()),
-                  wanted.command.argv.front(), leftovers_words, fmt::join(leftovers, "; ")));
+                  wanted.command.argv.front(), fmt::join(leftovers, "; ")));
 }
 
 fs::path pid_file_of(const step_context& context) {
@@ -104,12 +103,6 @@ void require_programs(const pair_manifest& manifest, const config::resolved& con
     require_program({config.list("workload.client"), {}, {}, manifest.working_directory}, "the client",
                     "correct workload.client (typed: what stands after the second --)");
   }
-}
-
-bool has_left_processes(const artifacts::step_status& status) {
-  return std::any_of(status.notes.begin(), status.notes.end(), [](const std::string& note) {
-    return note.starts_with("ended ") && note.find(leftovers_words) != std::string::npos;
-  });
 }
 
 process::outcome run_command(step_context& context, const step_command& wanted) {

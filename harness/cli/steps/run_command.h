@@ -34,9 +34,6 @@ struct step_command {
 /// to judge; an interrupt and a run that grew too large are thrown here.
 process::outcome run_command(step_context& context, const step_command& wanted);
 
-/// Whether a step noted that its program left processes behind, which were ended then.
-bool has_left_processes(const artifacts::step_status& status);
-
 /// The workload's words with {config}, {mode} and {result} filled in; a server's leave its process number.
 /// `config` empty: the run's config.yaml.
 std::vector<std::string> workload_argv(const step_context& context, const std::string& mode,

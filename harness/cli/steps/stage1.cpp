@@ -80,9 +80,9 @@ double median_ns_of(const std::vector<std::int64_t>& durations_ns) {
 
 /// What the host spent in a call is not what the GPU did for it; and where it runs ahead of the GPU, the GPU
 /// is what a token waits for.
-void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>& device_ns,
+void take_device_samples(const std::vector<parsers::adapter_report>& reports,
                          runs::process_samples& samples) {
-  for (const auto& [stage, durations_ns] : device_ns) {
+  for (const auto& [stage, durations_ns] : parsers::device_samples_ns(reports)) {
     if (samples.stages_ns.contains(stage) && !samples.stage_sources.contains(stage)) {
       // Those of several processes have an order of their own.
       if (stage == core::decode_all_stage &&
@@ -93,7 +93,7 @@ void take_device_samples(const std::map<std::string, std::vector<std::int64_t>>&
       samples.stage_sources[stage] = parsers::device_samples_source;
     }
     if (stage != core::prefill_stage && stage != core::decode_step_range) continue;  // makes no single token
-    if (stage == core::prefill_stage && samples.has_chunks) {
+    if (stage == core::prefill_stage && parsers::have_chunks(reports)) {
       samples.first_token_ns.clear();
       samples.first_token_absent_reason =
           "prefill comes in chunks, and the GPU's time of one is not that of a prompt";
@@ -222,9 +222,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     if (is_synchronised && samples.stages_ns.contains(stage))
       samples.stage_sources.try_emplace(stage, analysis::synchronised_ranges_source);
   }
-  take_device_samples(
-      parsers::device_samples_ns(parsers::read_adapter_reports(parsers::adapter_report_files(folder))),
-      samples);
+  take_device_samples(parsers::read_adapter_reports(parsers::adapter_report_files(folder)), samples);
   if (workload::is_server(context.config)) {
     samples.stage_sources.try_emplace(core::whole_process_stage, analysis::whole_client_source);
     add_client_time(samples);

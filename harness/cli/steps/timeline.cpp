@@ -72,7 +72,7 @@ profilers::capture_request request_of(step_context& context) {
                           domain == "any" ? profilers::any_domain : domain};
   }
   const auto unprofiled_step = artifacts::read_status(context.run_dir, "stage1");
-  request.leaves_processes = unprofiled_step && has_left_processes(*unprofiled_step);
+  request.leaves_processes = unprofiled_step && unprofiled_step->left_processes;
   request.is_server = workload::is_server(config);
   request.collector_library = context.parts.collector_library;
   request.say = [&context](const std::string& line) { context.display.note(line); };

@@ -41,7 +41,6 @@ TEST(add_token_times, begins_a_text_with_the_first_chunk_of_its_prompt) {
   process_samples samples;
   add_token_times(timeline, samples);
   EXPECT_THAT(samples.first_token_ns, ElementsAre(300, 50));
-  EXPECT_TRUE(samples.has_chunks);
 }
 
 TEST(add_token_times, knows_what_ran_right_before_a_prefill) {

@@ -37,6 +37,7 @@ struct step_status {
   std::string started_utc;
   std::string finished_utc;
   std::vector<std::string> notes;
+  bool left_processes = false;  ///< a program that it ran, running; they were ended
   std::optional<std::int64_t> peak_rss_bytes;
   std::optional<process_owner> process;  ///< that does the step
 };

@@ -24,7 +24,6 @@ struct process_samples {
   std::vector<std::int64_t> first_token_ns{};     ///< as bare_facts has them
   std::vector<std::int64_t> before_prefill_ns{};  ///< of each of those, forwards of other models before it
   std::string first_token_absent_reason{};        ///< the same
-  bool has_chunks = false;                        ///< of prompts; not written
   std::vector<std::int64_t> further_token_ns{};   ///< the same
   std::vector<std::int64_t> further_tokens{};     ///< the same
   std::vector<std::int64_t> decode_steps{};       ///< the same
