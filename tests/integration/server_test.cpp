@@ -54,9 +54,7 @@ TEST_F(server, that_uses_pytorch_without_the_adapter_is_told_of_it_where_it_has_
   const auto output_with = [&](const std::string& stages) {
     std::vector<std::string> words = {"run", "--ready-port", m_port, stages};
     add_command({program.string(), "server", m_port, "polite"}, words);
-    add_command(
-        {"/bin/sh", "-c", std::string("sleep 0.5; ") + PROFGATE_RANGE_PROBE + " client " + m_port + " 1"},
-        words);
+    add_command(client(1), words);
     return profgate(words).output;
   };
   EXPECT_THAT(output_with("workload.stages=[process]"), HasSubstr("note: the program uses PyTorch"));
