@@ -148,13 +148,16 @@ range_samples sample_ranges(core::timeline timeline, const config::resolved& con
 }
 
 void add_stages(const range_samples& ranges, process_samples& samples) {
+  std::uint32_t earlier_processes = 0;
+  for (const auto& [stage, processes] : samples.stage_processes)
+    for (const std::uint32_t process : processes)
+      earlier_processes = std::max(earlier_processes, process + 1);
   for (const auto& [stage, durations_ns] : ranges.stages_ns) {
     if (samples.stage_sources.contains(stage)) continue;
     std::vector<std::int64_t>& all_ns = samples.stages_ns[stage];
     all_ns.insert(all_ns.end(), durations_ns.begin(), durations_ns.end());
-    const std::vector<std::uint32_t>& processes = ranges.stage_processes.at(stage);
-    std::vector<std::uint32_t>& all = samples.stage_processes[stage];
-    all.insert(all.end(), processes.begin(), processes.end());
+    for (const std::uint32_t process : ranges.stage_processes.at(stage))
+      samples.stage_processes[stage].push_back(earlier_processes + process);
   }
 }
 

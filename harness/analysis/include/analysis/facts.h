@@ -66,7 +66,7 @@ struct bare_facts {
   std::vector<std::int64_t> process_wall_ns;  ///< for a program that writes no result: stage "process"
   /// The same, by stage: how long each of its occurrences took.
   std::map<std::string, std::vector<std::int64_t>> stage_samples_ns{};
-  /// Of each of those, the number of its process among those that ran at once; absent: there was one.
+  /// Of each of those, the number of its process; absent: there was one.
   std::map<std::string, std::vector<std::uint32_t>> stage_processes{};
   /// Whether first occurrences that take very long warm up: the stages are an adapter's, so the program has
   /// no way to call a warm-up something else, and all of them have the same work.

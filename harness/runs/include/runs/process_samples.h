@@ -52,7 +52,8 @@ struct range_samples {
 };
 range_samples sample_ranges(core::timeline timeline, const config::resolved& config);
 
-/// Those of one run, but for stages of which the program tells the times itself.
+/// Those of one more run, whose processes are others than those of the runs before, but for stages of which
+/// the program tells the times itself.
 void add_stages(const range_samples& ranges, process_samples& samples);
 
 /// What the named groups of stages' expressions counted in one process, as figures: "decode: decode_tokens".
