@@ -40,10 +40,6 @@ std::string git_author() {
   return name.empty() || email.empty() ? name + email : fmt::format("{} <{}>", name, email);
 }
 
-std::size_t counting_processes(const gate::run_set& runs, const std::string& stage) {
-  return gate::stage_medians_ns(runs, stage, gate::reduction_for(runs)).size();
-}
-
 /// What was asked for, else what the run has been configured with.
 fs::path history_file_for(const std::optional<fs::path>& asked, const fs::path& run) {
   return asked ? *asked : history_file_of_run(run).value_or(default_history_file);
@@ -54,8 +50,14 @@ void print_stages(const gate::run_set& runs) {
     const std::vector<double> medians = gate::stage_medians_ns(runs, stage, gate::reduction_for(runs));
     const std::string middle =
         medians.empty() ? "-" : gate::sample_text(runs.units_of_figures, stage, gate::median_of(medians));
-    print("  {:<16} {:>12}  median of {} processes that count\n", stage, middle,
-          counting_processes(runs, stage));
+    const double spread_ratio = gate::spread_ratio_of(medians);
+    const bool is_wide = spread_ratio > gate::stored_rules{}.ratio;
+    print("  {:<16} {:>12}  median of {} processes that count{}\n", stage, middle, medians.size(),
+          is_wide
+              ? fmt::format("; the middle half of them spreads over {:.1f} %, as on a busy machine: better "
+                            "record it again, on a quiet one",
+                            100 * spread_ratio)
+              : "");
   }
 }
 

@@ -21,14 +21,6 @@ void tell_of_figures(const run_set& candidate, judgement& judged) {
   }
 }
 
-/// How far apart the middle half of the processes lies, of their median.
-double spread_ratio(std::vector<double> medians_ns) {
-  if (medians_ns.size() < 2) return 0;
-  std::sort(medians_ns.begin(), medians_ns.end());
-  const std::size_t quarter = medians_ns.size() / 4;
-  return (medians_ns[medians_ns.size() - 1 - quarter] - medians_ns[quarter]) / median_of(medians_ns);
-}
-
 /// Nobody can measure a stored baseline again: whether its machine was busy then is seen only by how far its
 /// processes lie apart, and a difference from such numbers may be one of machines.
 void tell_of_busy_baseline(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
@@ -36,7 +28,7 @@ void tell_of_busy_baseline(const run_set& baseline, const run_set& candidate, co
   for (const stage_judgement& stage : judged.stages) {
     if (stage.which != verdict::improved && stage.which != verdict::regressed) continue;
     const auto spread = [&](const run_set& runs) {
-      return spread_ratio(stage_medians_ns(runs, stage.stage, rules.reduction));
+      return spread_ratio_of(stage_medians_ns(runs, stage.stage, rules.reduction));
     };
     if (spread(baseline) <= rules.stored.ratio) continue;
     judged.notices.push_back(fmt::format(

@@ -58,6 +58,13 @@ std::vector<double> stage_medians_ns(const run_set& runs, const std::string& sta
   return stage_medians_ns(counted_processes(runs, rules), stage, rules);
 }
 
+double spread_ratio_of(std::vector<double> medians_ns) {
+  if (medians_ns.size() < 2) return 0;
+  std::sort(medians_ns.begin(), medians_ns.end());
+  const std::size_t quarter = medians_ns.size() / 4;
+  return (medians_ns[medians_ns.size() - 1 - quarter] - medians_ns[quarter]) / median_of(medians_ns);
+}
+
 std::vector<const process_record*> discarded_processes(const run_set& runs) {
   // Files of an earlier profgate say the second of the two.
   const auto warms_up = [](const std::string& reason) {

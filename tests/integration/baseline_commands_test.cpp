@@ -56,6 +56,13 @@ TEST_F(baseline_commands, accept_list_and_show) {
   EXPECT_EQ(judged.exit_code, 1) << judged.output;
 }
 
+TEST_F(baseline_commands, accept_says_of_which_stages_the_processes_lie_far_apart) {
+  const command_result wide = accept(runs_of("noisy"), "on a busy machine");
+  EXPECT_EQ(wide.exit_code, 0);
+  EXPECT_THAT(wide.output, HasSubstr("the middle half of them spreads over 11.5 %, as on a busy machine"));
+  EXPECT_THAT(accept(runs_of("stored-same-build"), "first build").output, Not(HasSubstr("busy")));
+}
+
 TEST_F(baseline_commands, an_anchor_stays_until_somebody_moves_it) {
   ASSERT_EQ(accept(runs_of("stored-same-build"), "first build").exit_code, 0);
   const std::vector<std::string> words = {"baseline", "anchor", "qwen3-0.6b.decode-b1", "--name", "v1.0"};

@@ -30,6 +30,9 @@ std::vector<double> stage_medians_ns(const std::vector<const process_record*>& c
 std::vector<double> stage_medians_ns(const run_set& runs, const std::string& stage,
                                      const reduction_rules& rules);
 
+/// How far apart the middle half of such medians lies, of their median.
+double spread_ratio_of(std::vector<double> medians_ns);
+
 /// Why a process that warms up again does not count; nothing disturbed it, and nothing was run again for it.
 inline constexpr const char* warmed_up_again = "it was the first of its build after a pause";
 
