@@ -13,7 +13,8 @@
 
 namespace profgate::artifacts {
 
-git_facts gather_git_facts(const std::filesystem::path& project_dir, const git_runner& git) {
+git_facts gather_git_facts(const std::filesystem::path& project_dir,
+                           const std::filesystem::path& baselines_dir, const git_runner& git) {
   const std::string failed =
       "git gave no answer for " + project_dir.string() +
       ": it is not installed, the folder is no repository, or it belongs to another user";
@@ -28,8 +29,12 @@ git_facts gather_git_facts(const std::filesystem::path& project_dir, const git_r
   if (facts.branch.value_or("") == "HEAD") {
     facts.branch = core::measured<std::string>::absent("a commit is checked out, not a branch");
   }
-  const std::optional<std::string> changes =
-      git(project_dir, {"status", "--porcelain", "--untracked-files=no"});
+  std::vector<std::string> status = {"status", "--porcelain", "--untracked-files=no"};
+  const std::filesystem::path baselines =
+      (project_dir / baselines_dir).lexically_normal().lexically_relative(project_dir.lexically_normal());
+  const bool are_inside = !baselines.empty() && *baselines.begin() != ".." && baselines != ".";
+  if (are_inside) status.insert(status.end(), {"--", ":/", ":(exclude,literal)" + baselines.string()});
+  const std::optional<std::string> changes = git(project_dir, status);
   if (changes) {
     const std::int64_t count = std::count(changes->begin(), changes->end(), '\n');
     facts.changed_files_count = count;

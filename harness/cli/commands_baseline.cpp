@@ -153,7 +153,9 @@ core::exit_code baseline_record(const baseline_record_options& options) {
   const pair_manifest pair = manifest_of(options.pair);
   const config::resolved config = compose_for(pair, options.pair.overrides);
   if (config.text("workload.device") == "cuda") take_gpu(artifacts::gather_gpu_facts());
-  const core::measured<bool> dirty = artifacts::gather_git_facts(pair.project_dir, process::git_output).dirty;
+  const core::measured<bool> dirty =
+      artifacts::gather_git_facts(pair.project_dir, config.text("gate.baselines_dir"), process::git_output)
+          .dirty;
   const bool is_uncommitted = dirty && *dirty;
   if (is_uncommitted)
     print_error("note: the code is not committed: what is recorded can be compared, but not be accepted\n");

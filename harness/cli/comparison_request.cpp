@@ -43,7 +43,8 @@ std::vector<std::string> ready_words(const config::resolved& settings) {
 }  // namespace
 
 ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name) {
-  const artifacts::git_facts git = artifacts::gather_git_facts(manifest.project_dir, process::git_output);
+  const artifacts::git_facts git = artifacts::gather_git_facts(
+      manifest.project_dir, config.text("gate.baselines_dir"), process::git_output);
   ab::arm_build arm{config, name, manifest.command, manifest.command_has_placeholders};
   arm.is_of_engine = manifest.engine.has_value();
   arm.working_directory = manifest.working_directory;

@@ -34,6 +34,10 @@ class baseline_commands : public pair_fixture {
     std::ifstream stream(baseline_file());
     return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   }
+  void git(std::vector<std::string> words) const {
+    words.insert(words.begin(), "git");
+    ASSERT_EQ(run(words).exit_code, 0);
+  }
   static std::size_t count_of(const std::string& text, const std::string& what) {
     std::size_t count = 0;
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
@@ -154,11 +158,24 @@ TEST_F(baseline_commands, the_same_measurement_is_accepted_once) {
   EXPECT_EQ(baseline_text(), text);
 }
 
-TEST_F(baseline_commands, those_of_two_commits_are_compared) {
-  const auto git = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), "git");
-    ASSERT_EQ(run(words).exit_code, 0);
+TEST_F(baseline_commands, one_that_was_just_accepted_is_no_uncommitted_code) {
+  git({"init", "--quiet"});
+  ASSERT_EQ(accept(runs_of("stored-same-build"), "first").exit_code, 0);
+  const fs::path manifest = register_probe({});
+  git({"add", "conf"});
+  git({"commit", "--quiet", "--message", "first"});
+  ASSERT_EQ(accept(runs_of("stored-slower-15-percent"), "slower").exit_code, 0);
+  const auto is_dirty = [&] {
+    EXPECT_EQ(run_pair(manifest).exit_code, 0);
+    return nlohmann::json::parse(text_of("env.json"))["git"]["dirty"];
   };
+  EXPECT_EQ(is_dirty(), false);
+  std::ofstream(m_project / "conf/more.yaml") << "";
+  git({"add", "conf/more.yaml"});
+  EXPECT_EQ(is_dirty(), true);
+}
+
+TEST_F(baseline_commands, those_of_two_commits_are_compared) {
   git({"init", "--quiet"});
   for (const char* build : {"stored-same-build", "stored-slower-15-percent"}) {
     ASSERT_EQ(accept(runs_of(build), build).exit_code, 0);

@@ -94,7 +94,8 @@ artifacts::provenance provenance_of(const step_context& context, const artifacts
     const core::measured<artifacts::gpu_device> gpu = artifacts::chosen_gpu(facts.gpu_at_start);
     if (gpu) facts.gpu_at_start.chosen_index = gpu->index;
   }
-  facts.git = artifacts::gather_git_facts(context.manifest.project_dir, process::git_output);
+  facts.git = artifacts::gather_git_facts(context.manifest.project_dir,
+                                          context.config.text("gate.baselines_dir"), process::git_output);
   const build_facts& build = context.manifest.build;
   const auto known = [](const std::optional<std::string>& text) {
     using fact = core::measured<std::string>;

@@ -117,24 +117,29 @@ TEST(git_facts, reads_commit_branch_and_changes) {
     if (words[0] == "status") return " M a.cpp\nA  b.cpp\n";
     return words[1] == "--verify" ? "0123abcd\n" : "main\n";
   };
-  const git_facts facts = gather_git_facts("/project", answer);
+  const git_facts facts = gather_git_facts("/project", "conf/baselines", answer);
   EXPECT_EQ(facts.commit.value(), "0123abcd");
   EXPECT_EQ(facts.branch.value(), "main");
   EXPECT_EQ(facts.dirty.value(), true);
   EXPECT_EQ(facts.changed_files_count.value(), 2);
   EXPECT_EQ(asked.at(0), (std::vector<std::string>{"/project", "rev-parse", "--verify", "HEAD"}));
-  EXPECT_EQ(asked.back().back(), "--untracked-files=no") << "builds and logs are no code";
+  EXPECT_EQ(asked.back(),
+            (std::vector<std::string>{"/project", "status", "--porcelain", "--untracked-files=no", "--", ":/",
+                                      ":(exclude,literal)conf/baselines"}))
+      << "builds, logs and baselines are no code";
+  gather_git_facts("/project", "/elsewhere", answer);
+  EXPECT_EQ(asked.back().back(), "--untracked-files=no") << "git knows no path outside of it";
 }
 
 TEST(git_facts, tells_clean_from_unknown) {
   const git_facts clean =
-      gather_git_facts("/project", [](const auto&, const auto& words) -> std::optional<std::string> {
+      gather_git_facts("/project", "", [](const auto&, const auto& words) -> std::optional<std::string> {
         return words[0] == "status" ? "" : "HEAD\n";
       });
   EXPECT_EQ(clean.dirty.value(), false);
   EXPECT_THAT(clean.branch.reason(), HasSubstr("not a branch"));
   const git_facts unknown =
-      gather_git_facts("/project", [](const auto&, const auto&) { return std::nullopt; });
+      gather_git_facts("/project", "", [](const auto&, const auto&) { return std::nullopt; });
   EXPECT_FALSE(unknown.dirty);
   EXPECT_THAT(unknown.commit.reason(), HasSubstr("/project"));
 }

@@ -23,12 +23,14 @@ using git_runner = std::function<std::optional<std::string>(const std::filesyste
 struct git_facts {
   core::measured<std::string> commit;
   core::measured<std::string> branch;
-  core::measured<bool> dirty;  ///< tracked files were changed; logs and builds may lie beside them
+  core::measured<bool> dirty;  ///< tracked files were changed; logs, builds and baselines are no code
   core::measured<std::int64_t> changed_files_count;
 };
 
-/// What is checked out in `project_dir`.
-git_facts gather_git_facts(const std::filesystem::path& project_dir, const git_runner& git);
+/// What is checked out in `project_dir`. `baselines_dir`: as gate.baselines_dir has it; one that was just
+/// accepted changes nothing of what is measured.
+git_facts gather_git_facts(const std::filesystem::path& project_dir,
+                           const std::filesystem::path& baselines_dir, const git_runner& git);
 
 /// How the harness and the workloads were built; CMake knows.
 struct build_facts {
