@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "artifacts/inputs.h"
 #include "artifacts/sha256.h"
 #include "config/schema.h"
 #include "core/error.h"
@@ -19,13 +20,22 @@ bool decides_what_is_measured(const std::string& key) {
   // A client is a command, and counts as one; how a server is waited for and stopped decides nothing.
   if (key == "workload.client" || key.starts_with("workload.server.")) return false;
   if (key == "workload.planted_delay_ns" || key == "stage1.energy_limit_s" || is_for_profilers) return false;
-  return key.starts_with("workload.") || key.starts_with("model.") || key.starts_with("stage1.");
+  return key.starts_with("workload.") || key.starts_with("model.") || key.starts_with("stage1.") ||
+         key.starts_with("inputs.");
 }
 
 /// Settings that came after the first baselines were kept count where somebody sets them: else every baseline
 /// would be one of other settings.
 bool is_younger_than_baselines(const std::string& key) {
-  return key == "workload.adapter" || key == "workload.figures";
+  return key == "workload.adapter" || key == "workload.figures" || key.starts_with("inputs.");
+}
+
+/// Of a file that the workload is fed its content counts, not where it lies.
+std::string counted_value(const config::resolved& config, const config::schema_row& row) {
+  const bool is_file = row.key == "inputs.manifest" || row.key == "inputs.image";
+  if (is_file && !config.is_null(row.key))
+    return artifacts::describe_input(config.text(row.key), true).sha256;
+  return config.plain_text(row.key, "\n");
 }
 
 /// Without the folders of one machine: "/home/ada/bin/bench" is "bench", "--weights=/data/x.bin"
@@ -51,7 +61,7 @@ artifacts::sha256 hash_of_settings(const arm_build& build) {
   artifacts::sha256 hash;
   for (const config::schema_row& row : config::schema()) {
     if (!decides_what_is_measured(row.key)) continue;
-    const std::string value = of_gate.plain_text(row.key, "\n");
+    const std::string value = counted_value(of_gate, row);
     if (is_younger_than_baselines(row.key) && (value == row.default_yaml || value.empty())) continue;
     hash.update(fmt::format("{}={}\n", row.key, value));
   }

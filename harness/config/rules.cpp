@@ -295,7 +295,7 @@ void check_inputs(const resolved& composed) {
     if (composed.is_null(key)) continue;
     if (given) {
       refuse(composed, key, fmt::format("'{}' and '{}' are both set", *given, key),
-             "set one, the other to null");
+             "set one of them; inputs=null takes back those of the pair");
     }
     given = key;
   }

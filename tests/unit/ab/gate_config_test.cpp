@@ -1,6 +1,10 @@
 #include "ab/gate_config.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace profgate::ab {
 namespace {
@@ -46,6 +50,29 @@ TEST(gate_config, the_hash_is_of_what_is_computed) {
   EXPECT_EQ(hash({"workload.decode_tokens=8", "artifacts.stage2_dir=elsewhere"}), plain);
   EXPECT_EQ(hash({"workload.decode_tokens=8", "workload.planted_delay_ns=5000"}), plain);
   EXPECT_EQ(hash({"workload.decode_tokens=8", "workload.profile_range=generate"}), plain);
+}
+
+TEST(gate_config, the_hash_is_of_what_the_inputs_hold_and_not_of_where_they_lie) {
+  const auto hash = [](const std::vector<std::string>& overrides) {
+    return config_sha256({with(overrides), "x", {"profgate-llm"}, true, true});
+  };
+  const std::string plain = hash({});
+  EXPECT_EQ(hash({"inputs.mode=base"}), plain) << "the default: baselines of text stay";
+  const std::string page = hash({"inputs.synthetic_image.width=20", "inputs.synthetic_image.height=30"});
+  EXPECT_NE(page, plain);
+  EXPECT_NE(hash({"inputs.synthetic_image.width=21", "inputs.synthetic_image.height=30"}), page);
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("gate_config." + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const auto with_manifest = [&](const char* name, const char* text) {
+    std::ofstream(folder / name) << text;
+    return hash({"inputs.manifest=" + (folder / name).string()});
+  };
+  const std::string one = with_manifest("a.yaml", "- {prompt_tokens: 4}");
+  EXPECT_NE(one, plain);
+  EXPECT_EQ(with_manifest("b.yaml", "- {prompt_tokens: 4}"), one);
+  EXPECT_NE(with_manifest("a.yaml", "- {prompt_tokens: 5}"), one);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(gate_config, the_hash_of_a_program_is_of_its_command_too_on_whatever_machine) {
