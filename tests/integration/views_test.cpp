@@ -53,7 +53,7 @@ TEST_F(views, of_a_model_with_experts_say_how_full_they_are) {
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const std::string report = text_of("report.md");
   EXPECT_THAT(report,
-              AllOf(HasSubstr("## Experts"), HasSubstr("- prefill: the fullest gets "),
+              AllOf(HasSubstr("## Experts"), HasSubstr("- prefill: the fullest expert gets "),
                     HasSubstr(" times the mean in layer "), HasSubstr(" times in the median layer (")));
   EXPECT_THAT(text_of("profile.json"), HasSubstr("\"worst_imbalance_ratio\": "));
 }
