@@ -139,6 +139,9 @@ std::string inputs_yaml(const run_inputs& inputs) {
                        yaml_quoted(file.path.string()), file.size_bytes, yaml_quoted(file.sha256),
                        yaml_quoted(scope_name(file.scope)));
   }
+  if (!inputs.synthetic_image.empty())
+    out += fmt::format("synthetic_image: {}\n", yaml_quoted(inputs.synthetic_image));
+  if (!inputs.image_mode.empty()) out += fmt::format("image_mode: {}\n", yaml_quoted(inputs.image_mode));
   out += fmt::format("prompt_tag: {}\n", inputs.prompt_tag.empty() ? "null" : yaml_quoted(inputs.prompt_tag));
   const std::pair<const char*, const std::optional<std::int64_t>&> counts[] = {
       {"prompt_tokens", inputs.prompt_tokens},
@@ -147,10 +150,12 @@ std::string inputs_yaml(const run_inputs& inputs) {
   for (const auto& [name, value] : counts) out += fmt::format("{}: {}\n", name, number_or_null(value));
 
   std::string reasons;
-  const std::string reason = ": \"the workload's configuration does not give it\"\n";
-  if (inputs.prompt_tag.empty()) reasons += "  prompt_tag" + reason;
+  const auto add_reason = [&](const std::string& name, const std::string& reason) {
+    reasons += fmt::format("  {}: {}\n", name, yaml_quoted(reason));
+  };
+  if (inputs.prompt_tag.empty()) add_reason("prompt_tag", "the workload's configuration does not give it");
   for (const auto& [name, value] : counts) {
-    if (!value) reasons += "  " + std::string(name) + reason;
+    if (!value) add_reason(name, inputs.tokens_absent_reason);
   }
   return reasons.empty() ? out : out + "not_measured:\n" + reasons;
 }

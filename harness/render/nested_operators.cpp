@@ -1,8 +1,12 @@
 #include "nested_operators.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/escape.h"
@@ -75,6 +79,34 @@ json nested_operators_of(const json& profile) {
                     {"calls", formatted(each.calls, "count")}});
   }
   return {{"is_on_device", is_on_device}, {"left_out", all.size() - rows.size()}, {"rows", std::move(rows)}};
+}
+
+std::string parts_of_vision(const json& profile) {
+  if (profile["throughput"]["vision"].is_null()) return "";
+  const bool is_on_device = has_device_time(profile["stages"]);
+  const time_fields& fields = is_on_device ? on_device : on_host;
+  std::vector<std::pair<double, std::string>> parts;  // share of its stage, name
+  std::string of_stage;
+  for (const json& stage : profile["stages"]) {
+    if (!stage["operators"].is_array()) continue;
+    double stage_ns = 0;
+    for (const json& each : stage["operators"]) stage_ns += number(each, fields.own).value_or(0);
+    for (const json& each : stage["operators"]) {
+      const std::string name = core::to_valid_utf8(each["op_name"].get<std::string>());
+      if (!name.starts_with("vision.") || stage_ns <= 0) continue;
+      of_stage = core::to_valid_utf8(stage["name"].get<std::string>());
+      parts.emplace_back(number(each, fields.whole).value_or(0) / stage_ns, name);
+    }
+  }
+  if (parts.empty()) return "";
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> words;
+  for (const auto& [share, name] : parts)
+    words.push_back(fmt::format("{} {}", name, formatted(share, "percent")));
+  return fmt::format("Of the {} of {} in the trace: {}.",
+                     is_on_device ? "kernels and copies" : "time of the operators", of_stage,
+                     fmt::join(words, ", "));
 }
 
 }  // namespace profgate::render

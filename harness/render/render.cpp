@@ -13,6 +13,7 @@
 #include "headline.h"
 #include "idle_view.h"
 #include "missing.h"
+#include "nested_operators.h"
 #include "picture_files.h"
 #include "report_page.h"
 #include "savings_view.h"
@@ -321,6 +322,7 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   document["energy_notes"] = energy_notes(document);
   document["findings"]["why_nothing_is_told"] = why_nothing_is_told(document);
   document["reports"] = report_list();
+  document["vision_parts"] = parts_of_vision(document);
   document["has_experts"] = std::any_of(document["stages"].begin(), document["stages"].end(),
                                         [](const json& stage) { return stage.contains("experts"); });
   put_counter_tables(document);

@@ -132,6 +132,8 @@ std::vector<analysis::named_value> inputs_of(const config::resolved& config,
                                 ? fmt::format("in {} chunks, read off the model's inputs", seen.at("chunks"))
                             : is_mean ? "the mean of all texts: decode steps over prefills"
                                       : "read off the model's inputs")});
+    } else if (has_model && !config.is_null("inputs.manifest") && key != "batch") {
+      inputs.push_back({key, "of each input as inputs.manifest has it"});
     } else if (has_model && !config.is_null(path)) {
       inputs.push_back({key, std::to_string(config.integer(path))});
     }

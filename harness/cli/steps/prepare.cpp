@@ -77,8 +77,19 @@ artifacts::run_inputs inputs_of(const step_context& context) {
   inputs.weights = text_or(config, "model.weights", "");
   inputs.files = input_files(config);
   inputs.prompt_tag = text_or(config, "workload.seed_tag", inputs.model);
-  inputs.prompt_tokens = integer_or_nothing(config, "workload.prompt_tokens");
-  inputs.decode_tokens = integer_or_nothing(config, "workload.decode_tokens");
+  if (!config.is_null("inputs.synthetic_image.width"))
+    inputs.synthetic_image =
+        fmt::format("{} x {}, seed {}", config.integer("inputs.synthetic_image.width"),
+                    config.integer("inputs.synthetic_image.height"),
+                    integer_or_nothing(config, "inputs.synthetic_image.seed").value_or(1));
+  if (!inputs.synthetic_image.empty() || !config.is_null("inputs.image"))
+    inputs.image_mode = config.text("inputs.mode");
+  if (config.is_null("inputs.manifest")) {
+    inputs.prompt_tokens = integer_or_nothing(config, "workload.prompt_tokens");
+    inputs.decode_tokens = integer_or_nothing(config, "workload.decode_tokens");
+  } else {
+    inputs.tokens_absent_reason = "the manifest has those of each input";
+  }
   inputs.batch = integer_or_nothing(config, "workload.batch");
   return inputs;
 }

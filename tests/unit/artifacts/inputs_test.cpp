@@ -79,5 +79,15 @@ TEST(inputs_yaml, quotes_hostile_text_and_gives_reasons_for_nulls) {
             "  batch: \"the workload's configuration does not give it\"\n");
 }
 
+TEST(inputs_yaml, tells_of_an_image_made_by_formula_and_of_a_manifest_s_tokens) {
+  run_inputs given;
+  given.synthetic_image = "20 x 30, seed 1";
+  given.image_mode = "tiny";
+  given.tokens_absent_reason = "the manifest has those of each input";
+  EXPECT_THAT(inputs_yaml(given),
+              AllOf(HasSubstr("synthetic_image: \"20 x 30, seed 1\"\nimage_mode: \"tiny\"\n"),
+                    HasSubstr("  prompt_tokens: \"the manifest has those of each input\"\n")));
+}
+
 }  // namespace
 }  // namespace profgate::artifacts

@@ -36,6 +36,9 @@ struct run_inputs {
   std::string model_variant{};  ///< such as "8B"; empty: it has none
   std::string weights;          ///< "synthetic" or "checkpoint"
   std::vector<input_file> files;
+  std::string image_mode{};       ///< "base"; empty: there is no image, or a manifest has the mode of each
+  std::string synthetic_image{};  ///< "1240 x 1754, seed 1"; empty: there is none
+  std::string tokens_absent_reason = "the workload's configuration does not give it";
   std::string prompt_tag;
   std::optional<std::int64_t> prompt_tokens;
   std::optional<std::int64_t> decode_tokens;
