@@ -133,6 +133,11 @@ class stage_decision {
       step.reason = fmt::format("{} ({})", slowdown_text(shift), p_text(ratios.p_faster()));
       return step;
     }
+    if (in_phase == phase::screen && leaves_gain_open(shift)) {
+      m_why_more = fmt::format("a gain of {:.1f} % is neither shown nor ruled out",
+                               100 * to_ratio(m_margins.improved_log));
+      return std::nullopt;
+    }
     if (auto unchanged = if_unchanged(step, ratios)) return unchanged;
     m_why_more =
         fmt::format("a slowdown of {:.1f} % is neither shown nor ruled out", 100 * unchanged_ratio());
@@ -166,6 +171,17 @@ class stage_decision {
         fmt::format("what the screen showed was neither confirmed nor ruled out ({}, {}), and a slowdown is "
                     "confirmed once only, or chance would have a second try",
                     slowdown_text(shift), p_text(ratios.p_slower())));
+  }
+
+  /// A gain of the size of an improvement that the screen's runs do not show surely: one slow process of six
+  /// is enough for that, and not of ten. Where no more runs can be had it stays unchanged rather than open:
+  /// that nothing got slower is known.
+  bool leaves_gain_open(double shift) const {
+    const auto has_more = [&](const std::vector<double>& arm) { return arm.size() > m_rules.screen_runs; };
+    const bool can_be_extended =
+        m_rules.extended_runs > m_rules.screen_runs &&
+        (!m_no_more_runs || has_more(m_runs.baseline_ns) || has_more(m_runs.candidate_ns));
+    return can_be_extended && shift <= -m_margins.improved_log;
   }
 
   std::optional<stage_step> if_unchanged(stage_step step, const log_ratios& ratios) const {

@@ -124,6 +124,23 @@ TEST(decide, extends_a_noisy_screen_by_four_and_looks_at_all_ten) {
   EXPECT_EQ(settled.in_phase, phase::extension);
 }
 
+TEST(decide, extends_a_screen_that_neither_shows_nor_rules_out_a_gain) {
+  arm_pair one_slow = arms(6, -0.107, 0.002);
+  one_slow.candidate_ns[3] *= 1.2;
+  const stage_step extend = decide(one_slow, {});
+  EXPECT_FALSE(extend.final_verdict);
+  EXPECT_EQ(extend.in_phase, phase::extension);
+  EXPECT_THAT(extend.reason, HasSubstr("a gain of 2.0 % is neither shown nor ruled out"));
+
+  const stage_step settled = decide(one_slow + arms(4, -0.107, 0.002), {}, true);
+  EXPECT_EQ(settled.final_verdict, verdict::improved);
+  EXPECT_EQ(settled.judged->candidate_runs, 10U);
+  const stage_step refuted = decide(one_slow + arms(4, 0.0, 0.002), {});
+  EXPECT_EQ(refuted.final_verdict, verdict::unchanged) << "it is none, and no slowdown";
+  EXPECT_EQ(refuted.in_phase, phase::extension);
+  EXPECT_EQ(decide(one_slow, {}, true).final_verdict, verdict::unchanged) << "nothing got slower";
+}
+
 TEST(decide, an_extended_screen_can_raise_the_flag_and_the_next_ten_confirm_it) {
   const arm_pair late = arms(6, 0.02, 0.035) + arms(4, 0.08, 0.0);
   const stage_step flagged = decide(late, {});
