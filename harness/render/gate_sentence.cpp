@@ -66,6 +66,20 @@ std::string speed_of(const gate::comparison& numbers, bool is_rate) {
   return percent(std::abs(ratio)) + (ratio > 0 ? " slower" : " faster");
 }
 
+/// Of an unchanged stage: what the rule makes of its interval, which alone may say something else.
+std::string why_unchanged(const gate::stage_judgement& stage) {
+  if (stage.which != gate::verdict::unchanged || !stage.unchanged_below_ratio) return "";
+  const gate::comparison& numbers = *stage.numbers;
+  if (numbers.upper_95_ratio && *numbers.upper_95_ratio <= -nothing_ratio)
+    return "; faster, but by too little or in too few runs to count as improved";
+  const double below = *stage.unchanged_below_ratio;
+  const std::string margin = percent(stage.rate_unit ? gate::rate_loss_ratio(below) : below);
+  if (numbers.lower_95_ratio && *numbers.lower_95_ratio >= nothing_ratio)
+    return fmt::format("; slower, but surely by less than {}, which passes", margin);
+  return fmt::format("; a {} is surely below {}, which counts as unchanged",
+                     stage.rate_unit ? "loss" : "slowdown", margin);
+}
+
 /// The reason, where it does not begin with the verdict's own words already.
 std::string after_verdict(const gate::judgement& whole) {
   const std::string repeated = gate::to_text(whole.overall) + ": ";
@@ -141,13 +155,7 @@ std::string size_of(const gate::stage_judgement& stage) {
     text += fmt::format("; too noisy to say: the smallest slowdown it could have seen is {}",
                         percent(*stage.detectable_ratio));
   }
-  if (stage.which == gate::verdict::unchanged && stage.unchanged_below_ratio) {
-    const double below = *stage.unchanged_below_ratio;
-    const std::string margin = percent(stage.rate_unit ? gate::rate_loss_ratio(below) : below);
-    const bool is_slower = numbers.lower_95_ratio && *numbers.lower_95_ratio >= nothing_ratio;
-    text += is_slower ? fmt::format("; slower, but surely by less than {}, which passes", margin)
-                      : fmt::format("; surely below {}, which counts as unchanged", margin);
-  }
+  text += why_unchanged(stage);
   if (stage.which == gate::verdict::regressed && stage.fails_from_ratio) {
     const double from = *stage.fails_from_ratio;
     text += fmt::format("; a slowdown that was confirmed fails from {} on",

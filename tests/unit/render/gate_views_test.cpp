@@ -153,12 +153,20 @@ TEST(gate_lines, say_what_counts_as_unchanged) {
   gate::judgement whole = made_up_judgement("unchanged");
   whole.stages[0].unchanged_below_ratio = 0.03;
   EXPECT_THAT(gate_lines(whole).front(),
-              testing::EndsWith("; surely below 3.0 %, which counts as unchanged"));
+              testing::EndsWith("; a slowdown is surely below 3.0 %, which counts as unchanged"));
+  whole.stages[0].rate_unit = "tokens/s";
+  EXPECT_THAT(gate_lines(whole).front(),
+              testing::EndsWith("; a loss is surely below 2.9 %, which counts as unchanged"));
+  whole.stages[0].rate_unit.reset();
   whole.stages[0].unchanged_below_ratio = 0.08;
   whole.stages[0].numbers->lower_95_ratio = 0.032;
   EXPECT_THAT(gate_lines(whole).front(),
               testing::EndsWith("; slower, but surely by less than 8.0 %, which passes"))
       << "nobody doubts that it is";
+  whole.stages[0].numbers->lower_95_ratio = -0.108;
+  whole.stages[0].numbers->upper_95_ratio = -0.106;
+  EXPECT_THAT(gate_lines(whole).front(),
+              testing::EndsWith("; faster, but by too little or in too few runs to count as improved"));
 }
 
 TEST(gate_lines, an_arrow_never_contradicts_its_percentage) {
