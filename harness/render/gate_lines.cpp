@@ -27,15 +27,14 @@ std::optional<std::string> opposite_text(const gate::attribution& attributed) {
   const double whole_ns = attributed.explained_difference_ns();
   const gate::cause* largest = nullptr;
   double opposite_ns = 0;
-  std::size_t count = 0;
   for (const gate::cause& cause : attributed.causes) {
     if ((cause.delta_ns > 0) == (whole_ns > 0)) continue;
     opposite_ns += cause.delta_ns;
-    ++count;
     if (largest == nullptr || std::abs(cause.delta_ns) > std::abs(largest->delta_ns)) largest = &cause;
   }
   if (largest == nullptr || std::abs(opposite_ns) <= least_ratio * std::abs(whole_ns)) return std::nullopt;
-  if (count == 1) return "elsewhere " + gate::to_text(*largest);
+  const bool is_the_largest_alone = signed_duration(opposite_ns) == signed_duration(largest->delta_ns);
+  if (is_the_largest_alone) return "elsewhere " + gate::to_text(*largest);
   return fmt::format("elsewhere {}, most of it {}", signed_duration(opposite_ns), gate::to_text(*largest));
 }
 
@@ -60,9 +59,9 @@ void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& li
   if (!scale.empty() && !is_cause_unknown(stage)) lines.push_back("  " + scale);
   if (!stage.uncounted_because.empty()) lines.push_back("  no counters: " + stage.uncounted_because);
   if (std::abs(unexplained_ratio) > 0.05)
-    lines.push_back(fmt::format("  not explained: {}, {:.0f} % of the difference",
-                                core::format_duration(std::abs(attributed.unexplained_ns)),
-                                100 * std::abs(unexplained_ratio)));
+    lines.push_back(fmt::format("  not explained: {}, {} % of the difference",
+                                signed_duration(attributed.unexplained_ns),
+                                core::with_minus_sign(fmt::format("{:.0f}", 100 * unexplained_ratio))));
 }
 
 /// The rule that ended it, and what to do about it.

@@ -109,6 +109,15 @@ TEST(gate_lines, say_at_once_that_the_cause_is_not_known) {
   EXPECT_THAT(gate_lines(whole).front(), testing::EndsWith("; the cause is not known"));
 }
 
+TEST(gate_lines, sign_what_is_not_explained_as_the_page_does) {
+  gate::judgement whole = made_up_judgement("regressed");
+  gate::attribution& attributed = *whole.stages[1].attributed;
+  attributed.bare_difference_ns = 3.3e6;
+  attributed.unexplained_ns = -0.858e6;
+  EXPECT_THAT(gate_lines(whole), testing::Contains("  not explained: −858 µs, −26 % of the difference"));
+  EXPECT_THAT(rendered(whole).at("gate.md"), testing::ContainsRegex("\\| not explained +\\| +−858 µs \\|"));
+}
+
 TEST(gate_lines, say_what_part_of_the_difference_the_traces_show) {
   gate::judgement whole = made_up_judgement("regressed");
   gate::attribution& attributed = *whole.stages[1].attributed;
@@ -247,6 +256,10 @@ TEST(gate_lines, say_what_takes_away_from_causes_that_are_more_than_the_differen
   EXPECT_THAT(joined(gate_lines(whole)),
               ::testing::ContainsRegex("\n  1\\. \\+180 ms: slow [^\n]*\n  elsewhere −35\\.0 ms, most of it "
                                        "−30\\.0 ms: quick is faster: "));
+  attributed.causes = {cause_of(180e6, "slow"), cause_of(-35e6, "quick"), cause_of(-1e3, "other")};
+  for (gate::stage_judgement& stage : whole.stages)
+    if (stage.attributed) stage.attributed = attributed;
+  EXPECT_THAT(joined(gate_lines(whole)), HasSubstr("\n  elsewhere −35.0 ms: quick is faster: ")) << "once";
   attributed.causes = {cause_of(145.1e6, "slow"), cause_of(-0.1e6, "quick")};
   for (gate::stage_judgement& stage : whole.stages)
     if (stage.attributed) stage.attributed = attributed;
