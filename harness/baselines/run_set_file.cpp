@@ -24,8 +24,11 @@ using core::json_cursor;
 constexpr std::uint64_t max_file_bytes = std::uint64_t{64} << 20;
 constexpr std::string_view schema_major = "1.";
 
-const std::string restore_or_measure_again =
-    "restore the file from git, or measure the build again and accept it anew: profgate baseline accept";
+/// A file that cannot be read cannot be replaced either: `accept` reads what it replaces.
+const std::string remove_and_measure_again =
+    "remove it, measure the build again (profgate baseline record <pair>) and accept that: profgate baseline "
+    "accept (an anchor: then profgate baseline anchor <pair> --name <its name> --force)";
+const std::string restore_or_measure_again = "restore the file from git; or " + remove_and_measure_again;
 
 acceptance read_acceptance(const json_cursor& object) {
   acceptance accepted;
@@ -284,7 +287,7 @@ void check_schema(const json_cursor& version, const std::string& file) {
   if (written.starts_with(schema_major)) return;
   throw core::not_possible(
       fmt::format("{}: a run set of schema {}, this profgate reads {}x", file, written, schema_major),
-      "measure the build again with this profgate and accept it anew: profgate baseline accept");
+      "read it with the profgate that wrote it; or " + remove_and_measure_again);
 }
 
 void refuse_merge_markers(std::string_view text, const std::string& file) {
@@ -317,9 +320,8 @@ stored_run_set parse_run_set(std::string_view text, const std::string& file) {
   const json_cursor written = root.require("content_sha256");
   stored.content_sha256 = content_sha256_of(document.value());
   if (written.text() != stored.content_sha256) {
-    throw core::bad_input(
-        file, 0, "edited by hand: its content is not what its content_sha256 was made of",
-        "restore it from git, or measure the build and accept it anew: profgate baseline accept");
+    throw core::bad_input(file, 0, "edited by hand: its content is not what its content_sha256 was made of",
+                          restore_or_measure_again);
   }
   return stored;
 }

@@ -41,6 +41,18 @@ TEST_F(accepting, leaves_one_file_a_key_and_a_record) {
               ElementsAre(fs::path("qwen3-0.6b/decode-b1/cccccccccccc-nvidia-h200x132.json")));
 }
 
+TEST_F(accepting, in_the_place_of_a_damaged_file_says_what_helps_and_that_does) {
+  const fs::path file = accept_baseline(runs_of(made_runs(9e6)), request()).file;
+  for (const std::string& damaged :
+       {std::string("{"), artifacts::read_file(file).replace(1, 0, "\"a\": 1,")}) {
+    std::ofstream(file) << damaged;
+    EXPECT_THAT(refusal_of(made_later(8e6), request()),
+                HasSubstr("restore the file from git; or remove it, measure the build again"));
+  }
+  fs::remove(file);
+  EXPECT_EQ(accept_baseline(runs_of(made_later(8e6)), request()).file, file);
+}
+
 TEST_F(accepting, keys_do_not_collide) {
   gate::run_set other = made_runs(9e6);
   other.identity.multiprocessors = 114;

@@ -99,6 +99,15 @@ TEST_F(anchors, that_are_missing_are_bad_input_before_anything_runs) {
   EXPECT_EQ(judge(9e6, "v2.0").code, core::exit_code::good);
 }
 
+TEST_F(anchors, that_are_damaged_are_replaced_by_force) {
+  const fs::path baseline = accept(9e6, 1);
+  const fs::path anchor = set_anchor(m_store, baseline, "v1.0", move_anchor::no);
+  std::ofstream(anchor) << "{";
+  EXPECT_THAT(error_of([&] { judge(9e6); }), HasSubstr("--force"));
+  set_anchor(m_store, baseline, "v1.0", move_anchor::yes);
+  EXPECT_EQ(judge(9e6).code, core::exit_code::good);
+}
+
 TEST_F(anchors, of_another_device_say_so_and_leave_the_verdict) {
   set_anchor(m_store, accept(9e6, 1), "v1.0", move_anchor::no);
   fs::rename(m_store / "@v1.0/qwen3-0.6b/decode-b1", m_store / "@v1.0/qwen3-0.6b/other");

@@ -205,7 +205,8 @@ TEST(run_set_file, a_changed_number_is_an_edit_by_hand) {
   const std::string text = run_set_text(everything());
   const std::string sample = std::to_string(everything().runs.processes[0].samples_ns.at("decode_all")[5]);
   EXPECT_THAT(fault_of(replaced(text, sample, "1" + sample)),
-              AllOf(HasSubstr("b.json"), HasSubstr("edited by hand"), HasSubstr("accept it anew")));
+              AllOf(HasSubstr("b.json"), HasSubstr("edited by hand"),
+                    HasSubstr("; or remove it, measure the build again")));
   EXPECT_THAT(fault_of(replaced(text, "Ada", "Bob")), HasSubstr("edited by hand"));
   EXPECT_THAT(fault_of(replaced(text, "\"is_dirty\": false", "\"is_dirty\": true")),
               HasSubstr("edited by hand"));
