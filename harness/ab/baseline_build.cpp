@@ -78,15 +78,15 @@ class builder {
     const core::file_lock only_one = core::file_lock::among_users(
         m_home / ".lock",
         {longest_wait_ms,
-         [&](const std::string& holder) { say("waits for " + holder + ", which builds the same baseline"); },
-         "the baseline's build folder", "wait until it is done, or end that process"});
+         [&](const std::string& holder) { say("waits for " + holder + ", which builds the same commit"); },
+         "the build folder of " + commit_name(), "wait until it is done, or end that process"});
     check_out();
     read_settings();
     const fs::path marker = m_build / "profgate-built.txt";
     const std::string done = fmt::format("{} {}\n", m_wanted.pair, m_commit);
     const bool is_built = fs::exists(marker) && artifacts::read_file(marker).find(done) != std::string::npos;
     if (!is_built) {
-      say(fmt::format("builds the baseline {} in {}", m_commit.substr(0, 12), m_build.string()));
+      say(fmt::format("builds {} in {}", commit_name(), m_build.string()));
       build_or_clean_up();
       const std::string before = fs::exists(marker) ? artifacts::read_file(marker) : "";
       artifacts::write_file_atomically(marker, before + done);
@@ -97,6 +97,15 @@ class builder {
  private:
   void say(const std::string& line) const {
     if (m_wanted.say) m_wanted.say(line);
+  }
+
+  /// Either arm, or one that a bisection looks at: never "the baseline".
+  std::string commit_name() const { return "commit " + m_commit.substr(0, 12); }
+
+  /// Such as one of a CI that fetches a single commit: it has no earlier ones.
+  std::string what_a_shallow_clone_lacks() const {
+    if (ask_git(m_top, {"rev-parse", "--is-shallow-repository"}) != "true") return "";
+    return "; this clone is shallow, and what it lacks comes with: git fetch --unshallow";
   }
 
   void find_commit() {
@@ -112,7 +121,8 @@ class builder {
     if (!commit) {
       throw core::bad_input(
           fmt::format("'{}' is neither a build folder nor a commit of {}", m_wanted.ref, m_top.string()),
-          "name a commit, branch or tag (`git log`), or a build folder of the pair's project");
+          "name a commit, branch or tag (`git log`), or a build folder of the pair's project" +
+              what_a_shallow_clone_lacks());
     }
     m_commit = *commit;
     const fs::path cache =
@@ -137,16 +147,16 @@ class builder {
     ask_git(m_top, {"worktree", "unlock", m_source.string()});
     ask_git(m_top, {"worktree", "prune"});
     run(process::git_command(m_top, {"worktree", "add", "--force", "--detach", m_source.string(), m_commit}),
-        "checkout", "checks out the baseline");
+        "checkout", "checks out " + commit_name());
   }
 
   void read_settings() {
     const fs::path binary_dir = cmake_binary_dir(m_wanted.build_dir);
     if (!fs::exists(binary_dir / cache_file)) {
       throw core::bad_input(
-          fmt::format("{} was not configured by CMake, so a baseline cannot be built like it",
-                      m_wanted.build_dir.string()),
-          "name a build folder as the baseline, or the candidate's with --build-dir");
+          fmt::format("{} was not configured by CMake, so {} cannot be built like it",
+                      m_wanted.build_dir.string(), commit_name()),
+          "name a build folder instead of the commit, or one that CMake configured with --build-dir");
     }
     m_settings = settings_in(binary_dir);
     const fs::path sources = m_source / fs::proximate(m_settings.source_dir, m_top);
@@ -177,20 +187,19 @@ class builder {
     std::vector<std::string> configure = {
         "cmake", "-C", script.string(), "-S", m_project.string(), "-B", m_build.string()};
     if (!m_settings.generator.empty()) configure.insert(configure.end(), {"-G", m_settings.generator});
-    run(in_its_own_repository(configure), "configure", "configures the baseline");
+    run(in_its_own_repository(configure), "configure", "configures " + commit_name());
     const fs::path manifest = m_outputs / "profgate" / "pairs" / (m_wanted.pair + ".json");
     if (!fs::exists(manifest)) {
-      throw core::bad_input(
-          fmt::format("commit {} does not register the pair {}", m_commit.substr(0, 12), m_wanted.pair),
-          "choose a newer baseline");
+      throw core::bad_input(fmt::format("{} does not register the pair {}", commit_name(), m_wanted.pair),
+                            "choose a newer commit");
     }
     std::vector<std::string> make = {"cmake", "--build", m_build.string(), "--parallel", parallel_jobs()};
     if (!m_configuration.empty()) make.insert(make.end(), {"--config", m_configuration});
     const std::optional<std::string> target = program_in(artifacts::read_file(manifest));
     if (target && try_run(in_its_own_repository(with_target(make, *target)), "build",
-                          "builds the baseline's " + *target))
+                          fmt::format("builds {} of {}", *target, commit_name())))
       return;
-    run(in_its_own_repository(make), "build", "builds the baseline");
+    run(in_its_own_repository(make), "build", "builds " + commit_name());
   }
 
   /// A build may ask git which commit it is.
@@ -233,18 +242,19 @@ class builder {
     };
     m_last = process::run(command, options);
     if (m_last.how == process::ending::interrupted)
-      throw core::interrupted("interrupted while the baseline was built; the same command finishes it");
+      throw core::interrupted(
+          fmt::format("interrupted while {} was built; the same command finishes it", commit_name()));
     if (m_last.how == process::ending::not_started)
-      throw build_failure(m_last.start_error, "put it on PATH, or name a build folder as the baseline");
+      throw build_failure(m_last.start_error, "put it on PATH, or name a build folder instead of the commit");
     return m_last.how == process::ending::exited && m_last.exit_code == 0;
   }
 
   void run(const process::command& command, const std::string& step, const std::string& what) {
     if (try_run(command, step, what)) return;
-    throw build_failure(fmt::format("the baseline {} cannot be built: {} {}{}", m_commit.substr(0, 12), step,
-                                    process::describe(m_last),
-                                    first_error(artifacts::read_file(log_of(step), max_log_bytes))),
-                        fmt::format("its log is {}", log_of(step).string()));
+    throw build_failure(
+        fmt::format("{} cannot be built: {} {}{}", commit_name(), step, process::describe(m_last),
+                    first_error(artifacts::read_file(log_of(step), max_log_bytes))),
+        fmt::format("its log is {}", log_of(step).string()));
   }
 
   fs::path log_of(const std::string& step) const { return m_home / (step + ".log"); }
@@ -283,7 +293,7 @@ baseline_build provide_baseline(const baseline_request& wanted) {
   try {
     return builder(wanted).provide();
   } catch (const fs::filesystem_error& problem) {
-    throw build_failure(fmt::format("the baseline's folder cannot be used: {}", problem.what()),
+    throw build_failure(fmt::format("the folder for builds of commits cannot be used: {}", problem.what()),
                         "make <project>/tmp writable");
   }
 }

@@ -103,7 +103,7 @@ TEST_F(baseline_build_test, builds_another_commit_like_the_candidate_and_keeps_i
   EXPECT_EQ(read_text(built.build_dir / "prog"), "one\n");
   EXPECT_EQ(read_text(built.build_dir / "flavour.txt"), "plum");
   EXPECT_FALSE(fs::exists(built.build_dir / "other")) << "only the pair's program is needed";
-  EXPECT_THAT(m_lines, Contains(HasSubstr("builds the baseline")));
+  EXPECT_THAT(m_lines, Contains(HasSubstr("builds commit " + built.commit.substr(0, 12) + " in ")));
 
   const baseline_build again = provide("HEAD~1");
   EXPECT_EQ(again.build_dir, built.build_dir);
@@ -188,6 +188,20 @@ TEST_F(baseline_build_test, an_unknown_ref_is_bad_input) {
   }
 }
 
+TEST_F(baseline_build_test, a_shallow_clone_says_how_to_get_what_it_lacks) {
+  const auto remedy = [&] {
+    try {
+      provide("HEAD~4");
+    } catch (const core::bad_input& refused) {
+      return std::string(refused.remedy());
+    }
+    return std::string("none was needed");
+  };
+  EXPECT_THAT(remedy(), Not(HasSubstr("shallow")));
+  write_text(m_project / ".git/shallow", process::git_output(m_project, {"rev-parse", "HEAD"}).value());
+  EXPECT_THAT(remedy(), testing::EndsWith("git fetch --unshallow"));
+}
+
 TEST_F(baseline_build_test, a_failing_build_says_where_its_log_is) {
   write_text(m_project / "CMakeLists.txt",
              "message(STATUS \"-Werror\")\nmessage(FATAL_ERROR \"the sky fell\")\n");
@@ -197,6 +211,7 @@ TEST_F(baseline_build_test, a_failing_build_says_where_its_log_is) {
     FAIL();
   } catch (const build_failure& failed) {
     EXPECT_EQ(failed.code(), core::exit_code::bad_input);
+    EXPECT_THAT(failed.what(), testing::MatchesRegex("commit [0-9a-f]{12} cannot be built: (.|\n)*"));
     EXPECT_THAT(failed.what(),
                 HasSubstr("\n    CMake Error at CMakeLists.txt:2 (message):\n      the sky fell"));
     const std::string remedy = failed.remedy();
