@@ -21,6 +21,19 @@ void tell_of_figures(const run_set& candidate, judgement& judged) {
   }
 }
 
+/// How it becomes the baseline. A comparison in turns most often ends with fewer processes than a baseline
+/// needs; of commands that were typed there is none.
+void tell_how_to_accept(const run_set& candidate, judgement& judged) {
+  if (judged.overall != verdict::improved || !candidate.identity.typed_settings_sha256.empty()) return;
+  judged.notices.push_back(
+      judged.is_interleaved
+          ? fmt::format(
+                "faster than its baseline: profgate baseline record {} measures what profgate baseline "
+                "accept then makes the new one",
+                judged.pair)
+          : "faster than its baseline: profgate baseline accept makes this the new one");
+}
+
 /// Nobody can measure a stored baseline again: whether its machine was busy then is seen only by how far its
 /// processes lie apart, and a difference from such numbers may be one of machines.
 void tell_of_busy_baseline(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
@@ -42,7 +55,7 @@ void tell_of_busy_baseline(const run_set& baseline, const run_set& candidate, co
 
 void add_notices(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
                  judgement& judged) {
-  if (judged.overall == verdict::improved) judged.notices.push_back(faster_notice);
+  tell_how_to_accept(candidate, judged);
   if (judged.stages.empty()) return;
   tell_of_figures(candidate, judged);
   if (!judged.is_interleaved) {

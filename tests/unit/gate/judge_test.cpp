@@ -41,6 +41,19 @@ TEST(judging, interleaved_arms_are_recognised_and_judged_strictly) {
   EXPECT_EQ(faster.code, core::exit_code::good);
 }
 
+TEST(judging, an_improvement_says_how_it_becomes_the_baseline_where_it_can) {
+  EXPECT_THAT(judge_stored(made_runs(9e6), made_later(8e6), {}, {}, today).notices,
+              ::testing::Contains(::testing::EndsWith("profgate baseline accept makes this the new one")));
+  EXPECT_THAT(interleaved(9e6, 8.5e6).notices,
+              ::testing::Contains(HasSubstr("profgate baseline record qwen3-0.6b.decode-b1 measures")))
+      << "its six processes are too few to accept";
+  run_set typed = made_runs(8.5e6, 17, 1);
+  typed.identity.typed_settings_sha256 = std::string(64, 'd');
+  const judgement of_commands = judge_run_sets(made_runs(9e6, 17, 0), typed, {}, {}, today);
+  ASSERT_EQ(of_commands.overall, verdict::improved);
+  EXPECT_THAT(of_commands.notices, ::testing::Not(::testing::Contains(HasSubstr("baseline"))));
+}
+
 TEST(judging, of_two_regressions_the_one_that_lost_more_of_its_own_time_decides) {
   // decode_all comes first and loses more nanoseconds: 900 µs and 5 % of 18 ms, against 800 µs and 10 %.
   run_set candidate = made_runs(18.9e6, 17, 1);

@@ -17,9 +17,6 @@ namespace profgate::gate {
 /// Why a stage that is as fast as before has no causes.
 inline constexpr const char* nothing_to_explain = "it did not regress, so there is nothing to explain";
 
-inline constexpr const char* faster_notice =
-    "faster than its baseline: profgate baseline accept makes this the new one";
-
 struct stage_judgement {
   std::string stage{};
   verdict which = verdict::no_baseline;
