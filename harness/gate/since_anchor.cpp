@@ -109,8 +109,18 @@ void apply_anchor(anchor_judgement since, const std::vector<waiver>& waivers, co
       whole.failed_by = sentence;
       whole.code = core::exit_code::judged_bad;
     }
+  } else {
+    for (const anchor_stage& stage : since.stages) {
+      if (stage.which == verdict::inconclusive) whole.notices.push_back(since_verdict_text(since, stage));
+    }
   }
   whole.since_anchor = std::move(since);
+}
+
+std::string since_verdict_text(const anchor_judgement& since, const anchor_stage& stage) {
+  const bool is_reason_unsaid = stage.which == verdict::inconclusive && stage.numbers;
+  return fmt::format("{}: {}{}", since_text(since, stage), to_text(stage.which),
+                     is_reason_unsaid ? ": " + stage.reason : "");
 }
 
 std::string since_text(const anchor_judgement& since, const anchor_stage& stage) {

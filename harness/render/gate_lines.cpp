@@ -125,9 +125,12 @@ std::vector<std::string> anchor_lines(const gate::judgement& whole) {
   bool has_failed = false;
   for (const gate::anchor_stage& stage : since.stages) {
     const std::string text = gate::since_text(since, stage);
-    const bool is_said = whole.failed_by == text ||
-                         std::find(whole.notices.begin(), whole.notices.end(), text) != whole.notices.end();
-    if (!is_said) lines.push_back(fmt::format("  {}: {}", text, gate::to_text(stage.which)));
+    const std::string with_verdict = gate::since_verdict_text(since, stage);
+    const bool is_said =
+        whole.failed_by == text ||
+        std::any_of(whole.notices.begin(), whole.notices.end(),
+                    [&](const std::string& notice) { return notice == text || notice == with_verdict; });
+    if (!is_said) lines.push_back("  " + with_verdict);
     if (stage.waived_by) lines.push_back("    waived: " + *stage.waived_by);
     if (stage.which != gate::verdict::regressed) continue;
     has_failed = true;

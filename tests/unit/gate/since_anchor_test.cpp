@@ -117,6 +117,20 @@ TEST_F(creep, is_a_notice_where_the_gate_fails_already) {
   EXPECT_THAT(whole.notices, testing::Contains(HasSubstr("since v1.0 (")));
 }
 
+TEST_F(creep, that_is_open_is_a_notice_with_its_reason) {
+  run_set noisy = measured(1.05 * release_ns, 1);
+  for (std::size_t i = 0; i < noisy.processes.size(); i += 2) {
+    for (std::int64_t& sample : noisy.processes[i].samples_ns["decode_all"]) sample += sample / 10;
+  }
+  judgement whole = judge_stored(noisy, noisy, {}, {}, today);
+  apply_anchor(judge_since("v1.0", m_anchor, noisy, {}, {}), {}, today, whole);
+  ASSERT_EQ(decoding(whole).which, verdict::inconclusive);
+  EXPECT_EQ(whole.code, core::exit_code::good);
+  EXPECT_THAT(whole.notices,
+              testing::Contains(AllOf(StartsWith("since v1.0 (2026-11-15, aaaaaaa): decode_all +"),
+                                      HasSubstr(": inconclusive: " + decoding(whole).reason))));
+}
+
 TEST_F(creep, a_waiver_must_cover_the_whole_loss) {
   for (int loss = 1; loss <= 11; ++loss) accept(1.01);
   waiver waived{m_anchor.identity.pair, "decode_all", "ada", "the new sampler", "2027-01-01", 0.06, "w:1"};

@@ -10,6 +10,7 @@
 #include "difference_words.h"
 #include "drawing.h"
 #include "gate/attribution.h"
+#include "gate/since_anchor.h"
 #include "golden_files.h"
 #include "judgement_cases.h"
 #include "parsers/timeline.h"
@@ -107,6 +108,22 @@ TEST(gate_lines, say_at_once_that_the_cause_is_not_known) {
     if (stage.attributed)
       stage.attributed->unexplained_ns = 0.31 * stage.attributed->explained_difference_ns();
   EXPECT_THAT(gate_lines(whole).front(), testing::EndsWith("; the cause is not known"));
+}
+
+TEST(gate_md, says_why_a_stage_is_open_since_the_anchor) {
+  gate::judgement whole = made_up_judgement("crept");
+  gate::anchor_judgement since = *whole.since_anchor;
+  since.stages[1].which = gate::verdict::inconclusive;
+  since.stages[1].reason = "10.50 % slower, which is neither";
+  whole = made_up_judgement("unchanged");
+  gate::apply_anchor(since, {}, "2026-11-15", whole);
+  EXPECT_THAT(
+      rendered(whole).at("gate.md"),
+      testing::ContainsRegex("\\| decode..?all +\\| inconclusive: 10\\.50 % slower, which is neither +\\|"));
+  const std::string lines = joined(gate_lines(whole));
+  const std::string words = ": inconclusive: 10.50 % slower, which is neither";
+  EXPECT_THAT(lines, HasSubstr(words));
+  EXPECT_EQ(lines.find(words), lines.rfind(words)) << "once";
 }
 
 TEST(gate_lines, sign_what_is_not_explained_as_the_page_does) {

@@ -25,8 +25,9 @@ using accepted_history = std::map<std::string, std::vector<accepted_median>>;  /
 anchor_judgement judge_since(const std::string& name, const run_set& anchor, const run_set& candidate,
                              const judge_rules& rules, const accepted_history& history);
 
-/// A stage that is slower than the anchor fails the gate, unless a waiver covers the whole loss. Call it
-/// after the judgement against the baseline is complete.
+/// A stage that is slower than the anchor fails the gate, unless a waiver covers the whole loss. Where
+/// none fails it, a stage that is open is a notice. Call it after the judgement against the baseline is
+/// complete.
 void apply_anchor(anchor_judgement since, const std::vector<waiver>& waivers, const std::string& today,
                   judgement& whole);
 
@@ -34,6 +35,9 @@ void apply_anchor(anchor_judgement since, const std::vector<waiver>& waivers, co
 /// of a rate "… tokens_per_s 9.5 % lower (90 % CI 9.0 to 9.9 %), 500.0 → 452.5 tokens/s"; the reason, where
 /// there are no numbers.
 std::string since_text(const anchor_judgement& since, const anchor_stage& stage);
+
+/// The same with the verdict, and why it is open: "…: inconclusive: 12.10 % slower, which is neither …".
+std::string since_verdict_text(const anchor_judgement& since, const anchor_stage& stage);
 
 /// "0f1e2d3 (2026-11-16) +1.0 %, this build +1.1 %; 3 others together +0.4 %"; empty: nothing is known.
 std::string parts_text(const anchor_stage& stage);
