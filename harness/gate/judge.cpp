@@ -108,7 +108,7 @@ void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_j
   if (!times_itself(candidate) && candidate.traces.empty() && candidate.untraced_because.empty()) {
     judged.attribution_reason =
         judged.in_phase == phase::stored
-            ? "stored numbers of such a program hold no trace; `profgate ab` runs both builds in turns and "
+            ? "stored numbers of such a program hold no trace; profgate ab runs both builds in turns and "
               "names causes"
             : "the program is timed as a whole, and nothing of it was traced";
     return;

@@ -380,5 +380,19 @@ TEST(judging, says_why_arms_could_not_be_traced) {
               HasSubstr("timed as a whole"));
 }
 
+TEST(judging, names_the_command_that_explains_stored_numbers_in_plain_words) {
+  run_set baseline = made_runs(9e6);
+  run_set candidate = made_later(11e6);
+  for (run_set* runs : {&baseline, &candidate}) {
+    for (process_record& process : runs->processes)
+      process.samples_ns = {{"process", {process.samples_ns.at("decode_all")[7]}}};
+  }
+  judge_rules rules;
+  rules.reduction = reduction_for(candidate);
+  EXPECT_THAT(stage_of(judge_stored(baseline, candidate, rules, {}, today), "process").attribution_reason,
+              AllOf(HasSubstr("; profgate ab runs both builds"), ::testing::Not(HasSubstr("`"))))
+      << "gate.md would show them escaped";
+}
+
 }  // namespace
 }  // namespace profgate::gate
