@@ -58,6 +58,14 @@ gate::accepted_history accepted_since(const gate::run_set& anchor, const gate::r
   return history;
 }
 
+/// Where the file itself is why: no clone brings it along.
+std::string why_history_is_unknown(const fs::path& history_file, const std::string& pair) {
+  if (artifacts::file_exists(history_file) && !read_history(history_file, pair).empty()) return "";
+  return fmt::format(
+      "the history is a file of this machine, {}, and {}", history_file.string(),
+      artifacts::file_exists(history_file) ? "nothing of the pair is in it" : "there is none here yet");
+}
+
 gate::anchor_judgement not_judged(const anchor_place& place, const std::string& reason) {
   gate::anchor_judgement since;
   since.name = place.name;
@@ -84,6 +92,7 @@ gate::anchor_judgement judge(const anchor_place& place, const gate::run_set& can
   std::string no_history;
   try {
     history = accepted_since(anchor->runs, candidate, place.history_file);
+    no_history = why_history_is_unknown(place.history_file, candidate.identity.pair);
   } catch (const core::bad_input& damaged) {  // a verdict stands without its list of commits
     no_history = damaged.what();
   }
