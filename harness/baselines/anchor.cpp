@@ -121,6 +121,15 @@ void require_anchor(const anchor_place& place) {
       fmt::format("profgate baseline anchor <pair> --name {} makes one of the pair's baseline", place.name));
 }
 
+bool can_be_judged_since(const anchor_place& place, const gate::run_set& candidate) {
+  try {
+    const auto anchor = find_baseline(folder_named(place.baselines_dir, place.name), candidate.identity);
+    return anchor && gate::compare_identities(anchor->runs, candidate).obstacles.empty();
+  } catch (const core::not_possible&) {  // another schema
+    return false;
+  }
+}
+
 fs::path set_anchor(const fs::path& baselines_dir, const fs::path& file, const std::string& name,
                     move_anchor move) {
   const stored_run_set baseline = read_run_set(file);

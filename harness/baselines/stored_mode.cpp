@@ -47,6 +47,14 @@ std::size_t lacking(const stored_request& request, const std::vector<std::string
   return request.rules.stored.min_runs - fewest;
 }
 
+/// Where its baseline asks for none: the anchor judges it nevertheless, or creep would pass for want of
+/// another file.
+void run_for_anchor(stored_request& request, const run_more& more) {
+  if (!request.anchor || !more || !request.candidate.processes.empty()) return;
+  if (can_be_judged_since(*request.anchor, request.candidate))
+    append_runs(more(request.rules.stored.min_runs), request.candidate);
+}
+
 void judge_by_anchor(const stored_request& request, stored_outcome& outcome) {
   if (!request.anchor) return;
   judge_since_anchor(*request.anchor, outcome.candidate, request.rules, request.waivers, request.today,
@@ -92,6 +100,7 @@ stored_outcome judge_against_stored(stored_request request, const run_more& more
     outcome.judged.candidate_name = gate::commit_text(identity);
     outcome.judged.device_name = identity.device_name;
     outcome.judged.look_deeper = request.accept_hint;
+    run_for_anchor(request, more);
     outcome.candidate = request.candidate;
     judge_by_anchor(request, outcome);
     return outcome;
@@ -117,6 +126,7 @@ stored_outcome judge_against_stored(stored_request request, const run_more& more
       append_runs(more(count), request.candidate);
     }
   }
+  run_for_anchor(request, more);
   outcome.judged = gate::judge_stored(baseline->runs, request.candidate, request.rules, request.waivers,
                                       request.today, {file.string(), ""});
   outcome.candidate = request.candidate;

@@ -99,6 +99,31 @@ TEST_F(anchors, that_are_missing_are_bad_input_before_anything_runs) {
   EXPECT_EQ(judge(9e6, "v2.0").code, core::exit_code::good);
 }
 
+TEST_F(anchors, judge_a_build_that_has_no_baseline) {
+  const fs::path baseline = accept(9e6, 1);
+  set_anchor(m_store, baseline, "v1.0", move_anchor::no);
+  fs::remove(baseline);
+  const gate::judgement crept = judge(10e6);
+  EXPECT_EQ(crept.overall, gate::verdict::no_baseline);
+  EXPECT_EQ(crept.code, core::exit_code::judged_bad);
+  EXPECT_THAT(crept.failed_by.value_or(""), HasSubstr("since v1.0 (2026-11-01"));
+  EXPECT_EQ(judge(9e6).code, core::exit_code::not_possible) << "the baseline's own verdict stays";
+}
+
+TEST_F(anchors, that_a_build_cannot_be_compared_with_run_nothing) {
+  const fs::path baseline = accept(9e6, 1);
+  set_anchor(m_store, baseline, "v1.0", move_anchor::no);
+  stored_request wanted;
+  wanted.baselines_dir = m_store;
+  wanted.candidate.identity = made_later(9e6).identity;
+  wanted.candidate.identity.is_profiled = true;
+  wanted.anchor = anchor_place{m_store, "v1.0", m_history};
+  const auto refuse = [](std::size_t) -> gate::run_set { throw std::logic_error("was run"); };
+  EXPECT_EQ(judge_against_stored(wanted, refuse).judged.overall, gate::verdict::not_comparable);
+  fs::remove(baseline);
+  EXPECT_EQ(judge_against_stored(wanted, refuse).judged.overall, gate::verdict::no_baseline);
+}
+
 TEST_F(anchors, that_are_damaged_are_replaced_by_force) {
   const fs::path baseline = accept(9e6, 1);
   const fs::path anchor = set_anchor(m_store, baseline, "v1.0", move_anchor::no);

@@ -20,6 +20,10 @@ struct anchor_place {
 /// bad_input where there is no anchor of that name, or its name cannot be one. For before the runs.
 void require_anchor(const anchor_place& place);
 
+/// Whether runs of the candidate, which needs none yet, could be judged against it. A damaged one is a
+/// bad_input.
+bool can_be_judged_since(const anchor_place& place, const gate::run_set& candidate);
+
 /// <baselines_dir>/@v1.0/qwen3-0.6b/decode-b1/….json, each as a name below baselines_dir, sorted.
 std::vector<std::filesystem::path> list_anchors(const std::filesystem::path& baselines_dir);
 

@@ -35,7 +35,7 @@ struct stored_outcome {
 };
 
 /// Judges against the stored baseline of the candidate's key, after running what a judgement lacks. What
-/// cannot be compared is not run. A damaged baseline is a bad_input.
+/// cannot be compared, with an anchor neither, is not run. A damaged baseline is a bad_input.
 stored_outcome judge_against_stored(stored_request request, const run_more& more);
 
 /// The processes of `later` after those of `runs`, in slots of their own; what was traced is added too. The
