@@ -2,8 +2,6 @@
 
 #include <optional>
 
-#include "llm/fnv1a.h"
-
 namespace profgate::llm {
 
 namespace {
@@ -40,10 +38,6 @@ std::int64_t generator::prefill() {
   m_prefill_rows = m_engine.take_expert_rows();
   if (m_input.picture) m_vision_ns = m_engine.elapsed_ns(prefill_begins, vision_ends);
   return m_engine.elapsed_ns(prefill_begins, prefill_ends);
-}
-
-std::uint64_t generator::hash_logits() {
-  return fnv1a_64(std::as_bytes(m_engine.logits()));
 }
 
 std::int64_t generator::decode_all() {

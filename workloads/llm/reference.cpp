@@ -93,7 +93,22 @@ agreement required_agreement(const std::string& dtype, bool has_experts) {
   return {std::numeric_limits<double>::infinity(), has_experts ? 0.99 : 0.998, false};
 }
 
-reference_match check_against(decoder& engine, const reference& expected, const agreement& required) {
+void require_finite(std::span<const float> logits, const std::optional<std::string>& checkpoint) {
+  const auto undefined =
+      std::find_if(logits.begin(), logits.end(), [](float logit) { return !std::isfinite(logit); });
+  if (undefined == logits.end()) return;
+  const std::string found = "logit " + std::to_string(undefined - logits.begin()) + " of " +
+                            std::to_string(logits.size()) + " is " + std::to_string(*undefined);
+  if (!checkpoint)
+    throw judged_bad(found + ": the engine computes no numbers from synthetic weights",
+                     "report it with config.yaml; this is not expected");
+  throw bad_input(
+      *checkpoint + ": " + found + ": its weights hold NaN or infinity, or overflow in " + "the computation",
+      "fetch the checkpoint again, or use the one it was made from");
+}
+
+reference_match check_against(decoder& engine, const reference& expected, const agreement& required,
+                              const std::optional<std::string>& checkpoint) {
   const std::string title = "reference '" + expected.name + "': ";
   const std::string remedy =
       "nothing was timed: the engine computes something else than the reference; check the "
@@ -107,6 +122,7 @@ reference_match check_against(decoder& engine, const reference& expected, const 
   engine.finish();
 
   const auto logits = engine.logits();
+  require_finite(logits, checkpoint);
   reference_match match{expected.name, 0, 1};
   for (std::size_t sequence = 0; sequence < batch; ++sequence) {
     const auto of_sequence = logits.subspan(sequence * (logits.size() / batch), logits.size() / batch);
@@ -114,7 +130,7 @@ reference_match check_against(decoder& engine, const reference& expected, const 
     const double angle_cosine = cosine(of_sequence, expected);
     match.distance = std::fmax(match.distance, distance);
     match.cosine = std::fmin(match.cosine, angle_cosine);
-    // Negated so that a NaN fails too.
+    // Negated so that a NaN fails too: a reference may hold some.
     if (!(distance <= required.largest_distance))
       throw judged_bad(title + "the logits are " + std::to_string(match.distance) + " away, allowed is " +
                            std::to_string(required.largest_distance) + " (relative)",

@@ -302,6 +302,25 @@ TEST_F(program, a_truncated_model_file_is_named) {
   EXPECT_THAT(finished.err, HasSubstr("truncated"));
 }
 
+TEST_F(program, a_checkpoint_of_no_numbers_is_named_before_anything_is_timed) {
+  const std::string model = m_directory.path() + "/model";
+  std::filesystem::create_directory(model);
+  std::filesystem::copy(reference_dir() + "/checkpoints/llama", model);
+  std::string weights = read_text(model + "/model.safetensors");
+  weights.replace(weights.size() - 4, 4, std::string("\0\0\xc0\x7f", 4));  // the last one: NaN
+  std::filesystem::remove(model + "/model.safetensors");
+  std::ofstream(model + "/model.safetensors", std::ios::binary) << weights;
+  for (const char* mode : {"bench", "profile"}) {
+    const auto finished =
+        run(config("{name: m, dtype: float32, weights: checkpoint, checkpoint: " + model + "}"), mode);
+    EXPECT_EQ(finished.exit_code, 2) << mode;
+    EXPECT_THAT(finished.err, HasSubstr(model + ": logit "));
+    EXPECT_THAT(finished.err, HasSubstr("is nan: its weights hold NaN"));
+    EXPECT_THAT(finished.err, HasSubstr("  to fix it: fetch the checkpoint again"));
+    EXPECT_FALSE(std::filesystem::exists(result_path()));
+  }
+}
+
 TEST_F(program, a_result_that_cannot_be_written_is_a_failure) {
   const auto finished = run_program(
       m_directory.path(), {PROFGATE_LLM_PROGRAM, "--config", config(checkpoint_model(m_reference)), "--mode",

@@ -58,10 +58,18 @@ TEST(reference, a_mismatch_is_judged_bad) {
   const failure other_token = failure_of([&] { check_against(right, expecting({2, 0}), exact); });
   EXPECT_EQ(other_token.code(), exit_code::judged_bad);
   EXPECT_STREQ(other_token.what(), "reference 'r': greedy token 1 is 2, not 0");
+}
 
-  fixed_decoder undefined({NAN, 0, 4});
-  EXPECT_EQ(failure_of([&] { check_against(undefined, expecting({2}), exact); }).code(),
-            exit_code::judged_bad);
+TEST(reference, logits_that_are_no_numbers_are_told_of_the_checkpoint) {
+  fixed_decoder undefined({3, NAN, 4});
+  const failure of_synthetic = failure_of([&] { check_against(undefined, expecting({2}), exact); });
+  EXPECT_EQ(of_synthetic.code(), exit_code::judged_bad) << "the engine's fault";
+  EXPECT_THAT(of_synthetic.what(), ::testing::HasSubstr("logit 1 of 3 is nan: the engine"));
+
+  fixed_decoder infinite({3, 0, -INFINITY});
+  expect_bad_input("/weights: logit 2 of 3 is -inf: its weights",
+                   [&] { check_against(infinite, expecting({2}), exact, "/weights"); });
+  EXPECT_NO_THROW(require_finite(std::vector<float>{3, 0, 3e38F}, "/weights"));
 }
 
 TEST(reference, bfloat16_is_judged_by_the_direction_of_its_logits) {

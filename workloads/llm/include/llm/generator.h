@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "llm/decoder.h"
@@ -33,8 +34,8 @@ class generator {
   std::int64_t prefill();
   std::optional<std::int64_t> vision_ns() const { return m_vision_ns; }
 
-  /// FNV-1a of the bits of the prefill's logits; to be asked for before decode_all().
-  std::uint64_t hash_logits();
+  /// Of the last stage's last step.
+  std::span<const float> logits() { return m_engine.logits(); }
 
   /// The input's decode_tokens steps after a prefill. Returns nanoseconds; decode_step_ns() has one value a
   /// step.

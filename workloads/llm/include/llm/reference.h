@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,13 +46,18 @@ struct reference_match {
   double cosine = 0;
 };
 
+/// Throws where a logit is NaN or infinite: such logits hash and repeat as well as any. Of a checkpoint it is
+/// bad input, which names it; of synthetic weights (nothing) the engine is at fault.
+void require_finite(std::span<const float> logits, const std::optional<std::string>& checkpoint);
+
 /// ||a - b|| / ||b|| over the logits that the reference knows.
 double relative_distance(std::span<const float> logits, const reference& expected);
 /// a . b / (||a|| ||b||) over the same.
 double cosine(std::span<const float> logits, const reference& expected);
 
 /// Runs the reference's prompt in every sequence of the engine. Throws judged_bad where one of them does not
-/// agree as required. Leaves the decoder reset.
-reference_match check_against(decoder& engine, const reference& expected, const agreement& required);
+/// agree as required, and as require_finite() does. Leaves the decoder reset.
+reference_match check_against(decoder& engine, const reference& expected, const agreement& required,
+                              const std::optional<std::string>& checkpoint = std::nullopt);
 
 }  // namespace profgate::llm
