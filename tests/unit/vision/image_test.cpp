@@ -126,6 +126,8 @@ TEST(png, every_kind_becomes_rgb) {
   const auto palette = read_image(recorded("palette.png"));  // of 2 bits
   EXPECT_EQ(pixel(palette, 0), (octets{100, 0, 14}));
   EXPECT_EQ(pixel(palette, 19), (octets{150, 150, 99}));
+  expect_bad_input("outside.png: a broken PNG: a pixel has the colour 7, its palette ends at 1",
+                   [] { read_image(recorded("outside.png")); });
 }
 
 TEST(png, broken_ones_are_named) {
@@ -159,6 +161,12 @@ TEST(jpeg, broken_ones_are_named) {
   const auto whole = read_text(recorded("gradient.jpg"));
   for (std::size_t length = 3; length + 2 < whole.size(); length += 7)
     expect_refused(whole.substr(0, length), "JPEG: ");
+  auto longer = whole;
+  longer.insert(20, "more");  // between two segments
+  expect_refused(longer, "a broken JPEG: Corrupt JPEG data: 4 extraneous bytes before marker 0xdb");
+  auto damaged = whole;
+  damaged.replace(293, 16, 16, '\xfe');  // its pixels: no code is of ones alone
+  expect_refused(damaged, "a broken JPEG: Corrupt JPEG data: bad Huffman code");
   auto enormous = whole;
   enormous.replace(163, 4, "\xff\xdc\xff\xdc");  // height and width
   expect_refused(enormous, "65500 x 65500 pixels");

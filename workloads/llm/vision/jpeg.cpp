@@ -15,7 +15,7 @@ namespace {
 struct jpeg_errors {
   jpeg_error_mgr base;
   std::jmp_buf back;
-  bool cut_off;  ///< it filled up what the file lacks, and only warned
+  bool damaged;  ///< it only warned, and made up pixels for what it could not read
   char problem[JMSG_LENGTH_MAX];
 };
 
@@ -25,10 +25,17 @@ void end_jpeg(j_common_ptr codec) {
   std::longjmp(errors->back, 1);
 }
 
+/// What only describes the pixels, and leaves them whole.
+bool is_harmless(int warning) {
+  return warning == JWRN_ADOBE_XFORM || warning == JWRN_JFIF_MAJOR || warning == JWRN_NOT_SEQUENTIAL;
+}
+
+/// Keeps the first one: the others mostly follow from it.
 void note_jpeg_warning(j_common_ptr codec, int level) {
-  const int code = codec->err->msg_code;
-  if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER))
-    reinterpret_cast<jpeg_errors*>(codec->err)->cut_off = true;
+  auto* errors = reinterpret_cast<jpeg_errors*>(codec->err);
+  if (level >= 0 || errors->damaged || is_harmless(codec->err->msg_code)) return;
+  errors->damaged = true;
+  errors->base.format_message(codec, errors->problem);
 }
 
 struct jpeg_reader {
@@ -78,7 +85,8 @@ image decode_jpeg(std::span<const std::byte> file, const std::string& file_name)
   image decoded = allocate_image(reader.codec.image_width, reader.codec.image_height, file_name);
   if (!read_jpeg_rows(reader, decoded))
     throw broken_image(file_name, std::string("a broken JPEG: ") + reader.errors.problem);
-  if (reader.errors.cut_off) throw broken_image(file_name, "a broken JPEG: the file ends too early");
+  if (reader.errors.damaged)
+    throw broken_image(file_name, std::string("a broken JPEG: ") + reader.errors.problem);
   return decoded;
 }
 
