@@ -70,7 +70,8 @@ TEST(ppm, broken_ones_are_named) {
   // Refused before anything is allocated for them.
   expect_refused("P6\n67108864 67108864\n255\n", "67108864 x 67108864 pixels");
   expect_refused("P6\n8193 8192\n255\n", "8193 x 8192 pixels");
-  expect_refused("P6\n99999999999999999999999999 1\n255\n", "a width above 67108864");
+  expect_refused("P6\n1000000000 1000000000\n255\nabc", "1000000000 x 1000000000 pixels");
+  expect_refused("P6\n99999999999999999999999999 1\n255\n", "its width has more than 17 digits");
 }
 
 TEST(read_image, other_types_are_named) {
@@ -143,6 +144,12 @@ TEST(png, broken_ones_are_named) {
       std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\1\0\0\0\1\0\0\x08\2\0\0\0\xe3\xe6\xa7\xb4", 33) +
           whole.substr(33),
       "65536 x 65536 pixels");
+  const auto resized = [&](const std::string& width, const std::string& height) {
+    return std::string(whole).replace(16, 8, width + height);
+  };
+  const std::string huge = "\x3b\x9a\xca" + std::string(1, '\0');
+  expect_refused(resized(huge, huge), "1000000000 x 1000000000 pixels");
+  expect_refused(resized(std::string(4, '\0'), huge), "0 x 1000000000 pixels");
 }
 
 TEST(jpeg, comes_out_as_pillow_has_it) {
@@ -170,6 +177,23 @@ TEST(jpeg, broken_ones_are_named) {
   auto enormous = whole;
   enormous.replace(163, 4, "\xff\xdc\xff\xdc");  // height and width
   expect_refused(enormous, "65500 x 65500 pixels");
+  enormous.replace(163, 4, "\xff\xff\xff\xfe");
+  expect_refused(enormous, "65534 x 65535 pixels");
+}
+
+TEST(read_image, a_size_is_refused_with_those_there_may_be) {
+  const temporary_directory folder;
+  const auto remedy_of = [&](const std::string& content) {
+    return llm::testing_support::failure_of([&] { read_image(folder.write("image", content)); }).remedy();
+  };
+  EXPECT_EQ(remedy_of("P6\n1000000000 1000000000\n255\nabc"),
+            "give a smaller one: sides are 1 to 65535, with at most 67108864 pixels in all");
+  EXPECT_EQ(remedy_of("P6\n0 2\n255\n"),
+            "give an image that has some: sides are 1 to 65535, with at most 67108864 pixels in all");
+  if (is_left_out("jpeg", "gradient.jpg")) return;
+  const auto whole = read_text(recorded("gradient.jpg"));
+  EXPECT_THAT(remedy_of(std::string(whole).replace(163, 4, "\xff\xff\xff\xff")),
+              ::testing::HasSubstr("sides are 1 to 65500"));
 }
 
 TEST(synthetic_image, is_made_by_the_formula) {

@@ -4,6 +4,7 @@
 #include <jerror.h>
 // clang-format on
 
+#include <algorithm>
 #include <csetjmp>
 
 #include "image_formats.h"
@@ -80,8 +81,10 @@ bool read_jpeg_rows(jpeg_reader& reader, image& decoded) {
 
 image decode_jpeg(std::span<const std::byte> file, const std::string& file_name) {
   jpeg_reader reader;
-  if (!read_jpeg_header(reader, file))
-    throw broken_image(file_name, std::string("no JPEG: ") + reader.errors.problem);
+  const bool has_header = read_jpeg_header(reader, file);
+  if (std::max(reader.codec.image_width, reader.codec.image_height) > JPEG_MAX_DIMENSION)
+    throw refused_size(reader.codec.image_width, reader.codec.image_height, file_name, JPEG_MAX_DIMENSION);
+  if (!has_header) throw broken_image(file_name, std::string("no JPEG: ") + reader.errors.problem);
   image decoded = allocate_image(reader.codec.image_width, reader.codec.image_height, file_name);
   if (!read_jpeg_rows(reader, decoded))
     throw broken_image(file_name, std::string("a broken JPEG: ") + reader.errors.problem);

@@ -44,6 +44,21 @@ bool has_palette(const png_reader& reader) {
   return png_get_color_type(reader.png, reader.info) == PNG_COLOR_TYPE_PALETTE;
 }
 
+std::int64_t big_endian_32(std::span<const std::byte> bytes) {
+  std::int64_t value = 0;
+  for (const std::byte byte : bytes.first(4)) value = value << 8U | std::to_integer<std::int64_t>(byte);
+  return value;
+}
+
+/// libpng names no size that it refuses. The header comes first: 8 bytes of signature, its length, "IHDR".
+void refuse_absurd_size(std::span<const std::byte> file, const std::string& file_name) {
+  constexpr std::size_t type = 12, width = 16, height = 20, end = 24;
+  if (file.size() < end || std::memcmp(file.data() + type, "IHDR", 4) != 0) return;
+  const std::int64_t columns = big_endian_32(file.subspan(width));
+  const std::int64_t rows = big_endian_32(file.subspan(height));
+  if (!is_image_size(columns, rows)) throw refused_size(columns, rows, file_name);
+}
+
 // In both what is filled belongs to the caller: a jump back leaves locals undefined, and skips destructors.
 
 /// Colours are taken as they are: no gamma, alpha dropped, as Pillow's convert("RGB") does it. Of a palette
@@ -95,6 +110,7 @@ void look_up_colors(const png_reader& reader, image& decoded, const std::string&
 }  // namespace
 
 image decode_png(std::span<const std::byte> file, const std::string& file_name) {
+  refuse_absurd_size(file, file_name);
   png_input input{file, ""};
   const png_reader reader(input);
   if (reader.info == nullptr) throw not_possible("libpng does not start");

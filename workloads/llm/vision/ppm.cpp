@@ -15,12 +15,12 @@ class ppm_header {
   /// The next number, after blanks and comments.
   std::int64_t number(const char* name) {
     skip_blanks();
+    constexpr std::int64_t most = 99'999'999'999'999'999;
     std::int64_t value = 0;
     const std::size_t begin = m_next;
     for (; m_next < m_text.size() && m_text[m_next] >= '0' && m_text[m_next] <= '9'; ++m_next) {
       value = 10 * value + (m_text[m_next] - '0');
-      if (value > largest_pixel_count)
-        throw broken(std::string("a ") + name + " above " + std::to_string(largest_pixel_count));
+      if (value > most) throw broken(std::string("its ") + name + " has more than 17 digits");
     }
     if (m_next == begin) throw broken(std::string("its header has no ") + name);
     return value;

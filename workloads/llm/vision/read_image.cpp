@@ -65,11 +65,17 @@ std::vector<std::byte> read_whole_file(const std::string& path) {
 
 }  // namespace
 
+failure refused_size(std::int64_t width, std::int64_t height, const std::string& file_name,
+                     std::int64_t longest_side) {
+  const bool is_empty = width < 1 || height < 1;
+  return bad_input(file_name + ": " + std::to_string(width) + " x " + std::to_string(height) + " pixels",
+                   std::string("give ") + (is_empty ? "an image that has some" : "a smaller one") +
+                       ": sides are 1 to " + std::to_string(longest_side) + ", with at most " +
+                       std::to_string(largest_pixel_count) + " pixels in all");
+}
+
 image allocate_image(std::int64_t width, std::int64_t height, const std::string& file_name) {
-  if (!is_image_size(width, height))
-    throw bad_input(file_name + ": " + std::to_string(width) + " x " + std::to_string(height) + " pixels",
-                    "give an image with sides of 1 to " + std::to_string(largest_side) + " and at most " +
-                        std::to_string(largest_pixel_count) + " pixels");
+  if (!is_image_size(width, height)) throw refused_size(width, height, file_name);
   return {width, height,
           std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * color_channels))};
 }

@@ -17,7 +17,7 @@ struct image {
 
 /// No file may ask for more: a page at 600 dpi has 35 million.
 constexpr std::int64_t largest_pixel_count = std::int64_t{64} << 20U;
-constexpr std::int64_t largest_side = 65535;  ///< as in a JPEG
+constexpr std::int64_t largest_side = 65535;  ///< as in a JPEG's header; libjpeg reads up to 65500
 
 constexpr bool is_image_size(std::int64_t width, std::int64_t height) {
   return width >= 1 && height >= 1 && width <= largest_side && height <= largest_side &&
