@@ -82,7 +82,7 @@ fs::path find_choice(const std::vector<fs::path>& conf_dirs, const group& wanted
                         "run it again");
 }
 
-std::string read_conf_file(const fs::path& file) {
+std::string read_conf_file(const fs::path& file, const text_limit& limit) {
   std::error_code failure;
   const std::string name = shown_path(file);
   if (!fs::is_regular_file(file, failure)) {
@@ -90,16 +90,15 @@ std::string read_conf_file(const fs::path& file) {
   }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw core::bad_input(name, 0, "cannot be read", "check the file's permissions");
-  // One byte more than allowed is enough for check_text to refuse it.
-  std::string text(max_text_bytes + 1, '\0');
+  std::string text(limit.bytes() + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad()) throw core::bad_input(name, 0, "cannot be read to its end", "check the disk it lies on");
   text.resize(static_cast<std::size_t>(stream.gcount()));
   return text;
 }
 
-yaml_node read_yaml(const fs::path& file) {
-  return parse_yaml(read_conf_file(file), {shown_path(file)});
+yaml_node read_yaml(const fs::path& file, const text_limit& limit) {
+  return parse_yaml(read_conf_file(file, limit), {.name = shown_path(file), .limit = limit});
 }
 
 std::string shown_path(const fs::path& file) {

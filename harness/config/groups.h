@@ -31,8 +31,9 @@ const group* find_group(std::string_view name);
 std::filesystem::path find_choice(const std::vector<std::filesystem::path>& conf_dirs, const group& wanted,
                                   const std::string& choice, const std::string& chosen_at);
 
-/// Reads a configuration file whole, within the size limit.
-std::string read_conf_file(const std::filesystem::path& file);
+/// Reads a configuration file whole; of one beyond the limit a byte more than it allows, for check_text to
+/// refuse.
+std::string read_conf_file(const std::filesystem::path& file, const text_limit& limit = configuration_limit);
 
 /// How a file is called in messages: relative to the current directory where it lies below it.
 std::string shown_path(const std::filesystem::path& file);

@@ -11,6 +11,8 @@ namespace {
 
 using words = std::vector<std::string>;
 
+constexpr double most_tokens = 1e6;  ///< the engine llm takes no more
+
 using namespace core::setting_rows;
 
 /// What `timeline` may be: a profiler's name, the first that is there, or none.
@@ -59,7 +61,7 @@ std::vector<schema_row> gate_rows() {
   const words report_or_fail = {"report", "fail"};
   return {
       integer("gate.iterations", "23", 8, 1000, "timed rounds of each process; the first 3 do not count"),
-      integer("gate.decode_tokens", "16", 1, 1 << 24,
+      integer("gate.decode_tokens", "16", 1, most_tokens,
               "tokens that an iteration decodes, where the workload's own number is larger; null: its own",
               nullable),
       list("gate.stages", "[]",
@@ -100,9 +102,9 @@ std::vector<schema_row> workload_rows() {
   return {
       text("workload.name", "null", "for reports; null: the config part of the pair's name", nullable),
       choice("workload.device", "cpu", {"cpu", "cuda"}, "where the workload runs"),
-      integer("workload.prompt_tokens", "null", 1, 1 << 24,
+      integer("workload.prompt_tokens", "null", 1, most_tokens,
               "prompt length; null: the program has no such notion", nullable),
-      integer("workload.decode_tokens", "null", 1, 1 << 24,
+      integer("workload.decode_tokens", "null", 1, most_tokens,
               "tokens generated after the prompt; null: the program has no such notion", nullable),
       integer("workload.batch", "1", 1, 65536, "sequences at once"),
       integer("workload.threads", "0", 0, 4096, "host threads; 0: all cores"),

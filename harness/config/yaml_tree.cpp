@@ -14,7 +14,6 @@
 #include "core/error.h"
 #include "core/escape.h"
 #include "core/slips.h"
-#include "core/units.h"
 
 namespace profgate::config {
 namespace {
@@ -51,12 +50,11 @@ void check_line(std::string_view line, int number, const text_source& source) {
 }  // namespace
 
 void check_text(std::string_view text, const text_source& source) {
-  if (text.size() > max_text_bytes) {
+  if (text.size() > source.limit.bytes()) {
     throw core::bad_input(source.name, 0,
-                          fmt::format("{} is too long for a configuration (at most {})",
-                                      core::format_bytes(static_cast<double>(text.size())),
-                                      core::format_bytes(static_cast<double>(max_text_bytes))),
-                          "check that it is the right file; split it by a defaults list if it is");
+                          fmt::format("is longer than {} KiB, the most that {} may have",
+                                      source.limit.kibibytes, source.limit.kind),
+                          source.limit.remedy);
   }
   int number = 1;
   while (!text.empty()) {

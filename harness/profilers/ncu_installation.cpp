@@ -127,7 +127,7 @@ std::vector<core::setting> ncu_settings() {
           "places of a stage at which launches are counted, at most; each costs a run of the workload, so "
           "kernels that lie near each other are counted in one, in the middle of the stage"),
       integer("ncu.max_launches", "100", 1, 10000, "launches that are counted in all, at most"),
-      integer("ncu.reduced_prompt_tokens", "null", 1, 1 << 24,
+      integer("ncu.reduced_prompt_tokens", "null", 1, 1'000'000,
               "prompt length for the counters where the workload fills more than 45 % of the GPU's memory; "
               "null: never shortened",
               nullable),

@@ -9,7 +9,7 @@ namespace profgate::llm {
 namespace {
 
 constexpr std::int64_t most_tokens = 1'000'000;
-constexpr std::int64_t most_inputs = 1000;
+constexpr std::size_t most_inputs = 1000;
 constexpr std::size_t longest_name = 100;
 constexpr const char* manifest_remedy =
     "make it a list of inputs: - {name: page, image: page.png, mode: base, prompt_tokens: 10}";
@@ -93,9 +93,12 @@ std::vector<input_request> read_manifest(const std::string& path, const manifest
   if (!std::filesystem::is_regular_file(path))
     throw bad_input(path + ": no such file", "set inputs.manifest to a YAML list of inputs");
   const YAML::Node document = load_yaml(path, manifest_remedy);
-  if (!document.IsSequence() || document.size() == 0 || document.size() > most_inputs)
-    throw bad_input(path + ":1: not a list of 1 to " + std::to_string(most_inputs) + " inputs",
-                    manifest_remedy);
+  if (!document.IsSequence() || document.size() == 0)
+    throw bad_input(path + ":1: not a list of inputs", manifest_remedy);
+  if (document.size() > most_inputs)
+    throw bad_input(path + ": has " + std::to_string(document.size()) + " inputs, at most " +
+                        std::to_string(most_inputs) + " are run together",
+                    "split it into several manifests, and run one after the other");
   std::vector<input_request> requests;
   std::set<std::string> names;
   for (const auto& node : document) {

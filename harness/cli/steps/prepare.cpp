@@ -32,10 +32,15 @@ std::string text_or(const config::resolved& config, std::string_view key, const 
   return config.is_null(key) ? otherwise : config.text(key);
 }
 
+/// Room for the 1000 inputs that the workload takes, of a line of a thousand bytes each.
+constexpr config::text_limit manifest_limit = {
+    1024, "a list of inputs",
+    "split it into several, of at most 1000 inputs each, and run one after the other"};
+
 /// The manifest and the files that it names, each once. The workload checks all else of it; a file that is
 /// not there is told here, before anything starts.
 std::vector<fs::path> files_of_manifest(const fs::path& manifest) {
-  const config::yaml_node list = config::read_yaml(manifest);
+  const config::yaml_node list = config::read_yaml(manifest, manifest_limit);
   if (list.kind != config::node_kind::sequence)
     throw core::bad_input(manifest.string(), list.line, "not a list of inputs",
                           "make it one: - {name: page, image: page.png, mode: base, prompt_tokens: 10}");

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "conf_folder.h"
+#include "config/yaml_tree.h"
 
 namespace profgate::config {
 namespace {
@@ -41,7 +42,7 @@ TEST_F(refused_file, key_that_resembles_none) {
 TEST_F(refused_file, wrong_type) {
   const failure refused = refusal_of("name: w\n\nprompt_tokens: many\n");
   EXPECT_EQ(refused.what, m_file + ":3: 'workload.prompt_tokens' cannot be 'many'");
-  EXPECT_EQ(refused.remedy, "give it a whole number from 1 to 16777216, or null");
+  EXPECT_EQ(refused.remedy, "give it a whole number from 1 to 1000000, or null");
   EXPECT_EQ(refusal_of("prompt_tokens: [1]\n").what,
             m_file + ":1: 'workload.prompt_tokens' cannot be a list");
   EXPECT_EQ(refusal_of("prompt_tokens: '1'\n").what, m_file + ":1: 'workload.prompt_tokens' cannot be '1'");
@@ -148,8 +149,20 @@ TEST_F(refused_file, what_is_no_text) {
 }
 
 TEST_F(refused_file, absurd_size) {
-  EXPECT_THAT(refusal_of("name: w\n#" + std::string(100000, 'x')).what,
-              HasSubstr("is too long for a configuration (at most 65.5 kB)"));
+  const failure refused = refusal_of("name: w\n#" + std::string(64 * 1024, 'x'));
+  EXPECT_EQ(refused.what, m_file + ": is longer than 64 KiB, the most that a configuration may have");
+  EXPECT_THAT(refused.remedy, HasSubstr("split it by a defaults list"));
+
+  constexpr text_limit of_lists = {100, "a list of inputs", "split it"};
+  EXPECT_EQ(read_yaml(m_file, of_lists).members.size(), 1U);
+  write("workload/w.yaml", std::string(100 * 1024 + 1, '#'));
+  try {
+    read_yaml(m_file, of_lists);
+    FAIL();
+  } catch (const core::bad_input& longer) {
+    EXPECT_EQ(longer.what(), m_file + ": is longer than 100 KiB, the most that a list of inputs may have");
+    EXPECT_EQ(longer.remedy(), "split it");
+  }
 }
 
 TEST_F(refused_file, tab) {

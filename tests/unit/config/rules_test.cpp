@@ -162,8 +162,7 @@ TEST_F(rules, llm_needs_tokens_and_the_whole_shape) {
   EXPECT_NO_THROW(compose(m_request));
   failure refused = refusal_with("workload.prompt_tokens=null");
   EXPECT_EQ(refused.what, "command line: 'workload.prompt_tokens' is not set, but the engine llm needs it");
-  EXPECT_EQ(refused.remedy,
-            "set it (a whole number from 1 to 16777216, or null) in the YAML of the workload");
+  EXPECT_EQ(refused.remedy, "set it (a whole number from 1 to 1000000, or null) in the YAML of the workload");
   refused = refusal_with("model.shape.head_dim=null");
   EXPECT_EQ(refused.what,
             "command line: 'model.shape.head_dim' is not set, but synthetic weights need the whole shape");

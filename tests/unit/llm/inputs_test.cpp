@@ -107,7 +107,7 @@ TEST_F(inputs, work_is_that_of_all_with_their_images) {
 }
 
 TEST_F(inputs, a_bad_manifest_is_refused_by_its_line) {
-  expect_refused("pages.yaml:1: not a list of 1 to 1000 inputs", "inputs: []\n");
+  expect_refused("pages.yaml:1: not a list of inputs", "inputs: []\n");
   expect_refused("pages.yaml:1: not a list", "");
   expect_refused("pages.yaml:2: input 2 is no map of keys", "- {name: a}\n- page.png\n");
   expect_refused("pages.yaml:3: not YAML", "- {name: a}\n- {name: b\n");
@@ -128,6 +128,13 @@ TEST_F(inputs, a_bad_manifest_is_refused_by_its_line) {
   expect_refused("pages.yaml:1: input 1.synthetic_image has more pixels",
                  "- {synthetic_image: {width: 60000, height: 60000}}\n");
   expect_bad_input("/nonexistent.yaml: no such file", [&] { config("manifest: /nonexistent.yaml"); });
+}
+
+TEST_F(inputs, there_are_a_thousand_at_most) {
+  std::string manifest;
+  for (int i = 0; i < 1000; ++i) manifest += "- {prompt_tokens: 1}\n";
+  EXPECT_EQ(request(manifest).inputs.size(), 1000U);
+  expect_refused("pages.yaml: has 1001 inputs, at most 1000", manifest + "- {prompt_tokens: 1}\n");
 }
 
 TEST_F(inputs, what_a_manifest_names_is_refused_where_it_is_broken) {

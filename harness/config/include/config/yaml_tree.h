@@ -8,13 +8,24 @@
 
 namespace profgate::config {
 
-/// Real configuration files have a few kB; the bound keeps a hostile one from costing time or memory.
-constexpr std::size_t max_text_bytes = 64 * 1024;
+/// How long a kind of file may be: the bound keeps a hostile one from costing time or memory.
+struct text_limit {
+  std::size_t kibibytes;
+  const char* kind;  ///< for the refusal: "a configuration"
+  const char* remedy;
+
+  std::size_t bytes() const { return kibibytes * 1024; }
+};
+
+/// Real ones have a few kB.
+inline constexpr text_limit configuration_limit = {
+    64, "a configuration", "check that it is the right file; split it by a defaults list if it is"};
 
 /// Where a text came from, for messages: a file with lines, or something like "command line" without.
 struct text_source {
   std::string name;
   bool has_lines = true;
+  text_limit limit = configuration_limit;
 
   int line(int number) const { return has_lines ? number : 0; }
   std::string at(int number) const { return has_lines ? name + ":" + std::to_string(number) : name; }
@@ -51,7 +62,7 @@ struct yaml_member {
 /// empty text is null.
 yaml_node parse_yaml(std::string_view text, const text_source& source);
 
-/// The same of a file, which is refused where it is missing or larger than any configuration.
-yaml_node read_yaml(const std::filesystem::path& file);
+/// The same of a file, which is refused where it is missing or longer than the limit.
+yaml_node read_yaml(const std::filesystem::path& file, const text_limit& limit);
 
 }  // namespace profgate::config
