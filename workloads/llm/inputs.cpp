@@ -30,7 +30,8 @@ token_id token_of(const std::string& word, const std::string& place, std::int64_
 
 std::vector<token_id> read_tokens(const std::string& path, std::int64_t vocab_size) {
   std::ifstream file;
-  if (std::filesystem::is_regular_file(path)) file.open(path);  // a FIFO must not hang
+  std::error_code unknown;
+  if (std::filesystem::is_regular_file(path, unknown)) file.open(path);  // a FIFO must not hang
   if (!file.is_open())
     throw bad_input(path + ": cannot be read", "check the path and that it is a readable file");
   std::vector<token_id> tokens;

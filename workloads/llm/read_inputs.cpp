@@ -24,7 +24,9 @@ vision::vision_mode read_mode(const yaml_group& group, vision::vision_mode other
 }
 
 /// A path is relative to the file that names it.
-std::string path_beside(const std::string& file, const std::string& path) {
+std::string read_path(const yaml_group& group, const char* key, const std::string& file) {
+  const auto path = group.required<std::string>(key);
+  if (path.empty()) throw group.refuse(key, "is no path, but empty", "name a file, or leave it out");
   return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
 }
 
@@ -37,10 +39,10 @@ std::optional<image_request> read_image_request(const yaml_group& group, const s
   image_request request;
   request.mode = read_mode(group, mode);
   if (!synthetic) {
-    request.file = path_beside(file, group.required<std::string>("image"));
+    request.file = read_path(group, "image", file);
     return request;
   }
-  const yaml_group image = group.child("synthetic_image");
+  const yaml_group image = group.child("synthetic_image", "seed, width, height");
   image.require_only({"seed", "width", "height"});
   request.seed = image.has("seed") ? image.between("seed", 0, 1'000'000'000) : 1;
   request.width = image.between("width", 1, vision::largest_side);
@@ -79,7 +81,7 @@ input_request read_entry(const yaml_group& entry, const std::string& file, std::
   if (entry.has("tokens_file")) {
     if (entry.has("prompt_tokens"))
       throw entry.refuse("prompt_tokens", "stands beside tokens_file", "give one of the two");
-    request.tokens_file = path_beside(file, entry.required<std::string>("tokens_file"));
+    request.tokens_file = read_path(entry, "tokens_file", file);
   } else {
     request.prompt_tokens = entry.has("prompt_tokens") ? entry.between("prompt_tokens", 1, most_tokens)
                                                        : otherwise.config.prompt_tokens;
@@ -90,7 +92,8 @@ input_request read_entry(const yaml_group& entry, const std::string& file, std::
 }
 
 std::vector<input_request> read_manifest(const std::string& path, const manifest_defaults& otherwise) {
-  if (!std::filesystem::is_regular_file(path))
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown))
     throw bad_input(path + ": no such file", "set inputs.manifest to a YAML list of inputs");
   const YAML::Node document = load_yaml(path, manifest_remedy);
   if (!document.IsSequence() || document.size() == 0)
@@ -107,7 +110,8 @@ std::vector<input_request> read_manifest(const std::string& path, const manifest
       throw bad_input(
           path + ":" + std::to_string(node.Mark().line + 1) + ": input " + number + " is no map of keys",
           manifest_remedy);
-    requests.push_back(read_entry({path, "input " + number, node}, path, requests.size() + 1, otherwise));
+    requests.push_back(
+        read_entry({path, "input " + number, node, "the manifest"}, path, requests.size() + 1, otherwise));
     if (!names.insert(requests.back().name).second)
       throw bad_input(
           requests.back().place + ": there are two inputs of the name '" + requests.back().name + "'",

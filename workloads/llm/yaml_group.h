@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,17 +14,37 @@
 
 namespace profgate::llm {
 
+/// What a value must be, for messages.
+template <typename Value>
+constexpr const char* words_of_type() {
+  if constexpr (std::is_same_v<Value, bool>) return "true or false";
+  if constexpr (std::is_integral_v<Value>) return "a whole number";
+  if constexpr (std::is_floating_point_v<Value>) return "a number";
+  if constexpr (std::is_same_v<Value, std::string>) return "a text";
+  return "a list of whole numbers";
+}
+
+/// What a value is, for messages: 'four', a list, a map.
+std::string words_of_value(const YAML::Node& node);
+
+/// What to do about a key that is not among the known ones: "did you mean …?", or which there are.
+std::string remedy_for_key(const std::string& key, const std::vector<std::string_view>& known);
+
 /// One map of a YAML document ("workload", "model.shape"); it knows its path for messages.
 class yaml_group {
  public:
-  yaml_group(std::string file, std::string path, const YAML::Node& node)
-      : m_file(std::move(file)), m_path(std::move(path)), m_node(node) {}
+  /// document is what a key is to be set in, for messages.
+  yaml_group(std::string file, std::string path, const YAML::Node& node, std::string document = "the config")
+      : m_file(std::move(file)), m_path(std::move(path)), m_document(std::move(document)), m_node(node) {}
 
-  yaml_group child(const char* key) const {
+  /// keys are those of the map, for messages.
+  yaml_group child(const char* key, const std::string& keys = "its keys") const {
     const YAML::Node node = m_node[key];
-    if (!present(node) || !node.IsMap())
-      throw bad_input(where(node) + key_path(key) + " is missing", "compose the config with this group");
-    return {m_file, key_path(key), node};
+    if (!present(node))
+      throw bad_input(where(node) + key_path(key) + " is missing", "give " + m_document + " this group");
+    if (!node.IsMap())
+      throw refuse(key, "must be a map with " + keys + ", not " + words_of_value(node), "correct its value");
+    return {m_file, key_path(key), node, m_document};
   }
 
   const std::string& file() const { return m_file; }
@@ -33,12 +54,13 @@ class yaml_group {
   Value required(const char* key) const {
     if (!has(key))
       throw bad_input(where(m_node) + key_path(key) + " is missing",
-                      "set " + key_path(key) + " in the config");
+                      "set " + key_path(key) + " in " + m_document);
     const YAML::Node node = m_node[key];
     try {
       return node.as<Value>();
     } catch (const YAML::Exception&) {
-      throw bad_input(where(node) + key_path(key) + " has the wrong type", "correct its value");
+      throw refuse(key, std::string("must be ") + words_of_type<Value>() + ", not " + words_of_value(node),
+                   "correct its value");
     }
   }
 
@@ -64,7 +86,7 @@ class yaml_group {
       const auto key = item.first.as<std::string>();
       if (present(item.second) && std::find(known.begin(), known.end(), key) == known.end())
         throw bad_input(where(item.second) + key_path(key.c_str()) + " is not supported by this engine",
-                        "remove it");
+                        remedy_for_key(key, known));
     }
   }
 
@@ -95,6 +117,7 @@ class yaml_group {
 
   std::string m_file;
   std::string m_path;
+  std::string m_document;
   YAML::Node m_node;
 };
 

@@ -117,17 +117,37 @@ TEST_F(inputs, a_bad_manifest_is_refused_by_its_line) {
   expect_refused("pages.yaml:1: no vision mode 'huge'", "- {image: x.png, mode: huge}\n");
   expect_refused("pages.yaml:1: input 1.mode stands without an image", "- {mode: base}\n");
   expect_refused("pages.yaml:1: input 1.prompt_tokens is 0, not between 1 and", "- {prompt_tokens: 0}\n");
-  expect_refused("pages.yaml:1: input 1.decode_tokens has the wrong type", "- {decode_tokens: many}\n");
+  expect_refused("pages.yaml:1: input 1.decode_tokens must be a whole number, not 'many'",
+                 "- {decode_tokens: many}\n");
+  expect_refused("pages.yaml:1: input 1.decode_tokens must be a whole number, not a list",
+                 "- {decode_tokens: [1]}\n");
+  expect_refused("pages.yaml:1: input 1.image is no path, but empty", "- {image: ''}\n");
+  expect_refused("pages.yaml:1: input 1.tokens_file must be a text, not a map", "- {tokens_file: {a: b}}\n");
   expect_refused("pages.yaml:1: input 1.prompt_tokens stands beside tokens_file",
                  "- {prompt_tokens: 3, tokens_file: t}\n");
   expect_refused("pages.yaml:1: input 1.synthetic_image stands beside image",
                  "- {image: a.png, synthetic_image: {width: 1, height: 1}}\n");
   expect_refused("pages.yaml:1: input 1.synthetic_image.height is missing",
                  "- {synthetic_image: {width: 9}}\n");
-  expect_refused("pages.yaml:1: input 1.synthetic_image", "- {synthetic_image: 7}\n");
+  expect_refused("pages.yaml:1: input 1.synthetic_image must be a map with seed, width, height, not '7'",
+                 "- {synthetic_image: 7}\n");
   expect_refused("pages.yaml:1: input 1.synthetic_image has more pixels",
                  "- {synthetic_image: {width: 60000, height: 60000}}\n");
   expect_bad_input("/nonexistent.yaml: no such file", [&] { config("manifest: /nonexistent.yaml"); });
+}
+
+TEST_F(inputs, a_bad_entry_is_told_what_was_meant) {
+  const auto remedy_of = [&](const std::string& manifest) {
+    return failure_of([&] { request(manifest); }).remedy();
+  };
+  EXPECT_EQ(remedy_of("- {promt_tokens: 4}\n"), "did you mean prompt_tokens?");
+  EXPECT_EQ(remedy_of("- {synthetic_image: {width: 4, heigth: 5}}\n"), "did you mean height?");
+  EXPECT_EQ(
+      remedy_of("- {colour: 4}\n"),
+      "remove it; there are name, image, synthetic_image, mode, prompt_tokens, tokens_file, decode_tokens");
+  EXPECT_EQ(remedy_of("- {synthetic_image: {width: 9}}\n"),
+            "set input 1.synthetic_image.height in the manifest");
+  EXPECT_FALSE(request("- {image: null, prompt_tokens: 4}\n").vision) << "null counts as absent";
 }
 
 TEST_F(inputs, there_are_a_thousand_at_most) {

@@ -135,8 +135,8 @@ TEST(workload_config, refuses_with_file_line_and_key) {
   expect_change_refused("config.yaml:2: workload.device is 'tpu'", "device: cpu", "device: tpu");
   expect_change_refused("config.yaml:3: workload.prompt_tokens is 0, not between 1 and", "prompt_tokens: 37",
                         "prompt_tokens: 0");
-  expect_change_refused("config.yaml:4: workload.decode_tokens has the wrong type", "decode_tokens: 24",
-                        "decode_tokens: many");
+  expect_change_refused("config.yaml:4: workload.decode_tokens must be a whole number, not 'many'",
+                        "decode_tokens: 24", "decode_tokens: many");
   expect_change_refused("workload.decode_tokens is missing", "  decode_tokens: 24\n", "");
   expect_change_refused("config.yaml:5: workload.batch is 2; the CPU decodes one sequence at a time",
                         "batch: 1", "batch: 2");
@@ -153,8 +153,8 @@ TEST(workload_config, refuses_a_shape_it_does_not_compute) {
                         "qk_norm: false\n    num_expert: 8");
   expect_change_refused("num_experts is set, but the architecture llama has no experts", "qk_norm: false",
                         "num_experts: 8");
-  expect_change_refused("config.yaml:31: model.shape.num_experts has the wrong type", "qk_norm: false",
-                        "num_experts: many");
+  expect_change_refused("config.yaml:31: model.shape.num_experts must be a whole number, not 'many'",
+                        "qk_norm: false", "num_experts: many");
   expect_change_refused("config.yaml:31: model.shape.rope_scaling.rope_type is 'yarn'", "qk_norm: false",
                         "rope_scaling: {rope_type: yarn}");
   expect_change_refused("model.shape.rope_scaling.factor is missing", "qk_norm: false",
