@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "config/yaml_tree.h"
 #include "core/error.h"
+#include "core/regular_file.h"
 #include "core/slips.h"
 
 namespace profgate::config {
@@ -86,7 +87,7 @@ std::string read_conf_file(const fs::path& file, const text_limit& limit) {
   std::error_code failure;
   const std::string name = shown_path(file);
   if (!fs::is_regular_file(file, failure)) {
-    throw core::bad_input(name, 0, "there is no such file", "check the path");
+    throw core::bad_input(name, 0, core::what_is_there(file), "check the path; it must be a file's");
   }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw core::bad_input(name, 0, "cannot be read", "check the file's permissions");

@@ -9,26 +9,43 @@
 namespace profgate::core {
 namespace fs = std::filesystem;
 
-void require_regular_file(const fs::path& path) {
-  std::error_code ignored;
-  const fs::file_type type = fs::status(path, ignored).type();
-  const char* what = nullptr;
+namespace {
+
+/// Of what is neither a file nor a folder, nor nothing.
+const char* kind_of(fs::file_type type) {
   switch (type) {
     case fs::file_type::fifo:
-      what = "a FIFO";
-      break;
+      return "a FIFO";
     case fs::file_type::socket:
-      what = "a socket";
-      break;
+      return "a socket";
     case fs::file_type::block:
     case fs::file_type::character:
-      what = "a device";
-      break;
+      return "a device";
     default:
-      return;
+      return nullptr;
   }
-  throw bad_input(path.string(), 0, fmt::format("is {}, not a file", what),
+}
+
+}  // namespace
+
+void require_regular_file(const fs::path& path) {
+  std::error_code ignored;
+  const char* const kind = kind_of(fs::status(path, ignored).type());
+  if (kind == nullptr) return;
+  throw bad_input(path.string(), 0, fmt::format("is {}, not a file", kind),
                   "put the file itself in its place, or remove it");
+}
+
+std::string what_is_there(const fs::path& path) {
+  std::error_code failure;
+  std::error_code ignored;
+  const fs::file_type type = fs::status(path, failure).type();
+  if (const char* const kind = kind_of(type)) return fmt::format("is {}", kind);
+  if (type == fs::file_type::directory) return "is a directory";
+  if (type == fs::file_type::regular) return "is a file";
+  if (failure == std::errc::too_many_symbolic_link_levels) return "is a link that leads back to itself";
+  if (type != fs::file_type::not_found) return "cannot be looked at: " + failure.message();
+  return fs::is_symlink(path, ignored) ? "is a link that leads nowhere" : "is not there";
 }
 
 }  // namespace profgate::core

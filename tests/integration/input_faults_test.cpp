@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -134,6 +136,42 @@ TEST_F(input_faults, an_absurd_header_length_is_refused) {
   const command_result result = run_checkpoint(checkpoint);
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_THAT(result.output, HasSubstr("header"));
+}
+
+TEST_F(input_faults, what_is_no_file_among_the_inputs_is_named_for_what_it_is) {
+  const fs::path pair = register_llm("llm/llama-tiny", "smoke");
+  fs::create_directory(m_project / "folder");
+  fs::create_symlink("nowhere", m_project / "dangling");
+  fs::create_symlink("loop", m_project / "loop");
+  ASSERT_EQ(::mkfifo((m_project / "fifo").c_str(), 0600), 0);
+  const auto expect_refused = [&](const std::vector<std::string>& settings, const std::string& words) {
+    const command_result result = run_pair(pair, settings);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_THAT(result.output, HasSubstr(words));
+  };
+  const std::vector<std::pair<std::string, std::string>> kinds = {
+      {"folder", "is a directory"},
+      {"dangling", "is a link that leads nowhere"},
+      {"loop", "is a link that leads back to itself"},
+      {"fifo", "is a FIFO"},
+      {"none", "is not there"}};
+  const auto in_manifest = [&](const std::string& key_and_value) {
+    std::ofstream(m_project / "pages.yaml") << "- {prompt_tokens: 2}\n- {" << key_and_value << "}\n";
+    return "inputs.manifest=" + (m_project / "pages.yaml").string();
+  };
+  for (const auto& [name, words] : kinds) {
+    const std::string which = (m_project / name).string() + ", which " + words;
+    expect_refused({"inputs.manifest=" + name}, "'inputs.manifest' names " + which);
+    expect_refused({in_manifest("image: " + name)}, "pages.yaml:2: 'image' names " + which);
+    expect_refused({in_manifest("tokens_file: " + name)}, "pages.yaml:2: 'tokens_file' names " + which);
+  }
+  expect_refused({"inputs.manifest=none"}, "else to the project");
+  for (const char* no_path : {"image: ''", "image: [a]", "tokens_file: {a: b}"})
+    expect_refused({in_manifest(no_path)}, "' is no path");
+  EXPECT_EQ(run_pair(pair, {in_manifest("image: null")}).exit_code, 0) << "null counts as absent";
+  expect_refused({"inputs.image=" + (m_project / "folder").string(), "model.weights=checkpoint",
+                  "model.checkpoint=" + copy_of_checkpoint().string()},
+                 "folder, which is a directory");
 }
 
 TEST_F(input_faults, a_folder_that_is_no_run_is_not_analyzed) {

@@ -82,7 +82,7 @@ TEST_F(resolved_config, refuses_a_file_that_is_not_there) {
     read_resolved(file);
     FAIL();
   } catch (const core::bad_input& refused) {
-    EXPECT_EQ(refused.what(), file + ": there is no such file");
+    EXPECT_EQ(refused.what(), file + ": is not there");
   }
 }
 

@@ -34,5 +34,19 @@ TEST(require_regular_file, leaves_the_rest_to_the_reader) {
   EXPECT_EQ(refusal("/proc/self/stat"), "");
 }
 
+TEST(what_is_there, names_what_is_no_file) {
+  const test::temp_folder folder;
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  std::filesystem::create_symlink("nowhere", folder / "dangling");
+  std::filesystem::create_symlink("loop", folder / "loop");
+  EXPECT_EQ(what_is_there(folder.path()), "is a directory");
+  EXPECT_EQ(what_is_there(folder / "fifo"), "is a FIFO");
+  EXPECT_EQ(what_is_there("/dev/null"), "is a device");
+  EXPECT_EQ(what_is_there(folder / "dangling"), "is a link that leads nowhere");
+  EXPECT_EQ(what_is_there(folder / "loop"), "is a link that leads back to itself");
+  EXPECT_EQ(what_is_there(folder / "nothing"), "is not there");
+  EXPECT_EQ(what_is_there("/dev/null/below"), "is not there");
+}
+
 }  // namespace
 }  // namespace profgate::core
