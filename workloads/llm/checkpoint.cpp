@@ -117,7 +117,13 @@ void checkpoint::open_indexed(const std::string& index_path) {
                            "fetch the checkpoint again; its index is damaged");
     shard_names.insert(name);
   }
-  for (const auto& name : shard_names) open_shard(m_directory + "/" + name);
+  for (const auto& name : shard_names) {
+    std::error_code unknown;
+    if (!std::filesystem::exists(m_directory + "/" + name, unknown))
+      throw bad_input(index_path + ": names " + name + ", which is not there",
+                      "fetch the checkpoint again, with all of its shards");
+    open_shard(m_directory + "/" + name);
+  }
 }
 
 stored_tensor checkpoint::find(const tensor_spec& spec) const {

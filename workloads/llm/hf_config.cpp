@@ -54,6 +54,10 @@ class config_fields {
 
   config_fields child(const char* field) const { return {*find(field), m_where + ": " + field}; }
 
+  failure refuse(const std::string& field_and_problem) const {
+    return bad_input(m_where + ": " + field_and_problem, damaged_remedy);
+  }
+
   failure unsupported(const std::string& field_and_value) const {
     return bad_input(m_where + ": " + field_and_value + " is not supported",
                      "use a llama, qwen2, qwen3, qwen3_moe or (without MLA) deepseek_v2 model");
@@ -150,6 +154,62 @@ void read_deepseek_v2(const config_fields& config, model_shape& shape) {
     throw config.unsupported("n_shared_experts " + std::to_string(shared));
 }
 
+/// Of a list the text "512, 1024".
+template <typename List>
+std::string words_of(const List& numbers) {
+  std::string text;
+  for (const auto number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
+/// "heads is 3", or that config.json lacks it and which value stands for it.
+std::string words_of_field(const config_fields& config, const char* field, const std::string& value) {
+  return field +
+         (config.find(field) != nullptr ? " is " + value : " is missing, and its default is " + value);
+}
+
+void read_sizes(const config_fields& config, std::int64_t& width, std::int64_t& layers, std::int64_t& heads) {
+  const auto read = [&](const char* field, std::int64_t& to) {
+    to = config.optional<std::int64_t>(field).value_or(to);
+    if (to < 1 || to > 1 << 20)
+      throw config.refuse(std::string(field) + " is " + std::to_string(to) + ", not between 1 and 1048576");
+  };
+  read("width", width);
+  read("layers", layers);
+  read("heads", heads);
+  if (width % heads != 0)
+    throw config.refuse(words_of_field(config, "heads", std::to_string(heads)) +
+                        ", which does not divide width, " + std::to_string(width));
+}
+
+void read_sam(const config_fields& config, vision::sam_shape& sam) {
+  read_sizes(config, sam.width, sam.layers, sam.heads);
+  sam.mlp_width = 4 * sam.width;
+  if (const auto layers = config.optional<std::vector<std::int64_t>>("global_attn_indexes"))
+    sam.global_layers = *layers;
+  for (const std::int64_t layer : sam.global_layers)
+    if (layer < 0 || layer >= sam.layers)
+      throw config.refuse(words_of_field(config, "global_attn_indexes", words_of(sam.global_layers)) +
+                          ": there is no layer " + std::to_string(layer) + ", layers is " +
+                          std::to_string(sam.layers));
+  if (const auto widths = config.optional<std::vector<std::int64_t>>("downsample_channels")) {
+    if (widths->size() != sam.compressed_widths.size())
+      throw config.refuse("downsample_channels is not a list of two");
+    std::copy(widths->begin(), widths->end(), sam.compressed_widths.begin());
+  }
+}
+
+void read_clip(const config_fields& config, vision::clip_shape& clip) {
+  read_sizes(config, clip.width, clip.layers, clip.heads);
+  clip.mlp_width = 4 * clip.width;
+  const auto image = config.optional<std::int64_t>("image_size").value_or(224);
+  const auto patch = config.optional<std::int64_t>("patch_size").value_or(14);
+  if (patch <= 0 || image < patch)
+    throw config.refuse("image_size is " + std::to_string(image) + ", patch_size " + std::to_string(patch) +
+                        ": no patch comes of that");
+  clip.position_side = image / patch;
+}
+
 }  // namespace
 
 model_shape read_hf_config(const std::string& path) {
@@ -210,31 +270,17 @@ std::optional<vision::vision_shape> read_hf_vision_config(const std::string& pat
   const config_fields clip = part(encoders, "clip-l-14-224");
 
   vision::vision_shape shape;
-  const auto read = [&](const config_fields& from, const char* field, std::int64_t& to) {
-    to = from.optional<std::int64_t>(field).value_or(to);
-    if (to < 1 || to > 1 << 20)
-      throw bad_input(path + ": vision_config: " + field + " is not between 1 and 1048576", damaged_remedy);
-  };
-  read(config, "image_size", shape.sam.image_size);
-  read(sam, "width", shape.sam.width);
-  read(sam, "layers", shape.sam.layers);
-  read(sam, "heads", shape.sam.heads);
-  shape.sam.mlp_width = 4 * shape.sam.width;
-  if (const auto layers = sam.optional<std::vector<std::int64_t>>("global_attn_indexes"))
-    shape.sam.global_layers = *layers;
-  if (const auto widths = sam.optional<std::vector<std::int64_t>>("downsample_channels")) {
-    if (widths->size() != shape.sam.compressed_widths.size())
-      throw bad_input(path + ": vision_config: downsample_channels is not a list of two", damaged_remedy);
-    std::copy(widths->begin(), widths->end(), shape.sam.compressed_widths.begin());
+  shape.sam.image_size = config.optional<std::int64_t>("image_size").value_or(shape.sam.image_size);
+  try {
+    vision::validate_image_size(shape, shape.sam.image_size);
+  } catch (const failure& problem) {
+    throw config.refuse("image_size: " + std::string(problem.what()));
   }
-  read(clip, "width", shape.clip.width);
-  read(clip, "layers", shape.clip.layers);
-  read(clip, "heads", shape.clip.heads);
-  shape.clip.mlp_width = 4 * shape.clip.width;
-  const auto clip_image = clip.optional<std::int64_t>("image_size").value_or(224);
-  const auto clip_patch = clip.optional<std::int64_t>("patch_size").value_or(14);
-  if (clip_patch <= 0) throw bad_input(path + ": vision_config: patch_size is not positive", damaged_remedy);
-  shape.clip.position_side = clip_image / clip_patch;
+  read_sam(sam, shape.sam);
+  read_clip(clip, shape.clip);
+  if (shape.sam.compressed_widths.back() != shape.clip.width)
+    throw sam.refuse(words_of_field(sam, "downsample_channels", words_of(shape.sam.compressed_widths)) +
+                     ": the last is not clip-l-14-224's width, " + std::to_string(shape.clip.width));
   return shape;
 }
 

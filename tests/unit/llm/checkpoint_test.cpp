@@ -82,7 +82,7 @@ TEST_F(checkpoint, says_which_file_is_missing) {
   const auto open = [&] { checkpoint_source source(m_directory.path(), m_pool); };
   expect_bad_input("neither model.safetensors nor model.safetensors.index.json is there", open);
   m_directory.write("model.safetensors.index.json", R"({"weight_map":{"a":"gone.safetensors"}})");
-  expect_bad_input("gone.safetensors: cannot open: No such file", open);
+  expect_bad_input("model.safetensors.index.json: names gone.safetensors, which is not there", open);
   m_directory.write("gone.safetensors", "");
   expect_bad_input("gone.safetensors: the file is empty", open);
 }

@@ -208,6 +208,50 @@ TEST(hf_config, refuses_impossible_numbers_by_name) {
   expect_bad_input("not a JSON object", [&] { read_hf_config(directory.write("config.json", "[1]")); });
 }
 
+nlohmann::json vision_config() {
+  return {{"image_size", 512},
+          {"width",
+           {{"sam_vit_b",
+             {{"width", 8},
+              {"layers", 2},
+              {"heads", 2},
+              {"global_attn_indexes", {1}},
+              {"downsample_channels", {4, 8}}}},
+            {"clip-l-14-224", {{"width", 8}, {"layers", 1}, {"heads", 2}}}}}};
+}
+
+TEST(hf_config, a_vision_encoder_that_cannot_be_is_told_by_its_field) {
+  const temporary_directory directory;
+  const auto read = [&](const nlohmann::json& vision) {
+    return read_hf_vision_config(
+        directory.write("config.json", nlohmann::json{{"vision_config", vision}}.dump()));
+  };
+  EXPECT_EQ(read(vision_config())->sam.mlp_width, 32);
+  const std::string place = directory.file("config.json") + ": vision_config: ";
+  const auto expect_refused = [&](const std::string& part, const char* field, const nlohmann::json& value,
+                                  const std::string& words) {
+    nlohmann::json changed = vision_config();
+    if (value.is_null())
+      changed["width"][part].erase(field);
+    else
+      changed["width"][part][field] = value;
+    expect_bad_input(place + "width: " + part + ": " + words, [&] { read(changed); });
+  };
+  expect_refused("sam_vit_b", "heads", 3, "heads is 3, which does not divide width, 8");
+  expect_refused("sam_vit_b", "heads", 0, "heads is 0, not between 1 and 1048576");
+  expect_refused("sam_vit_b", "heads", nullptr, "heads is missing, and its default is 12, which does not");
+  expect_refused("sam_vit_b", "global_attn_indexes", {1, 9},
+                 "global_attn_indexes is 1, 9: there is no layer 9, layers is 2");
+  expect_refused("sam_vit_b", "downsample_channels", nullptr,
+                 "downsample_channels is missing, and its default is 512, 1024: the last is not "
+                 "clip-l-14-224's width, 8");
+  expect_refused("clip-l-14-224", "heads", 5, "heads is 5, which does not divide width, 8");
+  expect_refused("clip-l-14-224", "patch_size", 0, "image_size is 224, patch_size 0: no patch");
+  nlohmann::json uneven = vision_config();
+  uneven["image_size"] = 500;
+  expect_bad_input(place + "image_size: vision encoder: an image of 500 pixels", [&] { read(uneven); });
+}
+
 TEST(hf_config, neither_crashes_by_depth_nor_hangs_on_a_fifo) {
   const temporary_directory directory;
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');

@@ -63,6 +63,9 @@ TEST(vision_shape, names_what_cannot_be) {
   shape.sam.window = 0;
   expect_bad_input("sam.window is 0", [&] { validate(shape); });
   shape = small_shape();
+  shape.sam.global_layers = {shape.sam.layers};
+  expect_bad_input("sam.global_layers has ", [&] { validate(shape); });
+  shape = small_shape();
   shape.sam.image_size = 25;
   expect_bad_input("25 pixels a side", [&] { validate(shape); });
 }

@@ -118,6 +118,10 @@ void validate(const vision_shape& shape) {
   for (const auto& [name, value] : sizes)
     require(value >= 1 && value <= 1 << 20,
             std::string(name) + " is " + std::to_string(value) + ", not between 1 and 1048576");
+  for (const std::int64_t layer : shape.sam.global_layers)
+    require(layer >= 0 && layer < shape.sam.layers,
+            "sam.global_layers has " + std::to_string(layer) + ", but sam.layers is " +
+                std::to_string(shape.sam.layers) + ", and they are counted from 0");
   require(shape.sam.width % shape.sam.heads == 0, "sam.width is no multiple of sam.heads");
   require(shape.clip.width % shape.clip.heads == 0, "clip.width is no multiple of clip.heads");
   require(shape.sam.compressed_widths[1] == shape.clip.width,
