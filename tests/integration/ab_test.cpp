@@ -478,7 +478,7 @@ TEST_F(exact_bisect, leaves_out_what_does_not_build_and_asks_its_neighbours) {
   commit_all({"kernel:_Z1aPf:1", "kernel:_Z1aPf:1", "broken", "kernel:_Z1aPf:1", "kernel:_Z1bPf:1"});
   const command_result found = find();
   EXPECT_EQ(found.exit_code, 0) << found.output;
-  EXPECT_THAT(found.output, HasSubstr("is left out: the baseline "));
+  EXPECT_THAT(found.output, HasSubstr("is left out: commit "));
   EXPECT_THAT(found.output, HasSubstr(": commit 5\n  is the first"));
   EXPECT_THAT(found.output, HasSubstr("new kernel: b"));
   const command_result undecided = find("good", "HEAD~2");
