@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "artifacts/files.h"
 #include "baselines/baseline_store.h"
@@ -43,10 +44,9 @@ std::set<std::string> names_of_anchors(const fs::path& baselines_dir) {
 
 /// What was accepted on this device with these settings after the anchor was measured.
 gate::accepted_history accepted_since(const gate::run_set& anchor, const gate::run_set& candidate,
-                                      const fs::path& history_file) {
+                                      const std::vector<history_entry>& entries) {
   gate::accepted_history history;
-  if (!artifacts::file_exists(history_file)) return history;
-  for (const history_entry& entry : read_history(history_file, candidate.identity.pair)) {
+  for (const history_entry& entry : entries) {
     const bool is_of_series = entry.kind == history_kind::accepted &&
                               entry.device == gate::device_text(candidate.identity) &&
                               entry.config_sha256 == candidate.identity.config_sha256;
@@ -58,9 +58,8 @@ gate::accepted_history accepted_since(const gate::run_set& anchor, const gate::r
   return history;
 }
 
-/// Where the file itself is why: no clone brings it along.
-std::string why_history_is_unknown(const fs::path& history_file, const std::string& pair) {
-  if (artifacts::file_exists(history_file) && !read_history(history_file, pair).empty()) return "";
+/// Why nothing is known of the pair: no clone brings the file along.
+std::string without_history(const fs::path& history_file) {
   return fmt::format(
       "the history is a file of this machine, {}, and {}", history_file.string(),
       artifacts::file_exists(history_file) ? "nothing of the pair is in it" : "there is none here yet");
@@ -91,8 +90,11 @@ gate::anchor_judgement judge(const anchor_place& place, const gate::run_set& can
   gate::accepted_history history;
   std::string no_history;
   try {
-    history = accepted_since(anchor->runs, candidate, place.history_file);
-    no_history = why_history_is_unknown(place.history_file, candidate.identity.pair);
+    std::vector<history_entry> entries;
+    if (artifacts::file_exists(place.history_file))
+      entries = read_history(place.history_file, candidate.identity.pair);
+    history = accepted_since(anchor->runs, candidate, entries);
+    if (entries.empty()) no_history = without_history(place.history_file);
   } catch (const core::bad_input& damaged) {  // a verdict stands without its list of commits
     no_history = damaged.what();
   }
