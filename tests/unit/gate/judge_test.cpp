@@ -364,18 +364,24 @@ TEST(judging, arms_of_other_settings_are_judged_with_a_warning) {
   EXPECT_EQ(judge_stored(baseline, candidate, {}, {}, today).overall, verdict::not_comparable);
 }
 
-TEST(judging, says_why_arms_could_not_be_traced) {
-  run_set candidate = made_runs(9.45e6, 17, 1);
-  run_set baseline = made_runs(9e6, 17, 0);
-  baseline.untraced_because = "the baseline could not be traced: no NVTX call";
-  EXPECT_EQ(stage_of(judge_run_sets(baseline, candidate, {}, {}, today), "decode_all").attribution_reason,
-            baseline.untraced_because);
+/// Makes of each process one sample, as of a program that does not time itself.
+judge_rules timed_from_outside(run_set& baseline, run_set& candidate) {
   for (run_set* runs : {&baseline, &candidate}) {
     for (process_record& process : runs->processes)
       process.samples_ns = {{"process", {process.samples_ns.at("decode_all")[7]}}};
   }
   judge_rules rules;
   rules.reduction = reduction_for(candidate);
+  return rules;
+}
+
+TEST(judging, says_why_arms_could_not_be_traced) {
+  run_set candidate = made_runs(9.45e6, 17, 1);
+  run_set baseline = made_runs(9e6, 17, 0);
+  baseline.untraced_because = "the baseline could not be traced: no NVTX call";
+  EXPECT_EQ(stage_of(judge_run_sets(baseline, candidate, {}, {}, today), "decode_all").attribution_reason,
+            baseline.untraced_because);
+  const judge_rules rules = timed_from_outside(baseline, candidate);
   EXPECT_THAT(stage_of(judge_run_sets(baseline, candidate, rules, {}, today), "process").attribution_reason,
               HasSubstr("timed as a whole"));
 }
@@ -383,12 +389,7 @@ TEST(judging, says_why_arms_could_not_be_traced) {
 TEST(judging, names_the_command_that_explains_stored_numbers_in_plain_words) {
   run_set baseline = made_runs(9e6);
   run_set candidate = made_later(11e6);
-  for (run_set* runs : {&baseline, &candidate}) {
-    for (process_record& process : runs->processes)
-      process.samples_ns = {{"process", {process.samples_ns.at("decode_all")[7]}}};
-  }
-  judge_rules rules;
-  rules.reduction = reduction_for(candidate);
+  const judge_rules rules = timed_from_outside(baseline, candidate);
   EXPECT_THAT(stage_of(judge_stored(baseline, candidate, rules, {}, today), "process").attribution_reason,
               AllOf(HasSubstr("; profgate ab runs both builds"), ::testing::Not(HasSubstr("`"))))
       << "gate.md would show them escaped";
