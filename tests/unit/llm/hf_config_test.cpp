@@ -4,6 +4,7 @@
 
 #include "llm/json_file.h"
 #include "support.h"
+#include "vision_config.h"
 
 namespace profgate::llm {
 namespace {
@@ -206,18 +207,6 @@ TEST(hf_config, refuses_impossible_numbers_by_name) {
   expect_bad_input("config.json: cannot be read", [] { read_hf_config("/nonexistent/config.json"); });
   const temporary_directory directory;
   expect_bad_input("not a JSON object", [&] { read_hf_config(directory.write("config.json", "[1]")); });
-}
-
-nlohmann::json vision_config() {
-  return {{"image_size", 512},
-          {"width",
-           {{"sam_vit_b",
-             {{"width", 8},
-              {"layers", 2},
-              {"heads", 2},
-              {"global_attn_indexes", {1}},
-              {"downsample_channels", {4, 8}}}},
-            {"clip-l-14-224", {{"width", 8}, {"layers", 1}, {"heads", 2}}}}}};
 }
 
 TEST(hf_config, a_vision_encoder_that_cannot_be_is_told_by_its_field) {

@@ -8,6 +8,7 @@
 #include "llm/thread_pool.h"
 #include "support.h"
 #include "vision/vision_shape.h"
+#include "vision_config.h"
 
 namespace profgate::llm {
 namespace {
@@ -56,6 +57,8 @@ class checkpoint_writer {
 };
 
 json published_config() {
+  json vision = vision_config();
+  vision["width"]["clip-l-14-224"].update({{"image_size", 224}, {"patch_size", 14}});
   return {{"language_config",
            {{"model_type", "llama"},
             {"vocab_size", 512},
@@ -67,17 +70,7 @@ json published_config() {
             {"head_dim", 8},
             {"rms_norm_eps", 1e-5},
             {"rope_theta", 10000.0}}},
-          {"vision_config",
-           {{"image_size", 512},
-            {"width",
-             {{"sam_vit_b",
-               {{"width", 8},
-                {"layers", 2},
-                {"heads", 2},
-                {"global_attn_indexes", {1}},
-                {"downsample_channels", {4, 8}}}},
-              {"clip-l-14-224",
-               {{"width", 8}, {"layers", 1}, {"heads", 2}, {"image_size", 224}, {"patch_size", 14}}}}}}}};
+          {"vision_config", vision}};
 }
 
 constexpr const char* synthetic_model =
