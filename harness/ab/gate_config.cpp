@@ -7,6 +7,7 @@
 
 #include "artifacts/inputs.h"
 #include "artifacts/sha256.h"
+#include "config/input_files.h"
 #include "config/schema.h"
 #include "core/error.h"
 #include "core/records.h"
@@ -30,12 +31,15 @@ bool is_younger_than_baselines(const std::string& key) {
   return key == "workload.adapter" || key == "workload.figures" || key.starts_with("inputs.");
 }
 
-/// Of a file that the workload is fed its content counts, not where it lies.
+/// Of files that the workload is fed their content counts, not where they lie; of a manifest also that of
+/// the files it names.
 std::string counted_value(const config::resolved& config, const config::schema_row& row) {
   const bool is_file = row.key == "inputs.manifest" || row.key == "inputs.image";
-  if (is_file && !config.is_null(row.key))
-    return artifacts::describe_input(config.text(row.key), true).sha256;
-  return config.plain_text(row.key, "\n");
+  if (!is_file || config.is_null(row.key)) return config.plain_text(row.key, "\n");
+  std::string hashes;
+  for (const std::filesystem::path& file : config::files_of_input(config, row.key))
+    hashes += artifacts::describe_input(file, true).sha256;
+  return hashes;
 }
 
 /// Without the folders of one machine: "/home/ada/bin/bench" is "bench", "--weights=/data/x.bin"

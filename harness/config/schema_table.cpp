@@ -26,9 +26,9 @@ words timeline_choices() {
 
 std::vector<schema_row> runner_rows() {
   return {
-      choice(
-          "run.mode", "deep", {"deep", "light"},
-          "deep: the roofline counters of the top kernels; light: fewer counters, one pass where possible"),
+      choice("run.mode", "deep", {"deep", "light"},
+             "deep: the roofline counters of the top kernels; light: fewer counters, and one start of the "
+             "program for its whole timeline"),
       integer("run.top_n_kernels", "20", 1, 1000,
               "kernels, by total time, that tables list and counters cover"),
       ratio("run.top_kernels_share_ratio", "1",
@@ -47,8 +47,10 @@ std::vector<schema_row> runner_rows() {
       choice("timeline", "auto", timeline_choices(),
              "what records the timeline; auto: nsys where there is one (broken, it fails the step), else the "
              "embedded collector"),
-      integer("stage1.repetitions", "5", 1, 1000, "timed repetitions of the bare run"),
-      integer("stage1.warmup", "1", 0, 100, "untimed rounds before them"),
+      integer(
+          "stage1.repetitions", "5", 1, 1000,
+          "timed repetitions of the bare run; of a command that takes no {result}, starts of the program"),
+      integer("stage1.warmup", "1", 0, 100, "untimed rounds (or starts) before them"),
       integer("stage1.energy_limit_s", "5", 0, 3600,
               "seconds for which a stage too short for the driver's energy counter may be repeated after "
               "them, until "
@@ -60,7 +62,9 @@ std::vector<schema_row> runner_rows() {
 std::vector<schema_row> gate_rows() {
   const words report_or_fail = {"report", "fail"};
   return {
-      integer("gate.iterations", "23", 8, 1000, "timed rounds of each process; the first 3 do not count"),
+      integer("gate.iterations", "23", 8, 1000,
+              "timed rounds of each process, of which the first 3 do not count; a command that takes no "
+              "{result} runs as it is"),
       integer("gate.decode_tokens", "16", 1, most_tokens,
               "tokens that an iteration decodes, where the workload's own number is larger; null: its own",
               nullable),
@@ -80,7 +84,7 @@ std::vector<schema_row> gate_rows() {
       ratio("gate.unchanged_ratio", "0.03", "unchanged: a slowdown of this size can be ruled out"),
       ratio("gate.stored_ratio", "0.08", "the margin against numbers of another session"),
       integer("gate.ignored_difference_us", "5", 0, 1e9, "differences of a stage below this are ignored"),
-      integer("gate.traced_processes", "3", 1, 20, "of each arm, after a flag: they name the cause"),
+      integer("gate.traced_processes", "3", 1, 20, "of each arm, after a regression: they name the cause"),
       integer(
           "gate.counter_budget_s", "40", 0, 3600,
           "in which ncu counts the kernels that a regression is put down to, in both builds, the baseline "

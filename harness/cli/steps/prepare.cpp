@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "artifacts/files.h"
@@ -8,9 +7,8 @@
 #include "artifacts/provenance.h"
 #include "artifacts/redact.h"
 #include "artifacts/sha256.h"
-#include "config/yaml_tree.h"
+#include "config/input_files.h"
 #include "core/error.h"
-#include "core/regular_file.h"
 #include "core/utc_time.h"
 #include "machine.h"
 #include "process/git.h"
@@ -33,68 +31,13 @@ std::string text_or(const config::resolved& config, std::string_view key, const 
   return config.is_null(key) ? otherwise : config.text(key);
 }
 
-/// Room for the 1000 inputs that the workload takes, of a line of a thousand bytes each.
-constexpr config::text_limit manifest_limit = {
-    1024, "a list of inputs",
-    "split it into several, of at most 1000 inputs each, and run one after the other"};
-
-bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
-/// What a key of the manifest names.
-fs::path file_named_by(const config::yaml_member& member, const fs::path& manifest) {
-  if (member.content.kind != config::node_kind::scalar || member.content.text.empty())
-    throw core::bad_input(manifest.string(), member.line, fmt::format("'{}' is no path", member.key),
-                          "name a file, relative to the manifest, or leave it out");
-  const fs::path file = (manifest.parent_path() / member.content.text).lexically_normal();
-  if (!is_file(file))
-    throw core::bad_input(
-        manifest.string(), member.line,
-        fmt::format("'{}' names {}, which {}", member.key, file.string(), core::what_is_there(file)),
-        "correct the path; it is relative to the manifest");
-  return file;
-}
-
-/// The manifest and the files that it names, each once. The workload checks all else of it; a file that is
-/// not there is told here, before anything starts.
-std::vector<fs::path> files_of_manifest(const fs::path& manifest) {
-  const config::yaml_node list = config::read_yaml(manifest, manifest_limit);
-  if (list.kind != config::node_kind::sequence)
-    throw core::bad_input(manifest.string(), list.line, "not a list of inputs",
-                          "make it one: - {name: page, image: page.png, mode: base, prompt_tokens: 10}");
-  std::vector<fs::path> files = {manifest};
-  for (const config::yaml_node& input : list.items) {
-    for (const config::yaml_member& member : input.members) {
-      const bool is_path = member.key == "image" || member.key == "tokens_file";
-      if (!is_path || member.content.kind == config::node_kind::null) continue;
-      const fs::path file = file_named_by(member, manifest);
-      if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
-    }
-  }
-  return files;
-}
-
-fs::path file_named_by(const config::resolved& config, std::string_view key) {
-  fs::path file = config.text(key);
-  if (!is_file(file))
-    throw core::bad_input(
-        config.origin(key), 0,
-        fmt::format("'{}' names {}, which {}", key, file.string(), core::what_is_there(file)),
-        "correct the path: in a YAML file it is relative to that file, else to the project");
-  return file;
-}
-
 std::vector<artifacts::input_file> input_files(const config::resolved& config) {
   const bool whole = config.boolean("artifacts.hash_whole_inputs");
   std::vector<artifacts::input_file> files;
   if (!config.is_null("model.checkpoint"))
     files = artifacts::describe_inputs(config.text("model.checkpoint"), whole);
-  if (!config.is_null("inputs.image"))
-    files.push_back(artifacts::describe_input(file_named_by(config, "inputs.image"), whole));
-  if (!config.is_null("inputs.manifest")) {
-    for (const fs::path& file : files_of_manifest(file_named_by(config, "inputs.manifest")))
+  for (const char* key : {"inputs.image", "inputs.manifest"}) {
+    for (const fs::path& file : config::files_of_input(config, key))
       files.push_back(artifacts::describe_input(file, whole));
   }
   return files;

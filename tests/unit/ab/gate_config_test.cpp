@@ -72,6 +72,10 @@ TEST(gate_config, the_hash_is_of_what_the_inputs_hold_and_not_of_where_they_lie)
   EXPECT_NE(one, plain);
   EXPECT_EQ(with_manifest("b.yaml", "- {prompt_tokens: 4}"), one);
   EXPECT_NE(with_manifest("a.yaml", "- {prompt_tokens: 5}"), one);
+  std::ofstream(folder / "page.ppm") << "a page";
+  const std::string page_seen = with_manifest("a.yaml", "- {image: page.ppm, prompt_tokens: 4}");
+  std::ofstream(folder / "page.ppm") << "another";
+  EXPECT_NE(with_manifest("a.yaml", "- {image: page.ppm, prompt_tokens: 4}"), page_seen);
   std::filesystem::remove_all(folder);
 }
 
