@@ -19,7 +19,8 @@ cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL profgate_tell_after_ct
 #   COMMAND            any program with NVTX ranges. Its first word is a target of this build, an absolute path, a path
 #                      relative to the current source folder, or a program on PATH. The words may hold {config} {mode}
 #                      {result}; without them the program runs as written.
-#   CONFIGS            for each a description conf/workload/<config>.yaml, which says `device: cpu` or `device: cuda`
+#   CONFIGS            for each a description conf/workload/<config>.yaml, which says `device: cpu` or `device: cuda`; of
+#                      profgate's own, cpu and gpu say no more than that
 #   STAGES             NVTX ranges of COMMAND's program that are its stages, timed and judged; without them those of the
 #                      config's YAML, and where it has none the whole process. Expressions and synchronised stages stand in the config's YAML: workload.stages
 #   ADAPTER            what opens ranges in COMMAND's program, which stays as it is: workload.adapter

@@ -30,7 +30,7 @@ function(profgate_check_workload)
   foreach(required NAME CONFIGS)
     if(NOT DEFINED arg_${required})
       message(FATAL_ERROR "${who}: ${required} is missing. Example:\n"
-        "  profgate_add_workload(NAME my-server COMMAND my_bench CONFIGS smoke)")
+        "  profgate_add_workload(NAME mine COMMAND my_bench CONFIGS gpu)")
     endif()
   endforeach()
   if(DEFINED arg_COMMAND AND (DEFINED arg_ENGINE OR DEFINED arg_MODEL))

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "analysis/counter_metrics.h"
 #include "analysis/findings.h"
 #include "artifacts/files.h"
@@ -118,12 +120,24 @@ void count_kernels(step_context& context) {
   note_agreement(analysis::analyze_run(facts), notes);
 }
 
+/// A pair that was registered for the CPU by mistake is told so: its kernels are in the timeline.
+[[noreturn]] void refuse_cpu(const step_context& context) {
+  const analysis::run_facts facts = runs::run_reader(context.run_dir, context.config).facts();
+  const bool has_kernels =
+      std::any_of(facts.captures.begin(), facts.captures.end(),
+                  [](const analysis::capture& each) { return !each.timeline.kernels.empty(); });
+  if (!has_kernels)
+    throw core::not_possible("the workload runs on the CPU: there are no kernels to count", "");
+  throw core::not_possible(
+      fmt::format("{} says that the workload runs on the CPU, yet the timeline holds kernels of a GPU",
+                  context.config.origin("workload.device")),
+      "give the pair a configuration with `device: cuda`, such as CONFIGS gpu");
+}
+
 }  // namespace
 
 void run_counters(step_context& context) {
-  if (context.config.text("workload.device") == "cpu") {
-    throw core::not_possible("the workload runs on the CPU: there are no kernels to count", "");
-  }
+  if (context.config.text("workload.device") == "cpu") refuse_cpu(context);
   try {
     count_kernels(context);
   } catch (const core::not_possible& missing) {  // ncu, or the right to use it

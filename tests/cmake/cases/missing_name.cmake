@@ -1,3 +1,3 @@
 # expect: profgate_add_workload: NAME is missing.
-# expect: profgate_add_workload(NAME my-server COMMAND my_bench CONFIGS smoke)
+# expect: profgate_add_workload(NAME mine COMMAND my_bench CONFIGS gpu)
 profgate_add_workload(COMMAND true CONFIGS smoke)

@@ -61,9 +61,9 @@ class counters_step : public ::testing::Test {
   }
 
   /// `yaml` goes on within `workload`.
-  artifacts::step_status run(const std::string& yaml = "") {
+  artifacts::step_status run(const std::string& yaml = "", const std::string& device = "cuda") {
     const config::resolved config = config::parse_resolved(
-        "nsys:\n  gating_nvtx: false\nworkload:\n  device: cuda\n" + yaml, "config.yaml");
+        "nsys:\n  gating_nvtx: false\nworkload:\n  device: " + device + "\n" + yaml, "config.yaml");
     std::ofstream(m_run_dir / "config.yaml") << config.to_yaml();
     artifacts::step_status status;
     const fs::path stage2_dir = m_folder / "runs";
@@ -112,6 +112,16 @@ TEST_F(counters_step, counts_what_the_timeline_chose_and_says_how_much_that_is) 
     EXPECT_THAT(argv, Contains(HasSubstr("regex:^(_ZN8profgate3llm4cuda")));
   }
   EXPECT_TRUE(was_profiled);
+}
+
+TEST_F(counters_step, of_a_pair_for_the_cpu_that_used_a_gpu_says_how_to_have_it_counted) {
+  try {
+    run("", "cpu");
+    FAIL() << "it was counted";
+  } catch (const core::not_possible& refused) {
+    EXPECT_THAT(refused.what(), HasSubstr("yet the timeline holds kernels of a GPU"));
+    EXPECT_THAT(refused.remedy(), HasSubstr("CONFIGS gpu"));
+  }
 }
 
 TEST_F(counters_step, shortens_the_prompt_under_ncu_where_memory_is_short) {

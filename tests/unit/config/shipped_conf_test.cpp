@@ -35,6 +35,10 @@ bool is_recipe(const std::string& workload) {
   return workload == "vllm" || workload == "tensorrt-llm" || workload == "sglang";
 }
 
+bool says_no_tokens(const std::string& workload) {
+  return workload == "gpu" || workload == "cpu";
+}
+
 bool shows_an_image(const std::string& workload) {
   return workload == "base" || workload == "gundam" || workload == "tiny-cpu";
 }
@@ -52,6 +56,19 @@ TEST(shipped_conf, an_image_is_shown_to_models_with_vision_only) {
     FAIL() << "an image without an encoder";
   } catch (const std::exception& refused) {
     EXPECT_THAT(refused.what(), HasSubstr("but the model has no vision encoder"));
+  }
+}
+
+TEST(shipped_conf, a_program_of_ones_own_is_told_where_it_computes_and_nothing_else) {
+  for (const char* workload : {"gpu", "cpu"}) {
+    request wanted;
+    wanted.conf_dirs = conf_dirs;
+    wanted.runner = "program";
+    wanted.workload_choice = workload;
+    const resolved composed = compose(wanted);
+    EXPECT_EQ(composed.text("workload.device"), workload == std::string("gpu") ? "cuda" : "cpu");
+    EXPECT_TRUE(composed.is_null("workload.prompt_tokens"));
+    EXPECT_THAT(composed.list("workload.stages"), ElementsAre("process"));
   }
 }
 
@@ -77,7 +94,8 @@ TEST(shipped_conf, every_model_composes_with_every_workload) {
   ASSERT_THAT(choices(conf_dirs, "model"), Contains("llm/llama-tiny"));
   for (const std::string& model : choices(conf_dirs, "model")) {
     for (const std::string& workload : choices(conf_dirs, "workload")) {
-      if (is_recipe(workload) || (shows_an_image(workload) && !has_vision(model))) continue;
+      if (is_recipe(workload) || says_no_tokens(workload) || (shows_an_image(workload) && !has_vision(model)))
+        continue;
       const resolved composed = shipped(model, workload);
       EXPECT_EQ("llm/" + composed.text("model.name"), model);
       EXPECT_EQ(composed.text("workload.name"), workload);
