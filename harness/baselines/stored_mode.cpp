@@ -79,6 +79,8 @@ void append_runs(const gate::run_set& later, gate::run_set& runs) {
   for (const auto& [stage, structure] : later.structure) runs.structure.emplace(stage, structure);
   runs.traces.insert(runs.traces.end(), later.traces.begin(), later.traces.end());
   if (runs.experts.empty()) runs.experts = later.experts;
+  // Of the libraries that a program loads only its runs tell.
+  runs.identity.versions.insert(later.identity.versions.begin(), later.identity.versions.end());
   if (runs.created_utc.empty()) runs.created_utc = later.created_utc;
   if (runs.gated_stages.empty()) runs.gated_stages = later.gated_stages;
   if (runs.units_of_figures.empty()) runs.units_of_figures = later.units_of_figures;

@@ -22,6 +22,11 @@ constexpr std::array<std::string_view, 7> gpu_brands{"NVIDIA", "Tesla", "Quadro"
                                                      "GRID",   "TITAN", "a GPU"};
 constexpr double most_clock_difference_ratio = 0.01;
 
+bool is_gpu_name(std::string_view name) {
+  return std::any_of(gpu_brands.begin(), gpu_brands.end(),
+                     [&](std::string_view brand) { return name.starts_with(brand); });
+}
+
 std::string another_key(const char* what, const std::string& before, const std::string& now) {
   return fmt::format("the baseline is of another {}: {}, this is {}", what, before.empty() ? "none" : before,
                      now.empty() ? "none" : now);
@@ -84,6 +89,8 @@ void compare_packages(const build_identity& baseline, const build_identity& cand
   }
 }
 
+constexpr const char* not_recorded = "not recorded";
+
 void compare_versions(const build_identity& baseline, const build_identity& candidate,
                       comparability& result) {
   std::set<std::string> names;
@@ -93,7 +100,7 @@ void compare_versions(const build_identity& baseline, const build_identity& cand
     const auto found = identity.versions.find(name);
     // "unknown unknown": as an earlier profgate wrote it of programs that it did not build.
     const bool is_known = found != identity.versions.end() && !found->second.starts_with("unknown");
-    return is_known ? found->second : std::string("not recorded");
+    return is_known ? found->second : std::string(not_recorded);
   };
   for (const std::string_view kind : package_kinds) compare_packages(baseline, candidate, kind, result);
   for (const std::string& name : names) {
@@ -103,7 +110,8 @@ void compare_versions(const build_identity& baseline, const build_identity& cand
     if (before == now) continue;
     result.warnings.push_back(fmt::format("{} was {} in the baseline and is {} now", name, before, now));
     const bool is_of_the_build = name == "compiler" || name == "build_type";
-    if (!is_of_the_build) result.circumstances.push_back(result.warnings.back());
+    const bool are_known = before != not_recorded && now != not_recorded;
+    if (!is_of_the_build && are_known) result.circumstances.push_back(result.warnings.back());
   }
   for (const package_change& package : result.packages) {
     const auto version = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
@@ -190,6 +198,10 @@ std::string device_text(const build_identity& identity) {
   return fmt::format("{}×{}", identity.device_name, identity.multiprocessors);
 }
 
+bool is_of_gpu(const build_identity& identity) {
+  return is_gpu_name(identity.device_name);
+}
+
 std::string device_words(std::string_view device) {
   constexpr std::string_view times = "×";
   const std::size_t at = device.rfind(times);
@@ -197,9 +209,7 @@ std::string device_words(std::string_view device) {
   const std::string_view name = device.substr(0, at);
   const std::string_view count = device.substr(at + times.size());
   if (count == "0") return std::string(name);
-  const bool is_gpu = std::any_of(gpu_brands.begin(), gpu_brands.end(),
-                                  [&](std::string_view brand) { return name.starts_with(brand); });
-  return fmt::format("{} ({} {}{})", name, count, is_gpu ? "SM" : "core", count == "1" ? "" : "s");
+  return fmt::format("{} ({} {}{})", name, count, is_gpu_name(name) ? "SM" : "core", count == "1" ? "" : "s");
 }
 
 std::vector<std::string> disturbances(const run_set& runs) {

@@ -65,6 +65,29 @@ exact_comparison compare_structures(const run_set& baseline, const run_set& cand
   return compare_stage_exactly(baseline.structure, candidate.structure, stage, rules.exact);
 }
 
+/// A rule on what is launched is not passed where nobody saw what was launched. On a CPU nothing is.
+void require_exact_evidence(const run_set& baseline, const run_set& candidate, const exact_rules& rules,
+                            stage_judgement& stage) {
+  const bool has_rule =
+      rules.kernels_fail || rules.launches_fail || rules.graph_nodes_fail || rules.launch_configuration_fails;
+  const bool would_pass = stage.which == verdict::unchanged || stage.which == verdict::improved;
+  if (!has_rule || !would_pass || !is_of_gpu(candidate.identity) ||
+      is_told_only(baseline, candidate, stage.stage))
+    return;
+  const auto is_known = [&](const run_set& runs) {
+    const auto known = runs.structure.find(stage.stage);
+    return known != runs.structure.end() && known->second.kernels;
+  };
+  if (is_known(baseline) && is_known(candidate)) return;
+  std::string why =
+      !candidate.untraced_because.empty() ? candidate.untraced_because : baseline.untraced_because;
+  if (why.empty() && !stage.exact.not_compared.empty()) why = stage.exact.not_compared.front();
+  stage.which = verdict::inconclusive;
+  stage.reason = fmt::format(
+      "{}; but gate.kernels or a setting like it is 'fail', and what is launched could not be compared: {}",
+      stage.reason, why);
+}
+
 /// Exact changes that fail say so in the stage's reason, which otherwise speaks of times alone.
 void explain_exact_failure(stage_judgement& stage) {
   if (!stage.exact.fails()) return;
@@ -106,11 +129,7 @@ void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_j
     return;
   }
   if (!times_itself(candidate) && candidate.traces.empty() && candidate.untraced_because.empty()) {
-    judged.attribution_reason =
-        judged.in_phase == phase::stored
-            ? "stored numbers of such a program hold no trace; profgate ab runs both builds in turns and "
-              "names causes"
-            : "the program is timed as a whole, and nothing of it was traced";
+    judged.attribution_reason = "the program is timed as a whole, and nothing of it was traced";
     return;
   }
   const std::vector<analysis::stage_operations> before = traced_stages(baseline, judged.stage);
@@ -195,26 +214,46 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   judged.fails_from_ratio = step.fails_from_ratio;
   judged.exact = compare_structures(baseline, candidate, stage, rules, is_interleaved);
   compare_routing(baseline.experts, candidate.experts, stage, judged.exact);
+  require_exact_evidence(baseline, candidate, rules.exact, judged);
   explain_exact_failure(judged);
   explain_slowdown(baseline, candidate, judged);
   return judged;
 }
 
-/// Whether the same operations were asked for in the same way: only circumstances can have slowed them down.
+/// Whether the traces tell of each operation what ran: of a kernel its machine code as well, since a change
+/// of its source need not show anywhere else.
+bool knows_what_ran(const run_set& runs, const std::string& stage) {
+  const auto known = runs.structure.find(stage);
+  if (known == runs.structure.end() || known->second.operations.empty()) return false;
+  return std::all_of(known->second.operations.begin(), known->second.operations.end(),
+                     [](const operation_facts& operation) {
+                       const bool is_copy = operation.launches.contains(launch_configuration{});
+                       return is_copy || !operation.code.empty();
+                     });
+}
+
+/// Whether the same operations were asked for in the same way, and nobody waited for the host, whose code no
+/// trace knows: only circumstances can have slowed the stage down.
+bool is_the_same_work(const run_set& baseline, const run_set& candidate, const stage_judgement& stage) {
+  if (!knows_what_ran(baseline, stage.stage) || !knows_what_ran(candidate, stage.stage)) return false;
+  if (!stage.exact.changes.empty() || !stage.exact.not_compared.empty()) return false;
+  if (!stage.attributed) return true;
+  const std::vector<cause> first = leading_causes(*stage.attributed, 1);
+  return first.empty() || first.front().kind != cause_kind::idle;
+}
+
+/// What else than the code can have made it slower. A stage that fails by what it launches alone needs no
+/// such excuse.
 void look_at_circumstances(const run_set& baseline, const run_set& candidate,
                            const std::vector<std::string>& circumstances, judgement& judged) {
-  if (judged.overall != verdict::regressed || circumstances.empty()) return;
+  const auto is_slower = [](const stage_judgement& stage) { return stage.which == verdict::regressed; };
+  const bool any_is_slower = std::any_of(judged.stages.begin(), judged.stages.end(), is_slower);
+  if (judged.overall != verdict::regressed || !any_is_slower || circumstances.empty()) return;
   judged.circumstances = circumstances;
-  const auto is_alike = [&](const stage_judgement& stage) {
-    const auto has_facts = [&](const run_set& runs) {
-      const auto known = runs.structure.find(stage.stage);
-      return known != runs.structure.end() && !known->second.operations.empty();
-    };
-    return has_facts(baseline) && has_facts(candidate) && stage.exact.changes.empty();
-  };
-  judged.is_not_the_code = std::all_of(
-      judged.stages.begin(), judged.stages.end(),
-      [&](const stage_judgement& stage) { return stage.which != verdict::regressed || is_alike(stage); });
+  judged.is_not_the_code =
+      std::all_of(judged.stages.begin(), judged.stages.end(), [&](const stage_judgement& stage) {
+        return is_slower(stage) ? is_the_same_work(baseline, candidate, stage) : stage.exact.changes.empty();
+      });
 }
 
 judgement judge(const run_set& baseline, const run_set& candidate, const comparability& conditions,

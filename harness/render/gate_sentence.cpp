@@ -92,12 +92,13 @@ bool passes_by_waiver(const gate::judgement& whole) {
   return deciding != nullptr && deciding->waived_by && whole.code == core::exit_code::good;
 }
 
-/// What else than the code can have made it slower: "; not the code, …", "; packages differ: …".
+/// What else than the code can have made it slower: "; not the code, …", "; the code is not all that differs:
+/// …", "; packages differ: …".
 std::string circumstances_text(const gate::judgement& whole) {
   if (whole.overall != gate::verdict::regressed || whole.circumstances.empty()) return "";
   if (whole.is_not_the_code) {
     const std::size_t more = whole.circumstances.size() - 1;
-    return fmt::format("; not the code, of which nothing changed: {}{}", whole.circumstances.front(),
+    return fmt::format("; not the code, of which the traces show no change: {}{}", whole.circumstances.front(),
                        more == 0 ? "" : fmt::format(" and {} more", more));
   }
   std::vector<std::string> others;
@@ -108,7 +109,7 @@ std::string circumstances_text(const gate::judgement& whole) {
     if (!is_of_a_package) others.push_back(circumstance);
   }
   std::string text;
-  if (!others.empty()) text += fmt::format("; not the code alone: {}", fmt::join(others, ", "));
+  if (!others.empty()) text += fmt::format("; the code is not all that differs: {}", fmt::join(others, ", "));
   if (!whole.packages.empty())
     text += "; packages differ: " + packages_text(whole.packages, packages_in_sentence);
   return text;

@@ -61,6 +61,23 @@ TEST_F(stored_mode, runs_what_a_judgement_lacks) {
   EXPECT_EQ(judge_against_stored(request(), processes_of(10e6)).judged.code, core::exit_code::judged_bad);
 }
 
+TEST_F(stored_mode, what_was_run_says_which_libraries_it_computes_with) {
+  gate::run_set measured = made_runs(9e6);
+  measured.identity.versions["cublaslt"] = "13.1.0";
+  accept_baseline(runs_of(measured), store_test::request());
+  const auto warnings = [&](const std::string& version) {
+    const run_more with_library = [&](std::size_t count) {
+      gate::run_set runs = made_later(9e6, count + 1);
+      runs.identity.versions["cublaslt"] = version;
+      return runs;
+    };
+    return judge_against_stored(request(), with_library).judged.warnings;
+  };
+  EXPECT_THAT(warnings("13.1.0"), ::testing::Not(::testing::Contains(HasSubstr("cublaslt"))));
+  EXPECT_THAT(warnings("13.2.0"),
+              ::testing::Contains("cublaslt was 13.1.0 in the baseline and is 13.2.0 now"));
+}
+
 TEST_F(stored_mode, what_was_run_says_when) {
   accept(9e6);
   stored_request wanted = request();

@@ -80,8 +80,8 @@ TEST(gate_lines, say_at_once_that_it_is_not_the_code) {
   whole.circumstances = {"the median clock was 1980 MHz in the baseline and is 1700 MHz now", "pip torch"};
   EXPECT_THAT(
       gate_lines(whole).front(),
-      HasSubstr("; not the code, of which nothing changed: the median clock was 1980 MHz in the baseline "
-                "and is 1700 MHz now and 1 more"));
+      HasSubstr("; not the code, of which the traces show no change: the median clock was 1980 MHz in the "
+                "baseline and is 1700 MHz now and 1 more"));
 }
 
 TEST(gate_lines, say_at_once_what_else_than_the_code_differs) {
@@ -92,8 +92,9 @@ TEST(gate_lines, say_at_once_what_else_than_the_code_differs) {
               testing::EndsWith("; packages differ: pip a 1 → 2, pip b none → 3, pip c 4 → none and 1 more"));
   whole.packages.clear();
   whole.circumstances = {"driver was 570 in the baseline and is 580 now"};
-  EXPECT_THAT(gate_lines(whole).front(),
-              testing::EndsWith("; not the code alone: driver was 570 in the baseline and is 580 now"));
+  EXPECT_THAT(
+      gate_lines(whole).front(),
+      testing::EndsWith("; the code is not all that differs: driver was 570 in the baseline and is 580 now"));
   whole.failed_by = "the waiver of ada expired";
   EXPECT_THAT(gate_lines(whole).front(), HasSubstr("and is 580 now)"));
   whole.failed_by.reset();

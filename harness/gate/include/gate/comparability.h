@@ -37,6 +37,9 @@ std::vector<std::string> disturbances(const run_set& runs);
 /// Whether a name among an identity's versions is that of a package.
 bool is_package(const std::string& name);
 
+/// Told by the device's name; anything that no driver calls a GPU is a CPU.
+bool is_of_gpu(const build_identity& identity);
+
 /// "NVIDIA H200×132": what baselines and histories match by.
 std::string device_text(const build_identity& identity);
 
