@@ -51,8 +51,9 @@ gate::judgement compare(const ab_options& options) {
     require_programs(*both.baseline, settings_of_baseline);
     require_programs(manifest, settings);
   }
+  // A faulty file is told before the runs. What is looked for may well be what was waived.
   const std::vector<gate::waiver> waivers =
-      read_waivers(baselines_dir_of(manifest, settings));  // a faulty file is told before the runs
+      options.for_bisect ? std::vector<gate::waiver>{} : read_waivers(baselines_dir_of(manifest, settings));
   const ab::comparison_result result = [&] {
     progress display(fmt::format("{} ab", manifest.pair));
     const measuring_turn turn(display);
@@ -68,22 +69,35 @@ gate::judgement compare(const ab_options& options) {
   return judged;
 }
 
+/// What is not judged says nothing about speed, and bisect takes every code but 0 and 125 for "bad": a stage
+/// that is gone, runs that somebody disturbed, noise.
+core::exit_code answer_to_bisect(const gate::judgement& judged) {
+  if (judged.overall == gate::verdict::regressed) return core::exit_code::judged_bad;
+  const bool is_good = gate::exit_code_of(judged.overall) == core::exit_code::good;
+  return is_good ? core::exit_code::good : static_cast<core::exit_code>(bisect_skip);
+}
+
+core::exit_code leave_commit_out(const std::string& why, const std::string& remedy) {
+  print_error("profgate: this commit cannot be judged: {}\n", why);
+  if (!remedy.empty()) print_error("  to fix it: {}\n", remedy);
+  return static_cast<core::exit_code>(bisect_skip);
+}
+
 }  // namespace
 
 core::exit_code compare_builds(const ab_options& options) {
   // A bisection would take the refusal for a verdict on the commit.
   if (options.out && !options.for_bisect) require_folder_around(*options.out);
   try {
-    const core::exit_code code = compare(options).code;
-    const bool is_judged = code == core::exit_code::good || code == core::exit_code::judged_bad;
-    return options.for_bisect && !is_judged ? static_cast<core::exit_code>(bisect_skip) : code;
+    const gate::judgement judged = compare(options);
+    return options.for_bisect ? answer_to_bisect(judged) : judged.code;
   } catch (const core::error& broken) {
-    // What is not judged says nothing about speed, and bisect takes every code but 0 and 125 for "bad".
     // An interrupt ends the bisection, as codes above 127 do.
     if (!options.for_bisect || broken.code() == core::exit_code::interrupted) throw;
-    print_error("profgate: this commit cannot be judged: {}\n", broken.what());
-    if (!broken.remedy().empty()) print_error("  to fix it: {}\n", broken.remedy());
-    return static_cast<core::exit_code>(bisect_skip);
+    return leave_commit_out(broken.what(), broken.remedy());
+  } catch (const std::exception& broken) {
+    if (!options.for_bisect) throw;
+    return leave_commit_out(broken.what(), "");
   }
 }
 

@@ -357,6 +357,31 @@ TEST_F(ab, the_gate_step_names_causes_against_stored_numbers_too) {
   EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
 }
 
+TEST_F(ab, the_gate_step_names_causes_of_a_program_of_ones_own_against_stored_numbers) {
+  use_git_identity();
+  const fs::path bench = m_project / "bench";
+  const auto write_bench = [&](const std::string& spin_iterations) {
+    std::ofstream script(bench);
+    script << "#!/bin/sh\nexec";
+    for (const std::string& word : program_of(m_project, spin_iterations)) script << " '" << word << "'";
+    script.close();
+    fs::permissions(bench, fs::perms::owner_all);
+  };
+  const fs::path manifest = register_command({bench.string()});
+  const std::string stages = "workload.stages=[decode_all]";
+  write_bench("20000");
+  const command_result recorded = profgate({"baseline", "record", "--manifest", manifest.string(), "--out",
+                                            "old.runs.json", "--processes", "8", stages});
+  ASSERT_EQ(recorded.exit_code, 0) << recorded.output;
+  const command_result accepted = profgate({"baseline", "accept", "old.runs.json", "--reason", "first"});
+  ASSERT_EQ(accepted.exit_code, 0) << accepted.output;
+  write_bench("80000");
+  const command_result result = run_pair(manifest, {stages});
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("  1. +"));
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("attn[.a-z_]* in decode_step is slower"));
+}
+
 TEST_F(ab, the_gate_step_holds_accepted_losses_against_the_anchor) {
   use_git_identity();
   const auto accept = [&](const fs::path& manifest, const std::string& name) {
@@ -424,6 +449,13 @@ TEST_F(bisect, finds_the_commit_that_made_it_slower) {
                "probe.probe");
   for (const char* spin_iterations : {"20000", "20000", "20000", "60000", "60000"}) commit(spin_iterations);
   git({"tag", "good", "HEAD~4"});
+  // Neither a waiver of the loss that is looked for nor one that has expired answers for a commit.
+  fs::create_directories(m_project / "conf/baselines");
+  std::ofstream(m_project / "conf/baselines/waivers.yaml")
+      << "- {pair: probe.probe, stage: decode_all, owner: ada, reason: known, expires: 2099-12-01, "
+         "max_ratio: 9}\n"
+         "- {pair: probe.probe, stage: prefill, owner: ada, reason: over, expires: 2020-01-01, max_ratio: "
+         "9}\n";
   ASSERT_EQ(run({"cmake", "-S", ".", "-B", "build"}).exit_code, 0);
   git({"bisect", "start", "HEAD", "good"});
   std::vector<std::string> words = {"bisect", "run", m_program.string(), "ab", "probe.probe"};
