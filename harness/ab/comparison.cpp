@@ -22,6 +22,7 @@
 #include "workload_runs.h"
 
 namespace profgate::ab {
+namespace fs = std::filesystem;
 namespace {
 
 plan_record plan_of(const surroundings& where, const arm_build& baseline, const arm_build& candidate,
@@ -46,10 +47,15 @@ plan_record plan_of(const surroundings& where, const arm_build& baseline, const 
   return plan;
 }
 
+/// With what the runs of this arm say of their machine.
 gate::build_identity identity_of_runs(const surroundings& where, const arm_build& build,
-                                      const workload_runs& runs) {
-  gate::build_identity identity = identity_of_build(where, build, runs.device_name());
-  identity.versions.merge(std::map(runs.library_versions()));
+                                      const comparison_state& state, gate::arm which) {
+  const auto said = std::find_if(state.runs.begin(), state.runs.end(), [&](const finished_run& run) {
+    return run.arm == which && (!run.device_name.empty() || !run.library_versions.empty());
+  });
+  if (said == state.runs.end()) return identity_of_build(where, build, "");
+  gate::build_identity identity = identity_of_build(where, build, said->device_name);
+  identity.versions.insert(said->library_versions.begin(), said->library_versions.end());
   return identity;
 }
 
@@ -109,8 +115,8 @@ comparison_result compare_builds(const request& wanted) {
   traced_arm baseline(wanted.baseline, folder.path(), folder.state().runs, gate::arm::baseline);
   traced_arm candidate(wanted.candidate, folder.path(), folder.state().runs, gate::arm::candidate);
   const auto set_of = [&](gate::arm which, const arm_build& build, traced_arm& traced) {
-    return whole_run_set(settings, folder.state(), which, identity_of_runs(wanted.where, build, runs),
-                         traced);
+    return whole_run_set(settings, folder.state(), which,
+                         identity_of_runs(wanted.where, build, folder.state(), which), traced);
   };
   comparison_result result;
   result.baseline = set_of(gate::arm::baseline, wanted.baseline, baseline);
@@ -139,14 +145,14 @@ gate::run_set measure_build(const surroundings& where, const arm_build& build, s
   run_folder folder(where.folder, plan_of(where, build, build, gpu, fmt::format("{} runs of one", count)),
                     where.say);
   workload_runs runs(where, build, build, settings, folder.path());
-  const bool is_traced = traced == traced_too::yes && build.command_has_placeholders;
   const auto next_of = [&](const comparison_state& state) {
-    return next_of_one_arm(settings, count, is_traced, state);
+    return next_of_one_arm(settings, count, traced == traced_too::yes, state);
   };
   drive(settings, next_of, folder, runs);
   traced_arm traces(build, folder.path(), folder.state().runs, gate::arm::candidate);
-  gate::run_set set = whole_run_set(settings, folder.state(), gate::arm::candidate,
-                                    identity_of_runs(where, build, runs), traces);
+  gate::run_set set =
+      whole_run_set(settings, folder.state(), gate::arm::candidate,
+                    identity_of_runs(where, build, folder.state(), gate::arm::candidate), traces);
   folder.archive();
   return set;
 }
@@ -195,9 +201,10 @@ exact_evidence trace_once(const surroundings& where, const arm_build& build) {
   };
   drive(settings, next_of, folder, runs);
   traced_arm traced(build, folder.path(), folder.state().runs, gate::arm::candidate);
-  if (traced.size() == 0)
-    throw core::step_failure(traced.absent_reason(),
-                             fmt::format("look into {}/logs", folder.path().string()));
+  if (traced.size() == 0) {
+    const fs::path kept = folder.archive();  // another call tries anew
+    throw core::step_failure(traced.absent_reason(), fmt::format("look into {}/logs", kept.string()));
+  }
   exact_evidence evidence{traced.structure(settings.traced_stages()), {}};
   evidence.doubts = traced.doubts();  // which kernels have no operator is known only now
   folder.archive();

@@ -1,7 +1,6 @@
 #include "identity.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "ab/comparison.h"
@@ -9,8 +8,10 @@
 #include "artifacts/host_facts.h"
 #include "artifacts/inputs.h"
 #include "artifacts/owner.h"
+#include "artifacts/sha256.h"
 #include "core/error.h"
 #include "gpu_watch.h"
+#include "process/git.h"
 
 namespace profgate::ab {
 namespace fs = std::filesystem;
@@ -19,12 +20,41 @@ std::string boot_id() {
   return artifacts::owner_of(getpid()).boot_id;
 }
 
+namespace {
+
+/// Of the file that a word names, also as "--config=<file>"; empty: it names none. Of a large one its head
+/// and size count, but for the program itself.
+std::string hash_of_file(const std::string& word, const fs::path& folder, bool is_program) {
+  for (const std::size_t begin : {std::size_t{0}, word.find('=') + 1}) {
+    const fs::path file = folder / word.substr(begin);
+    std::error_code ignored;
+    if (begin == word.size() || !fs::is_regular_file(file, ignored)) continue;
+    try {
+      return artifacts::describe_input(file, is_program).sha256;
+    } catch (const core::error&) {
+      return "unreadable";
+    }
+  }
+  return "";
+}
+
+/// What was edited in the checkout that the program runs in, modules that it imports among it.
+std::string hash_of_changes(const arm_build& build) {
+  if (!build.is_dirty) return "";
+  const auto changes = process::git_output(build.working_directory, {"diff", "--no-ext-diff", "HEAD"});
+  return changes ? artifacts::sha256_hex(*changes) : "";
+}
+
+}  // namespace
+
 std::string build_fingerprint(const arm_build& build) {
-  const fs::path program = build.command.front();
-  const std::string hash =
-      fs::is_regular_file(program) ? artifacts::describe_input(program, true).sha256 : "on PATH";
-  return fmt::format("{}{} {} {}", build.commit.empty() ? "no commit" : build.commit,
-                     build.is_dirty ? " with changes" : "", hash, fmt::join(build.command, " "));
+  std::vector<std::string> words = build.command;
+  for (const std::string& word : build.config.list("workload.client")) words.push_back(word);
+  std::string text = build.commit.empty() ? "no commit" : build.commit;
+  if (build.is_dirty) text += " with changes " + hash_of_changes(build);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += fmt::format(" {} {}", words[i], hash_of_file(words[i], build.working_directory, i == 0));
+  return text;
 }
 
 std::optional<artifacts::gpu_device> measured_gpu(const arm_build& build) {

@@ -105,11 +105,19 @@ std::optional<arm> next_traced(const comparison_settings& settings, const compar
   });
   std::size_t wanted = regressed ? settings.traced_processes : 0;
   if (settings.compares_structure && settings.traced_processes > 0) wanted = std::max<std::size_t>(wanted, 1);
-  const auto done = static_cast<std::size_t>(
-      std::count_if(state.runs.begin(), state.runs.end(),
-                    [](const finished_run& run) { return run.kind == run_kind::traced; }));
   const std::vector<arm> plan = gate::interleaved_plan(settings.seed, wanted);
+  const auto is_traced = [](const finished_run& run) { return run.kind == run_kind::traced; };
+  const auto done = static_cast<std::size_t>(std::count_if(state.runs.begin(), state.runs.end(), is_traced));
   if (done < plan.size()) return plan[done];
+  // An arm without any trace leaves the cause, or a rule on what is launched, in the dark.
+  constexpr std::size_t most_repeated = 2;
+  if (plan.empty() || done >= plan.size() + most_repeated) return std::nullopt;
+  for (const arm which : {arm::baseline, arm::candidate}) {
+    const auto is_good = [&](const finished_run& run) {
+      return is_traced(run) && run.arm == which && !run.crash && !run.record.spoiled_by;
+    };
+    if (std::none_of(state.runs.begin(), state.runs.end(), is_good)) return which;
+  }
   return std::nullopt;
 }
 

@@ -100,6 +100,8 @@ std::string run_json(const finished_run& run) {
                  {"conditions", conditions_json(run.record.conditions)},
                  {"samples_ns", samples}};
   if (!run.experts.empty()) object["experts"] = core::experts_json(run.experts);
+  if (!run.device_name.empty()) object["device_name"] = run.device_name;
+  if (!run.library_versions.empty()) object["library_versions"] = run.library_versions;
   return object.dump(1) + "\n";
 }
 
@@ -118,6 +120,10 @@ finished_run parse_run(const std::string& text, const std::string& file) {
   run.record.spoiled_by = optional_text(root, "spoiled_by");
   run.record.conditions = conditions_of(root.require("conditions"));
   if (const auto experts = root.find("experts")) run.experts = core::read_experts(*experts);
+  if (const auto name = root.find("device_name")) run.device_name = name->text();
+  if (const auto versions = root.find("library_versions")) {
+    for (const auto& [library, version] : versions->members()) run.library_versions[library] = version.text();
+  }
   for (const auto& [stage, values] : root.require("samples_ns").members()) {
     std::vector<std::int64_t>& samples_ns = run.record.samples_ns[stage];
     for (const core::json_cursor& value : values.items()) samples_ns.push_back(value.integer());

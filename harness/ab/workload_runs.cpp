@@ -163,6 +163,7 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
   request.set_environment = workload::adapter_environment(
       arm.build().config, m_where.pytorch_adapter, workload::adapter_mode::bare, request.output_folder);
   request.collector_library = m_where.collector_library;
+  request.collector_max_bytes = static_cast<std::uint64_t>(arm.build().config.integer("collector.max_bytes"));
   request.synchronised = runs::named_ranges(arm.build().config, m_synchronised);
   profilers::device_waits waits;
   arm_program::end ended;
@@ -177,19 +178,28 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
     return workload::as_tool_run(ended.program);
   };
   artifacts::make_folder(request.output_folder);
-  runs::range_samples seen =
-      runs::sample_ranges(profilers::observe_ranges(request, run_program, waits), arm.build().config);
+  core::timeline timeline = profilers::observe_ranges(request, run_program, waits);
+  const std::vector<std::uint32_t> adapted = parsers::adapted_processes(timeline);
+  runs::range_samples seen = runs::sample_ranges(std::move(timeline), arm.build().config);
   std::map<std::string, std::vector<std::int64_t>>& samples_ns = seen.stages_ns;
   workload::require_good_end(ended.program, log_file, workload::exit_codes::its_own, process_timeout_key);
   require_same_kind(waits);
   // A server's own life says nothing: it is started, and stopped when its client is done.
   samples_ns[core::whole_process_stage] = {arm.program.is_server() ? ended.client.wall_ns
                                                                    : ended.program.wall_ns};
-  for (const auto& [stage, durations_ns] : parsers::device_samples_ns(
-           parsers::read_adapter_reports(parsers::adapter_report_files(request.output_folder)))) {
+  const std::vector<parsers::adapter_report> reports =
+      parsers::read_adapter_reports(parsers::adapter_report_files(request.output_folder));
+  std::vector<std::uint32_t> process_ids;
+  parsers::add_processes(adapted, seen.stage_processes, process_ids);
+  for (const analysis::stage_rule& rule : runs::stage_rules_of(arm.build().config)) {
+    const auto timed = samples_ns.find(rule.name);
     const bool is_synchronised = waits.are_done && std::find(m_synchronised.begin(), m_synchronised.end(),
-                                                             stage) != m_synchronised.end();
-    if (samples_ns.contains(stage) && !is_synchronised) samples_ns[stage] = durations_ns;
+                                                             rule.name) != m_synchronised.end();
+    if (timed == samples_ns.end() || is_synchronised) continue;
+    if (!parsers::is_adapter_stage(rule.range, rule.domain)) continue;
+    parsers::device_times told = parsers::with_device_samples(rule.range, reports, timed->second,
+                                                              seen.stage_processes[rule.name], process_ids);
+    if (!told.durations_ns.empty()) timed->second = std::move(told.durations_ns);
   }
   runs::process_samples told;
   figures.add(
@@ -246,8 +256,8 @@ void workload_runs::take_result(const fs::path& file, finished_run& run) {
   run.record.samples_ns = std::move(result.samples_ns);
   run.experts = std::move(result.experts);
   m_telemetry = std::move(result.telemetry);
-  m_device_name = result.device_name;
-  m_library_versions = std::move(result.library_versions);
+  run.device_name = result.device_name;
+  run.library_versions = std::move(result.library_versions);
   fs::remove(file);  // what counts of it is in the record
 }
 

@@ -58,11 +58,6 @@ class workload_runs : public run_effects {
   /// Of either build, as its traces are made.
   const arm_program& program(gate::arm which) const;
 
-  /// What the last workload called its device; empty: it did not say.
-  const std::string& device_name() const { return m_device_name; }
-  /// The libraries it computes with.
-  const std::map<std::string, std::string>& library_versions() const { return m_library_versions; }
-
  private:
   finished_run run_bare(const prepared_arm& arm, gate::arm which, const std::string& stem);
   finished_run run_traced(const prepared_arm& arm, const std::string& stem);
@@ -83,8 +78,6 @@ class workload_runs : public run_effects {
   prepared_arm m_candidate;
   std::vector<std::string> m_synchronised;  ///< stages, of either arm: as the candidate's settings say
   std::optional<bool> m_is_synchronised;    ///< whether the first process that had some was
-  std::string m_device_name;
-  std::map<std::string, std::string> m_library_versions;
   std::map<std::string, core::stage_telemetry> m_telemetry;  ///< of the process that ran last
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <optional>
 
@@ -102,6 +103,8 @@ TEST_F(drive_test, a_run_reads_back_as_it_was_written) {
   run.record.slot = 12;
   run.record.started_utc = "2026-11-15T01:02:03Z";
   run.record.spoiled_by = "heat";
+  run.device_name = "NVIDIA H200";
+  run.library_versions = {{"cublaslt", "13.1.0"}};
   run.experts["prefill"] = {6, 64, 283, {{1, 120, 26.5, 3}}};
   run.record.conditions = {1980.0, 61.5, 402.25, {"software_power_cap"}, {"4711 python"}};
   const finished_run read = parse_run(run_json(run), "x.json");
@@ -111,6 +114,8 @@ TEST_F(drive_test, a_run_reads_back_as_it_was_written) {
   EXPECT_EQ(read.arm, arm::candidate);
   EXPECT_EQ(read.crash, run.crash);
   EXPECT_EQ(read.experts, run.experts);
+  EXPECT_EQ(read.device_name, run.device_name);
+  EXPECT_EQ(read.library_versions, run.library_versions);
   EXPECT_EQ(read.record.conditions.foreign_processes, run.record.conditions.foreign_processes);
 }
 
@@ -207,6 +212,29 @@ TEST_F(drive_test, the_newest_archives_stay_and_nothing_else_is_removed) {
   EXPECT_FALSE(fs::exists(m_parent / "20200101-000010-0123456789ab"));
   EXPECT_FALSE(fs::exists(m_parent / "20200101-000011-0123456789ab"));
   EXPECT_TRUE(fs::exists(m_parent / "20200101-000012-0123456789ab"));
+}
+
+TEST_F(drive_test, unfinished_comparisons_stay_as_long_as_finished_ones) {
+  const auto add = [&](const std::string& name, fs::file_time_type worked_on) {
+    fs::create_directories(m_parent / name / "runs");
+    std::ofstream(m_parent / name / "plan.json") << "{}";
+    for (const char* part : {"runs", "plan.json"}) fs::last_write_time(m_parent / name / part, worked_on);
+  };
+  const fs::file_time_type now = fs::file_time_type::clock::now();
+  const fs::file_time_type long_ago = now - std::chrono::hours(24 * 365 * 10);
+  for (int i = 10; i < 30; ++i) add("20250101-0000" + std::to_string(i) + "-0123456789ab", now);
+  add("aaaaaaaaaaaa", long_ago);
+  add("bbbbbbbbbbbb", now);
+  add("somebody-elses", long_ago);
+  fs::create_directories(m_parent / "cccccccccccc");
+  invented_effects effects;
+  compare(effects);
+  EXPECT_FALSE(fs::exists(m_parent / "aaaaaaaaaaaa")) << "its settings changed long ago";
+  EXPECT_TRUE(fs::exists(m_parent / "bbbbbbbbbbbb")) << "somebody may go on with it";
+  EXPECT_TRUE(fs::exists(m_parent / "somebody-elses"));
+  EXPECT_TRUE(fs::exists(m_parent / "cccccccccccc")) << "no comparison without a plan";
+  EXPECT_FALSE(fs::exists(m_parent / "20250101-000011-0123456789ab"));
+  EXPECT_TRUE(fs::exists(m_parent / "20250101-000012-0123456789ab"));
 }
 
 TEST_F(drive_test, two_at_once_are_refused) {

@@ -176,15 +176,25 @@ TEST(next_step, a_trace_that_fails_does_not_fail_the_comparison) {
   two_builds builds;
   builds.candidate.level_ns["decode_all"] = 1.1e6;
   comparison_state state = run_to_end(settings, builds, {}, 34);
-  for (int i = 0; i < 6; ++i) {
+  const auto trace = [&](bool works) {
     const next_step next = next_action(settings, state);
     ASSERT_EQ(next.kind, run_kind::traced);
-    finished_run crashed;
-    crashed.arm = next.arm;
-    crashed.kind = next.kind;
-    crashed.crash = "no NVTX";
-    state.runs.push_back(crashed);
-  }
+    finished_run traced;
+    traced.arm = next.arm;
+    traced.kind = next.kind;
+    if (!works) traced.crash = "no NVTX";
+    state.runs.push_back(traced);
+  };
+  for (int i = 0; i < 6; ++i) trace(false);
+  comparison_state lucky = state;
+  for (int i = 0; i < 2; ++i) trace(false);
+  EXPECT_EQ(next_action(settings, state).todo, what::finished) << "two more tries, for an arm without any";
+
+  std::swap(state, lucky);
+  const arm first = next_action(settings, state).arm;
+  trace(true);
+  EXPECT_NE(next_action(settings, state).arm, first);
+  trace(true);
   EXPECT_EQ(next_action(settings, state).todo, what::finished);
 }
 

@@ -81,6 +81,15 @@ TEST_F(traced_runs_test, the_structure_is_counted_and_the_same_build_differs_in_
   EXPECT_TRUE(same.causes.empty());
 }
 
+TEST_F(traced_runs_test, tokens_are_those_of_all_decode_steps_and_of_no_stage_that_is_called_alike) {
+  add_run(arm::baseline);
+  traced_arm traced(m_build, m_folder, m_runs, arm::baseline);
+  const auto structure = traced.structure({"decode_all", "decode_step", "decode"});
+  EXPECT_EQ(structure.at("decode_all").tokens, 64);
+  EXPECT_EQ(structure.at("decode_step").tokens, 1) << "what it launches is not launched for 64 tokens";
+  EXPECT_EQ(structure.at("decode").tokens, 1);
+}
+
 TEST_F(traced_runs_test, sums_hold_all_launches_and_all_time) {
   add_run(arm::candidate);
   traced_arm traced(m_build, m_folder, m_runs, arm::candidate);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct finished_run {
   std::optional<std::string> crash{};  ///< it failed, and how
   std::string remedy{};                ///< of that; not on disk
   core::experts_by_stage experts{};    ///< how it routed, where its result tells
+  std::string device_name{};           ///< as the workload calls it; empty: it did not say
+  std::map<std::string, std::string> library_versions{};  ///< of those that it computes with
   gate::process_record record{};       ///< its slot is its number among all runs, on disk as well
 };
 
