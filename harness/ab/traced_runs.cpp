@@ -7,6 +7,8 @@
 
 #include "ab/gate_config.h"
 #include "analysis/kernel_patterns.h"
+#include "core/error.h"
+#include "core/stage_names.h"
 #include "gate/exact_gates.h"
 #include "gate/operator_calls.h"
 #include "parsers/workload_result.h"
@@ -30,7 +32,7 @@ std::vector<fs::path> timeline_files(const fs::path& folder) {
 
 std::int64_t tokens_of(const core::workload_result& result, const std::string& stage) {
   const auto decoded = result.tokens.find("decode");
-  return stage.starts_with("decode") && decoded != result.tokens.end() ? decoded->second : 1;
+  return stage == core::decode_all_stage && decoded != result.tokens.end() ? decoded->second : 1;
 }
 
 }  // namespace
@@ -45,11 +47,17 @@ traced_arm::traced_arm(const arm_build& build, const fs::path& folder, const std
                                     run.crash ? *run.crash : *run.record.spoiled_by);
       continue;
     }
-    const fs::path traces = folder / "traces" / run_folder::stem(run.record.slot, which);
     traced_process process;
-    process.timeline = runs::read_stages(timeline_files(traces), build.config);
-    if (fs::exists(traces / "result.json"))
-      process.result = parsers::read_workload_result(traces / "result.json");
+    try {
+      const fs::path traces = folder / "traces" / run_folder::stem(run.record.slot, which);
+      process.timeline = runs::read_stages(timeline_files(traces), build.config);
+      if (fs::exists(traces / "result.json"))
+        process.result = parsers::read_workload_result(traces / "result.json");
+    } catch (const core::bad_input& unreadable) {  // the verdict stands without it
+      m_absent_reason =
+          fmt::format("a trace of the {} cannot be used: {}", arm_name(which), unreadable.what());
+      continue;
+    }
     if (build.config.text("workload.device") == "cpu" && process.timeline.kernels.empty())
       process.timeline.kernels_absent_reason = "the workload runs on the CPU: there are no kernels";
     m_doubts.insert(m_doubts.end(), process.timeline.doubts.begin(), process.timeline.doubts.end());
@@ -120,7 +128,11 @@ std::vector<std::map<std::string, analysis::stage_operations>> traced_arm::sums(
     std::map<std::string, analysis::stage_operations> by_stage;
     for (const std::string& stage : stages) {
       const std::vector<analysis::stage_trace>& traces = process.labelled.at(stage).occurrences;
-      if (!traces.empty()) by_stage[stage] = analysis::sum_up(traces);
+      try {
+        if (!traces.empty()) by_stage[stage] = analysis::sum_up(traces);
+      } catch (const core::bad_input& unsuitable) {
+        m_doubts.push_back(fmt::format("{}: a trace cannot be used: {}", stage, unsuitable.what()));
+      }
     }
     all.push_back(std::move(by_stage));
   }

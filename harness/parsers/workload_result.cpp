@@ -20,6 +20,7 @@ std::vector<std::int64_t> read_durations(const json_cursor& array) {
   std::vector<std::int64_t> durations_ns;
   for (const json_cursor& item : array.items()) {
     durations_ns.push_back(item.count());
+    if (durations_ns.back() == 0) item.fail("is 0 ns: leave out what did not run, or use a finer clock");
     if (durations_ns.back() > core::longest_plausible_ns)
       item.fail(fmt::format("is {} ns, more than 28 hours", durations_ns.back()));
   }

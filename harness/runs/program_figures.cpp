@@ -32,7 +32,7 @@ std::string source_of(const config::record& figure) {
 
 std::int64_t as_duration_ns(double value, double ns_per_unit, const std::string& name) {
   const double duration_ns = value * ns_per_unit;
-  if (!(duration_ns >= 0) || duration_ns > static_cast<double>(core::longest_plausible_ns)) {
+  if (!(duration_ns >= 0.5) || duration_ns > static_cast<double>(core::longest_plausible_ns)) {
     throw core::bad_input(fmt::format("the program says that {} took {} times {} ns, which no stage does",
                                       name, value, ns_per_unit),
                           fmt::format("correct the unit of {}, or what the program writes", figures_key));

@@ -162,6 +162,8 @@ TEST_F(workload_result, names_the_place_of_what_is_wrong) {
   EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[100000000000001]}})"),
               HasSubstr("samples_ns.s[0] is 100000000000001 ns, more than 28 hours"));
   EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1,-2]}})"), HasSubstr("samples_ns.s[1] is -2"));
+  EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1,0]}})"),
+              HasSubstr("samples_ns.s[1] is 0 ns: leave out what did not run"));
   EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1e30]}})"),
               HasSubstr("samples_ns.s[0] is 1e+30, too large"));
   EXPECT_THAT(words(R"({"schema_version":1,"samples_ns":{"s":[1e999]}})"), HasSubstr("too large"));
