@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
 
 #include "artifacts/files.h"
 #include "core/error.h"
@@ -12,7 +15,7 @@ namespace profgate::ab {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kept_archives = 20;  // of a pair
+constexpr std::size_t kept_comparisons = 20;  // of a pair
 constexpr std::uint64_t max_run_bytes = std::uint64_t{64} << 20;
 
 void tell(const std::function<void(const std::string&)>& say, const std::string& line) {
@@ -39,11 +42,8 @@ core::file_lock lock_pair(const fs::path& parent) {
                         "wait until it is done: two at once would disturb each other");
 }
 
-/// "20261115-124615-3809cd582bc3", perhaps with an ending.
-bool is_archive(const fs::path& folder) {
-  static constexpr std::string_view form = "00000000-000000-xxxxxxxxxxxx";
-  const std::string name = folder.filename().string();
-  if (name.size() < form.size() || !fs::exists(folder / "plan.json")) return false;
+bool begins_like(const std::string& name, std::string_view form) {
+  if (name.size() < form.size()) return false;
   return std::equal(form.begin(), form.end(), name.begin(), [](char wanted, char c) {
     const bool is_digit = c >= '0' && c <= '9';
     if (wanted == 'x') return is_digit || (c >= 'a' && c <= 'f');
@@ -51,13 +51,35 @@ bool is_archive(const fs::path& folder) {
   });
 }
 
+/// When the comparison in it came to its end, as "20261115-124615", or was last worked on. Nothing: it is no
+/// folder of a comparison.
+std::optional<std::string> last_used(const fs::path& folder) {
+  static constexpr std::string_view time_form = "00000000-000000";
+  static constexpr std::string_view id_form = "xxxxxxxxxxxx";
+  const std::string name = folder.filename().string();
+  if (!fs::exists(folder / "plan.json")) return std::nullopt;
+  const bool is_finished =
+      begins_like(name, fmt::format("{}-{}", time_form, id_form));  // perhaps with an ending
+  if (is_finished) return name.substr(0, time_form.size());
+  if (name.size() != id_form.size() || !begins_like(name, id_form)) return std::nullopt;
+  fs::file_time_type latest = fs::last_write_time(folder / "plan.json");
+  if (fs::exists(folder / "runs")) latest = std::max(latest, fs::last_write_time(folder / "runs"));
+  return core::utc_compact(
+      std::chrono::time_point_cast<core::utc_clock::duration>(std::chrono::file_clock::to_sys(latest)));
+}
+
+/// Unfinished comparisons among them: whose settings have changed nobody goes on with. This pair's lock is
+/// ours, so none of them is at work.
 void remove_oldest(const fs::path& parent) {
-  std::vector<fs::path> archives;
+  std::vector<std::pair<std::string, fs::path>> comparisons;  // by last use
   for (const fs::directory_entry& entry : fs::directory_iterator(parent)) {
-    if (entry.is_directory() && is_archive(entry.path())) archives.push_back(entry.path());
+    if (!entry.is_directory()) continue;
+    if (const std::optional<std::string> used = last_used(entry.path()))
+      comparisons.emplace_back(*used, entry.path());
   }
-  std::sort(archives.begin(), archives.end());
-  for (std::size_t i = 0; i + kept_archives < archives.size(); ++i) fs::remove_all(archives[i]);
+  std::sort(comparisons.begin(), comparisons.end());
+  for (std::size_t i = 0; i + kept_comparisons < comparisons.size(); ++i)
+    fs::remove_all(comparisons[i].second);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ class run_folder {
   std::string stem(gate::arm which) const { return stem(m_state.runs.size(), which); }
   static std::string stem(std::size_t slot, gate::arm which);
 
-  /// Renames it to <time>-<id> and returns where it is now. Of a pair the newest 20 stay.
+  /// Renames it to <time>-<id> and returns where it is now. Of a pair the newest 20 stay, unfinished ones
+  /// among them by when they were last worked on.
   std::filesystem::path archive();
 
  private:

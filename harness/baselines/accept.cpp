@@ -37,6 +37,12 @@ void check_request(const accept_request& request) {
 
 void check_fitness(const gate::run_set& runs, std::size_t min_runs) {
   const std::string remedy = "measure a committed build again, on a device that nobody else uses";
+  if (runs.identity.is_dirty && runs.identity.commit.empty()) {
+    throw core::bad_input(
+        "the run set is of code in git of which no commit is known: nobody could build its baseline again",
+        "let `git status` work in the project (of another user's folder: git config --global --add "
+        "safe.directory <folder>), commit, measure again and accept that");
+  }
   if (runs.identity.is_dirty) {
     throw core::bad_input("the run set is of uncommitted code: nobody could build its baseline again",
                           "commit, measure again and accept that");

@@ -34,6 +34,13 @@ std::string slug(std::string_view text) {
   return would_hide ? std::string("x").append(result) : result;
 }
 
+/// Where the baselines of a pair lie, below the folder of all.
+fs::path place_of_pair(const std::string& pair) {
+  const std::size_t dot = pair.rfind('.');
+  const std::string config = dot == std::string::npos ? "" : pair.substr(dot + 1);
+  return fs::path(slug(pair.substr(0, dot))) / slug(config);
+}
+
 bool is_same_key(const gate::build_identity& a, const gate::build_identity& b) {
   return a.pair == b.pair && a.config_sha256 == b.config_sha256 && a.device_name == b.device_name &&
          a.multiprocessors == b.multiprocessors;
@@ -42,12 +49,9 @@ bool is_same_key(const gate::build_identity& a, const gate::build_identity& b) {
 }  // namespace
 
 fs::path baseline_name(const gate::build_identity& identity) {
-  const std::size_t dot = identity.pair.rfind('.');
-  const std::string model = identity.pair.substr(0, dot);
-  const std::string config = dot == std::string::npos ? "" : identity.pair.substr(dot + 1);
-  return fs::path(slug(model)) / slug(config) /
-         fmt::format("{}-{}x{}.json", slug(identity.config_sha256.substr(0, short_hash_digits)),
-                     slug(identity.device_name), identity.multiprocessors);
+  return place_of_pair(identity.pair) / fmt::format("{}-{}x{}.json",
+                                                    slug(identity.config_sha256.substr(0, short_hash_digits)),
+                                                    slug(identity.device_name), identity.multiprocessors);
 }
 
 bool is_of_anchor(const fs::path& name) {
@@ -89,9 +93,8 @@ std::optional<stored_run_set> find_baseline(const fs::path& baselines_dir,
   return stored;
 }
 
-std::string folder_of_pair(std::string pair) {
-  if (const std::size_t dot = pair.rfind('.'); dot != std::string::npos) pair[dot] = '/';
-  return pair + "/";
+std::string folder_of_pair(const std::string& pair) {
+  return place_of_pair(pair).string() + "/";
 }
 
 fs::path resolve_baseline(const fs::path& baselines_dir, const std::string& name) {

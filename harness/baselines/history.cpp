@@ -27,6 +27,11 @@ constexpr const char* anchors_schema =
     "TEXT "
     "NOT NULL, ratio REAL NOT NULL, PRIMARY KEY (measurement_id, stage)) WITHOUT ROWID";
 
+/// As the anchors. A stage that is no figure has no row.
+constexpr const char* units_schema =
+    "CREATE TABLE IF NOT EXISTS figure_units (measurement_id TEXT NOT NULL, stage TEXT NOT NULL, unit TEXT "
+    "NOT NULL, PRIMARY KEY (measurement_id, stage)) WITHOUT ROWID";
+
 void require_history(const core::sqlite_database& database) {
   if (database.pragma("application_id") != history_application_id)
     database.fail("is an SQLite database, but not a history of profgate");
@@ -75,6 +80,17 @@ void append_anchor(const core::sqlite_database& database, const std::string& id,
       .next();
 }
 
+void append_unit(const core::sqlite_database& database, const std::string& id, const std::string& stage,
+                 const gate::figure_units& units) {
+  const auto found = units.find(stage);
+  if (found == units.end()) return;
+  database.query("INSERT INTO figure_units VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
+      .bind(1, id)
+      .bind(2, stage)
+      .bind(3, found->second)
+      .next();
+}
+
 }  // namespace
 
 bool append_history(const fs::path& file, const stored_run_set& stored, history_kind kind,
@@ -90,6 +106,7 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
                            anchor->identity.config_sha256 == stored.runs.identity.config_sha256;
   if (!is_anchored) anchor = nullptr;
   if (anchor != nullptr) database.execute(anchors_schema);
+  if (!stored.runs.units_of_figures.empty()) database.execute(units_schema);
   const gate::build_identity& identity = stored.runs.identity;
   const std::string id = measurement_id(stored);
   int rows_changed = 0;
@@ -116,6 +133,7 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
         .bind(11, static_cast<std::int64_t>(medians.size()));
     insert.next();
     rows_changed += database.changes();
+    append_unit(database, id, stage, stored.runs.units_of_figures);
     if (anchor != nullptr) append_anchor(database, id, stage, gate::median_of(medians), *anchor);
   }
   if (!does_anything_count) {
@@ -139,12 +157,16 @@ bool append_history(const fs::path& file, const stored_run_set& stored, history_
 std::vector<history_entry> read_history(const fs::path& file, const std::string& pair) {
   const core::sqlite_database database = open_history(file, core::sqlite_access::read);
   const bool is_anchored = database.has_table("anchors");
-  const std::string anchor_columns = is_anchored ? "anchor_commit, ratio" : "NULL, NULL";
-  const std::string anchor_table = is_anchored ? " LEFT JOIN anchors USING (measurement_id, stage)" : "";
+  const bool has_units = database.has_table("figure_units");
+  const std::string younger_columns =
+      std::string(is_anchored ? "anchor_commit, ratio" : "NULL, NULL") + (has_units ? ", unit" : ", NULL");
+  const std::string younger_tables =
+      std::string(is_anchored ? " LEFT JOIN anchors USING (measurement_id, stage)" : "") +
+      (has_units ? " LEFT JOIN figure_units USING (measurement_id, stage)" : "");
   core::sqlite_statement rows = database.query(
       "SELECT measurement_id, measured_utc, commit_id, is_dirty, is_accepted, device, "
       "config_sha256, stage, median_ns, processes, " +
-      anchor_columns + " FROM entries" + anchor_table +
+      younger_columns + " FROM entries" + younger_tables +
       " WHERE pair = ?1 AND median_ns > 0 ORDER BY measured_utc, measurement_id, stage");
   rows.bind(1, pair);
   std::vector<history_entry> entries;
@@ -162,6 +184,7 @@ std::vector<history_entry> read_history(const fs::path& file, const std::string&
     entry.processes = rows.integer(9);
     entry.anchor_commit = rows.text(10);
     if (const double ratio = rows.real(11); ratio > 0) entry.anchor_ratio = ratio;  // NULL reads as 0
+    entry.unit = rows.text(12);
     entries.push_back(std::move(entry));
   }
   return entries;

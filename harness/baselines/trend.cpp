@@ -23,16 +23,21 @@ std::optional<std::size_t> find_anchor(const std::vector<trend_point>& points,
   return wanted ? std::nullopt : std::optional<std::size_t>(0);
 }
 
+bool is_rate(const trend& series) {
+  return gate::is_figure_of_kind(series.units, series.stage, gate::figure_kind::rate);
+}
+
 void complete(trend& series) {
   const history_entry anchor = series.points[series.anchor].entry;
-  std::vector<double> ratios;
+  std::vector<double> sample_ratios;  // above 1: slower, of a rate too
   for (trend_point& point : series.points) {
     point.ran_with_anchor = point.entry.anchor_ratio && point.entry.anchor_commit == anchor.commit;
-    point.ratio =
+    const double sample_ratio =
         point.ran_with_anchor ? *point.entry.anchor_ratio : point.entry.median_ns / anchor.median_ns;
-    ratios.push_back(point.ratio);
+    point.ratio = is_rate(series) ? 1 / sample_ratio : sample_ratio;
+    sample_ratios.push_back(sample_ratio);
   }
-  series.changes = gate::find_change_points(ratios);
+  series.changes = gate::find_change_points(sample_ratios);
 }
 
 const gate::change_point* change_at(const trend& series, std::size_t index) {
@@ -46,13 +51,14 @@ std::string row_of(const trend& series, std::size_t index) {
   const trend_point& point = series.points[index];
   const gate::change_point* change = change_at(series, index);
   std::string note = index == series.anchor ? "anchor" : point.ran_with_anchor ? "ran beside the anchor" : "";
-  if (change != nullptr)
-    note +=
-        (note.empty() ? "" : "; ") + ("level changed by " + core::format_signed_percent(change->shift_ratio));
+  if (change != nullptr) {
+    note += note.empty() ? "" : "; ";
+    note += (is_rate(series) ? "level " : "level changed by ") + change_text(series, *change);
+  }
   return fmt::format("| {} | {} | {} | {} | {:.4f} | {} |\n", core::escape_markdown(point.entry.measured_utc),
                      core::escape_markdown(commit_of(point.entry)),
                      point.entry.kind == history_kind::accepted ? "accepted" : "nightly",
-                     core::format_duration(point.entry.median_ns), point.ratio, note);
+                     core::escape_markdown(median_text(series, point.entry)), point.ratio, note);
 }
 
 }  // namespace
@@ -75,6 +81,8 @@ std::vector<trend> make_trends(const std::string& pair, const std::vector<histor
     series.stage = entry.stage;
     series.device = entry.device;
     series.config_sha256 = entry.config_sha256;
+    // Its settings name the unit, so it is that of entries too which an earlier profgate wrote without it.
+    if (!entry.unit.empty()) series.units[entry.stage] = entry.unit;
     series.points.push_back({entry, 0});
   }
   if (by_series.empty()) {
@@ -106,6 +114,16 @@ std::string title_of(const trend& series) {
                      gate::device_words(series.device), series.config_sha256.substr(0, 12));
 }
 
+std::string median_text(const trend& series, const history_entry& entry) {
+  return gate::sample_text(series.units, series.stage, entry.median_ns);
+}
+
+std::string change_text(const trend& series, const gate::change_point& change) {
+  // A sign alone would not say of a rate which way is worse.
+  return is_rate(series) ? gate::rate_change_text(change.shift_ratio)
+                         : core::format_signed_percent(change.shift_ratio);
+}
+
 std::string trends_markdown(const std::vector<trend>& trends) {
   std::string text;
   for (const trend& series : trends) {
@@ -127,9 +145,9 @@ std::vector<std::string> change_sentences(const std::vector<trend>& trends) {
       const history_entry& entry = series.points[change.index].entry;
       const history_entry& before = series.points[change.index - 1].entry;
       sentences.push_back(fmt::format("{} on {}: {} with {} ({}), somewhere in {}..{}", series.stage,
-                                      gate::device_words(series.device),
-                                      core::format_signed_percent(change.shift_ratio), commit_of(entry),
-                                      entry.measured_utc, commit_of(before), commit_of(entry)));
+                                      gate::device_words(series.device), change_text(series, change),
+                                      commit_of(entry), entry.measured_utc, commit_of(before),
+                                      commit_of(entry)));
     }
   }
   return sentences;

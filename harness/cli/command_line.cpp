@@ -89,12 +89,16 @@ void add_history_file(CLI::App* command, std::optional<std::filesystem::path>& t
       std::string("The history; default: gate.history_file of the run, else ") + default_history_file);
 }
 
+void add_force(CLI::App* command, bool& target) {
+  command->add_flag("--force", target, "Replace the file where it exists");
+}
+
 void add_save(CLI::App* baseline, action& chosen) {
   auto options = std::make_shared<baseline_save_options>();
   CLI::App* command = baseline->add_subcommand("save", "Write a run set to a file of its own");
   command->add_option("source", options->source, source_text)->required();
   command->add_option("--out", options->out, "The file")->required();
-  command->add_flag("--force", options->force, "Replace the file where it exists");
+  add_force(command, options->force);
   command->callback([&chosen, options] { chosen = [options] { return baseline_save(*options); }; });
 }
 
@@ -112,6 +116,7 @@ void add_record(CLI::App* baseline, action& chosen) {
       ->capture_default_str();
   command->add_option("--out", options->out,
                       "The file; default <artifacts.stage2_dir>/ab/<pair>/<time>.runs.json");
+  add_force(command, options->force);
 }
 
 void add_list(CLI::App* baseline, action& chosen) {

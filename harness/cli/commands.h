@@ -97,6 +97,7 @@ struct baseline_record_options {
   pair_options pair;
   int processes = 10;
   std::optional<std::filesystem::path> out;
+  bool force = false;
 };
 core::exit_code baseline_record(const baseline_record_options& options);
 

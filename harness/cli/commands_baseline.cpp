@@ -45,6 +45,22 @@ fs::path history_file_for(const std::optional<fs::path>& asked, const fs::path& 
   return asked ? *asked : history_file_of_run(run).value_or(default_history_file);
 }
 
+void refuse_to_replace(const fs::path& file) {
+  if (fs::exists(file))
+    throw core::bad_input(fmt::format("{} exists", file.string()), "name another file, or add --force");
+}
+
+/// The project is in git. A baseline of code that nobody can name is worth no run.
+[[noreturn]] void tell_why_git_refuses(const fs::path& project_dir) {
+  throw core::bad_input(
+      fmt::format("git does not say which code {} has: {}", project_dir.string(),
+                  process::git_complaint(project_dir)),
+      fmt::format("let `git -C {0} status` work; of another user's folder: git config --global --add "
+                  "safe.directory {1}",
+                  project_dir.string(),
+                  process::repository_around(project_dir).value_or(project_dir).string()));
+}
+
 void print_stages(const gate::run_set& runs) {
   for (const std::string& stage : gate::stages_of(runs)) {
     const std::vector<double> medians = gate::stage_medians_ns(runs, stage, gate::reduction_for(runs));
@@ -65,10 +81,7 @@ void print_stages(const gate::run_set& runs) {
 
 core::exit_code baseline_save(const baseline_save_options& options) {
   const baselines::stored_run_set stored = run_set_of(options.source);
-  if (fs::exists(options.out) && !options.force) {
-    throw core::bad_input(fmt::format("{} exists", options.out.string()),
-                          "name another file, or add --force");
-  }
+  if (!options.force) refuse_to_replace(options.out);
   baselines::write_run_set(options.out, stored);
   print("{}\n", options.out.string());
   return core::exit_code::good;
@@ -136,6 +149,8 @@ core::exit_code baseline_accept(const baseline_accept_options& options) {
   const baselines::accepted_baseline accepted = baselines::accept_baseline(candidate, request);
   print("{}\n", accepted.file.string());
   print_stages(accepted.stored.runs);
+  if (accepted.stored.runs.identity.commit.empty())
+    print_error("note: the run set names no commit: which code it is of cannot be said\n");
   print("commit this file: it is the baseline of {} from now on\n", accepted.stored.runs.identity.pair);
   return core::exit_code::good;
 }
@@ -150,15 +165,18 @@ core::exit_code baseline_anchor(const baseline_anchor_options& options) {
 }
 
 core::exit_code baseline_record(const baseline_record_options& options) {
+  if (options.out && !options.force) refuse_to_replace(*options.out);
   const pair_manifest pair = manifest_of(options.pair);
   const config::resolved config = compose_for(pair, options.pair.overrides);
+  const code_state code = state_of_code(
+      pair.project_dir,
+      artifacts::gather_git_facts(pair.project_dir, config.text("gate.baselines_dir"), process::git_output));
+  if (code == code_state::unknown) tell_why_git_refuses(pair.project_dir);
   if (config.text("workload.device") == "cuda") take_gpu(artifacts::gather_gpu_facts());
-  const core::measured<bool> dirty =
-      artifacts::gather_git_facts(pair.project_dir, config.text("gate.baselines_dir"), process::git_output)
-          .dirty;
-  const bool is_uncommitted = dirty && *dirty;
-  if (is_uncommitted)
+  if (code == code_state::uncommitted)
     print_error("note: the code is not committed: what is recorded can be compared, but not be accepted\n");
+  if (code == code_state::not_in_git)
+    print_error("note: {} is not in git: which code is recorded cannot be said\n", pair.project_dir.string());
   baselines::stored_run_set stored;
   fs::path file;
   {
@@ -172,7 +190,7 @@ core::exit_code baseline_record(const baseline_record_options& options) {
   }
   baselines::write_run_set(file, stored);
   const std::string shown = fs::proximate(file).string();
-  if (is_uncommitted) {
+  if (code == code_state::uncommitted) {
     print("{}\nto have a baseline: commit the code, and record it again\n", shown);
   } else {
     print("{}\nto make it the baseline: profgate baseline accept {} --reason \"…\"\n", shown, shown);

@@ -4,7 +4,6 @@
 
 #include "ab/baseline_build.h"
 #include "artifacts/packages.h"
-#include "artifacts/provenance.h"
 #include "artifacts/redact.h"
 #include "core/error.h"
 #include "core/escape.h"
@@ -42,6 +41,12 @@ std::vector<std::string> ready_words(const config::resolved& settings) {
 
 }  // namespace
 
+code_state state_of_code(const fs::path& project_dir, const artifacts::git_facts& git) {
+  if (git.commit && git.dirty) return *git.dirty ? code_state::uncommitted : code_state::committed;
+  if (!process::repository_around(project_dir)) return code_state::not_in_git;
+  return git.dirty ? code_state::uncommitted : code_state::unknown;
+}
+
 ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name) {
   const artifacts::git_facts git = artifacts::gather_git_facts(
       manifest.project_dir, config.text("gate.baselines_dir"), process::git_output);
@@ -49,7 +54,9 @@ ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& conf
   arm.is_of_engine = manifest.engine.has_value();
   arm.working_directory = manifest.working_directory;
   arm.commit = git.commit.value_or("");
-  arm.is_dirty = git.dirty.value_or(false);
+  // What git does not say is not taken for committed: nobody could build it again.
+  const code_state code = state_of_code(manifest.project_dir, git);
+  arm.is_dirty = code == code_state::uncommitted || code == code_state::unknown;
   if (manifest.build.compiler) arm.versions["compiler"] = *manifest.build.compiler;
   if (manifest.build.type) arm.versions["build_type"] = *manifest.build.type;
   for (const auto& [package, version] :

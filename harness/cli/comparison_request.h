@@ -5,12 +5,22 @@
 #include <vector>
 
 #include "ab/request.h"
+#include "artifacts/provenance.h"
 #include "config/config.h"
 #include "pair_manifest.h"
 #include "progress.h"
 
 /// From pairs and build folders to what harness/ab runs.
 namespace profgate::cli {
+
+/// Whether the code of a project is what one of its commits holds.
+enum class code_state {
+  committed,
+  uncommitted,  ///< it was changed since, or there is no commit yet
+  unknown,      ///< it is in git, which refuses to say
+  not_in_git,
+};
+code_state state_of_code(const std::filesystem::path& project_dir, const artifacts::git_facts& git);
 
 /// The pair as it is built now, with the settings given: the candidate, or the one arm of a baseline to save.
 ab::arm_build arm_of(const pair_manifest& manifest, const config::resolved& config, const std::string& name);

@@ -68,6 +68,10 @@ double rate_loss_ratio(double slowdown_ratio) {
   return slowdown_ratio / (1 + slowdown_ratio);
 }
 
+double told_loss_ratio(double slowdown_ratio, bool is_rate) {
+  return is_rate ? rate_loss_ratio(slowdown_ratio) : slowdown_ratio;
+}
+
 std::string rate_change_text(double slowdown_ratio) {
   constexpr double nothing_ratio = 0.0005;
   const double loss_ratio = rate_loss_ratio(slowdown_ratio);

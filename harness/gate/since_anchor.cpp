@@ -48,7 +48,8 @@ std::optional<std::string> waived_by(const std::vector<waiver>& waivers, const s
                                      const std::string& pair, const anchor_stage& stage) {
   for (const waiver& waived : waivers) {
     const bool holds = waived.pair == pair && waived.stage == stage.stage && waived.expires >= today;
-    if (holds && stage.numbers && stage.numbers->slowdown_ratio <= waived.max_ratio)
+    if (!holds || !stage.numbers) continue;
+    if (told_loss_ratio(stage.numbers->slowdown_ratio, stage.rate_unit.has_value()) <= waived.max_ratio)
       return fmt::format("{}, until {}: {}", waived.owner, waived.expires, waived.reason);
   }
   return std::nullopt;
@@ -130,7 +131,7 @@ std::string since_text(const anchor_judgement& since, const anchor_stage& stage)
   if (!stage.numbers) return fmt::format("{}: {}", head, stage.reason);
   const comparison& numbers = *stage.numbers;
   const auto bound_percent = [&](double ratio) {
-    return 100 * (stage.rate_unit ? rate_loss_ratio(ratio) : ratio);
+    return 100 * told_loss_ratio(ratio, stage.rate_unit.has_value());
   };
   std::string bounds;
   if (numbers.lower_95_ratio && numbers.upper_95_ratio)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "gate/figure_units.h"
+
 namespace profgate::gate {
 namespace {
 
@@ -18,10 +20,11 @@ bool needs_waiver(const stage_judgement& stage) {
 }
 
 void apply(const waiver& waived, stage_judgement& stage, judgement& judged) {
-  const double slowdown = stage.numbers ? stage.numbers->slowdown_ratio : 0;
-  if (slowdown > waived.max_ratio) {
+  const double loss_ratio =
+      stage.numbers ? told_loss_ratio(stage.numbers->slowdown_ratio, stage.rate_unit.has_value()) : 0;
+  if (loss_ratio > waived.max_ratio) {
     judged.notices.push_back(fmt::format("the waiver of {} for {} allows {:.1f} %, this is {:.1f} % ({})",
-                                         waived.owner, stage.stage, 100 * waived.max_ratio, 100 * slowdown,
+                                         waived.owner, stage.stage, 100 * waived.max_ratio, 100 * loss_ratio,
                                          waived.defined_at));
     return;
   }

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/escape.h"
-#include "core/units.h"
 #include "drawing.h"
 #include "template_engine.h"
 
@@ -58,19 +57,20 @@ json change_json(const baselines::trend& series, const gate::change_point& chang
   return {{"x", px_text(x_px)},
           {"text_x", px_text(x_px + 4)},
           {"tone", change.shift_ratio > 0 ? "slower" : "faster"},
-          {"text", core::to_valid_utf8(
-                       fmt::format("{} with {}", core::format_signed_percent(change.shift_ratio), commit))}};
+          {"text",
+           core::to_valid_utf8(fmt::format("{} with {}", baselines::change_text(series, change), commit))}};
 }
 
-json point_json(const baselines::trend_point& point, bool is_anchor, double x_px, double y_px) {
+json point_json(const baselines::trend& series, std::size_t index, double x_px, double y_px) {
+  const baselines::trend_point& point = series.points[index];
   const baselines::history_entry& entry = point.entry;
   return {{"x", px_text(x_px)},
           {"y", px_text(y_px)},
-          {"radius", is_anchor ? 5 : 3},
+          {"radius", index == series.anchor ? 5 : 3},
           {"kind", entry.kind == baselines::history_kind::accepted ? "accepted" : "nightly"},
           {"text", core::to_valid_utf8(fmt::format("{}, {}: {}, {:.4f} of the anchor",
                                                    baselines::commit_of(entry), entry.measured_utc,
-                                                   core::format_duration(entry.median_ns), point.ratio))}};
+                                                   baselines::median_text(series, entry), point.ratio))}};
 }
 
 json trend_panel_json(const baselines::trend& series, double panel_top_px) {
@@ -94,11 +94,10 @@ json trend_panel_json(const baselines::trend& series, double panel_top_px) {
         change_json(series, change, scale.x_px(static_cast<double>(change.index) - 0.5)));
   std::string line;
   for (std::size_t i = 0; i < series.points.size(); ++i) {
-    const baselines::trend_point& point = series.points[i];
     const double x_px = scale.x_px(static_cast<double>(i));
-    const double y_px = scale.y_px(point.ratio);
+    const double y_px = scale.y_px(series.points[i].ratio);
     line += fmt::format("{}{:.1f},{:.1f}", i == 0 ? "" : " ", x_px, y_px);
-    panel["points"].push_back(point_json(point, i == series.anchor, x_px, y_px));
+    panel["points"].push_back(point_json(series, i, x_px, y_px));
   }
   panel["line"] = std::move(line);
   return panel;

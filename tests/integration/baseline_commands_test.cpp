@@ -107,6 +107,46 @@ TEST_F(baseline_commands, a_folder_without_run_sets_says_what_to_run) {
   EXPECT_THAT(baseline_text(), HasSubstr("\"run_id\": \"some-run\""));
 }
 
+TEST_F(baseline_commands, a_run_is_the_same_with_a_slash_behind_its_name) {
+  fs::create_directories(m_project / "some-run/gate");
+  fs::copy_file(runs_of("stored-same-build"), m_project / "some-run/gate/candidate.runs.json");
+  EXPECT_THAT(profgate({"history", "append", "some-run"}).output, HasSubstr("some-run appended"));
+  EXPECT_THAT(profgate({"history", "append", "some-run/"}).output, HasSubstr("some-run was there already"));
+}
+
+TEST_F(baseline_commands, record_replaces_nothing_unasked_and_runs_nothing_before_it_says_so) {
+  const fs::path file = m_project / "first.runs.json";
+  std::ofstream(file) << "precious";
+  const fs::path manifest =
+      register_probe({"--repetitions", "23", "--steps", "2", "--spin-iterations", "20000"});
+  std::vector<std::string> words = {"baseline",        "record", "--manifest",
+                                    manifest.string(), "--out",  file.string()};
+  const command_result refused = profgate(words);
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("first.runs.json exists"), HasSubstr("--force")));
+  EXPECT_FALSE(fs::exists(stage2_dir()));
+  EXPECT_EQ(fs::file_size(file), std::string("precious").size());
+
+  words.insert(words.end(), {"--force", "--processes", "8"});
+  const command_result recorded = profgate(words);
+  EXPECT_EQ(recorded.exit_code, 0) << recorded.output;
+  EXPECT_THAT(recorded.output, HasSubstr("is not in git: which code is recorded cannot be said"));
+  const command_result accepted = accept(file, "a project outside of git");
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.output;
+  EXPECT_THAT(accepted.output, HasSubstr("note: the run set names no commit"));
+}
+
+TEST_F(baseline_commands, record_refuses_code_that_git_does_not_tell_of) {
+  std::ofstream(m_project / ".git") << "gitdir: /nowhere\n";
+  const command_result refused =
+      profgate({"baseline", "record", "--manifest", register_probe({}).string(), "--out", "runs.json"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_THAT(refused.output,
+              AllOf(HasSubstr("not a git repository: /nowhere"), HasSubstr("--add safe.directory")));
+  EXPECT_FALSE(fs::exists(stage2_dir()));
+  EXPECT_FALSE(fs::exists(m_project / "runs.json"));
+}
+
 TEST_F(baseline_commands, the_run_that_a_baseline_comes_from_is_not_cleaned_away) {
   ASSERT_EQ(run_pair(register_probe({})).exit_code, 0);
   fs::create_directories(latest_run() / "gate");

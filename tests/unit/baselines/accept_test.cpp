@@ -80,6 +80,10 @@ TEST_F(accepting, refuses_what_nothing_could_be_compared_with) {
   dirty.identity.is_dirty = true;
   EXPECT_THAT(refusal_of(dirty, request()),
               AllOf(HasSubstr("uncommitted"), HasSubstr("commit, measure again")));
+  gate::run_set unknown = dirty;
+  unknown.identity.commit.clear();
+  EXPECT_THAT(refusal_of(unknown, request()),
+              AllOf(HasSubstr("no commit is known"), HasSubstr("git config --global --add safe.directory")));
   gate::run_set profiled = made_runs(9e6);
   profiled.identity.is_profiled = true;
   EXPECT_THAT(refusal_of(profiled, request()), HasSubstr("profiler"));
@@ -146,6 +150,23 @@ TEST_F(accepting, a_baseline_is_found_by_pair_name_or_path) {
   other.identity.multiprocessors = 114;
   accept_baseline(runs_of(other), request());
   EXPECT_THROW(resolve_baseline(folder, "qwen3-0.6b.decode-b1"), core::bad_input);
+}
+
+TEST_F(accepting, a_baseline_is_found_by_a_pair_that_its_file_name_does_not_spell) {
+  gate::run_set runs = made_runs(9e6);
+  runs.identity.pair = "Org+Qwen3-0.6B.Decode_B1";
+  const accepted_baseline first = accept_baseline(runs_of(runs), request());
+  EXPECT_THAT(first.file.string(), HasSubstr("/org-qwen3-0.6b/decode_b1/"));
+  EXPECT_EQ(resolve_baseline(m_store, "Org+Qwen3-0.6B.Decode_B1"), first.file);
+  runs.identity.pair = "my program";
+  const accepted_baseline second = accept_baseline(runs_of(runs), request());
+  EXPECT_EQ(resolve_baseline(m_store, "my program"), second.file) << "a pair without a configuration";
+}
+
+TEST_F(accepting, what_is_in_no_repository_is_accepted) {
+  gate::run_set runs = made_runs(9e6);
+  runs.identity.commit.clear();
+  EXPECT_EQ(refusal_of(runs, request()), "no error");
 }
 
 TEST_F(accepting, the_run_directories_of_baselines_are_known_to_retention) {

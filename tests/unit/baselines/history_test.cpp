@@ -43,6 +43,19 @@ class history : public store_test {
                      night == 3 ? history_kind::accepted : history_kind::nightly);
     }
   }
+  /// The build of one night that tells how many tokens a second it makes.
+  static stored_run_set telling_build(int night, double tokens_per_s) {
+    const double noise = 1 + 0.001 * (night * 3 % 5);
+    stored_run_set stored = build_of(night, 1e12 / tokens_per_s * noise);
+    stored.runs.units_of_figures = {{"decode_all", "tokens/s"}};
+    return stored;
+  }
+  void execute(const std::string& sql) const {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(m_file.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  }
   std::vector<trend> trends(const trend_request& request = {}) const {
     return make_trends(pair_name, read_history(m_file, pair_name), request);
   }
@@ -155,6 +168,47 @@ TEST_F(history, views_show_the_change) {
   EXPECT_THAT(
       render::trends_svg(trends(), PROFGATE_TEMPLATES_DIR),
       AllOf(HasSubstr("class=\"slower\""), HasSubstr("+4.0 % with 1000011eee"), Not(HasSubstr("nan"))));
+}
+
+TEST_F(history, of_a_rate_is_shown_in_its_unit_and_as_less_of_it) {
+  for (int night = 1; night <= 20; ++night)
+    append_history(m_file, telling_build(night, night > 10 ? 450 : 500), history_kind::nightly);
+  trend_request told;
+  told.stage = "decode_all";
+  const std::vector<trend> rates = trends(told);
+  EXPECT_NEAR(rates.at(0).points.at(15).ratio, 0.9, 1e-6);
+  EXPECT_THAT(change_sentences(rates), ElementsAre(HasSubstr(": 10.0 % lower with 1000011eee")));
+  EXPECT_THAT(trends_markdown(rates),
+              AllOf(HasSubstr("| 449.8 tokens/s | 0.9000 |"), HasSubstr("| level 10.0 % lower |"),
+                    Not(HasSubstr("+11")), Not(HasSubstr(" s |"))));
+  EXPECT_THAT(render::trends_svg(rates, PROFGATE_TEMPLATES_DIR),
+              AllOf(HasSubstr("class=\"slower\""), HasSubstr("10.0 % lower with 1000011eee"),
+                    HasSubstr("449.8 tokens/s, 0.9000 of the anchor")));
+  told.stage = "prefill";
+  EXPECT_THAT(trends_markdown(trends(told)), HasSubstr(" ms |")) << "a time beside it";
+}
+
+TEST_F(history, of_a_rate_beside_its_anchor_has_the_ratio_of_the_rates) {
+  const stored_run_set release = telling_build(1, 500);
+  append_history(m_file, release, history_kind::accepted);
+  gate::run_set anchor = made_runs(2e9, 12, 1);
+  anchor.identity.commit = release.runs.identity.commit;
+  stored_run_set nightly = build_of(2, 2.5e9);
+  anchor.units_of_figures = nightly.runs.units_of_figures = release.runs.units_of_figures;
+  append_history(m_file, nightly, history_kind::nightly, &anchor);
+  const trend rates = trends().at(0);
+  EXPECT_TRUE(rates.points.at(1).ran_with_anchor);
+  EXPECT_NEAR(rates.points.at(1).ratio, 0.8, 1e-6);
+}
+
+TEST_F(history, of_an_earlier_profgate_has_no_units_and_gets_them) {
+  for (int night = 1; night <= 3; ++night)
+    append_history(m_file, telling_build(night, 500), history_kind::nightly);
+  execute("DROP TABLE figure_units");
+  EXPECT_THAT(trends_markdown(trends()), AllOf(HasSubstr("2.00 s"), Not(HasSubstr("tokens/s"))));
+  EXPECT_TRUE(append_history(m_file, telling_build(4, 500), history_kind::nightly));
+  EXPECT_THAT(trends_markdown(trends()), AllOf(HasSubstr("tokens/s"), Not(HasSubstr(" s |"))))
+      << "the settings of all four nights name one unit";
 }
 
 TEST_F(history, the_line_goes_through_its_points) {

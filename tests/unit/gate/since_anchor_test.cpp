@@ -168,6 +168,21 @@ TEST_F(creep, of_a_rate_is_said_in_its_own_unit_and_as_less_of_it) {
   EXPECT_EQ(parts_text(stage), "accepte (2026-12-02) 9.3 % lower, this build 11.8 % lower");
 }
 
+TEST_F(creep, of_a_rate_is_waived_up_to_how_much_lower_it_is) {
+  run_set anchor = measured(2e9, 1);
+  run_set candidate = measured(2.5e9, 2);  // from 500 tokens a second to 400: 20 % lower
+  anchor.units_of_figures = candidate.units_of_figures = {{"decode_all", "tokens/s"}};
+  waiver waived{m_anchor.identity.pair, "decode_all", "ada", "the new sampler", "2027-01-01", 0.21, "w:1"};
+  const auto judge_with = [&](double max_ratio) {
+    waived.max_ratio = max_ratio;
+    judgement whole = judge_stored(candidate, candidate, {}, {}, today);
+    apply_anchor(judge_since("v1.0", anchor, candidate, {}, {}), {waived}, today, whole);
+    return whole;
+  };
+  EXPECT_EQ(judge_with(0.21).code, core::exit_code::good);
+  EXPECT_EQ(judge_with(0.19).code, core::exit_code::judged_bad);
+}
+
 TEST_F(creep, the_six_runs_of_a_comparison_in_turns_are_enough) {
   const run_set candidate = made_later(1.2 * release_ns, 7);
   const anchor_judgement since = judge_since("v1.0", m_anchor, candidate, {}, {});

@@ -42,6 +42,22 @@ TEST(waivers, more_than_was_waived_fails_and_says_so) {
   EXPECT_THAT(judged.notices, Contains(AllOf(HasSubstr("ada"), HasSubstr("allows 6.0 %"))));
 }
 
+TEST(waivers, of_a_rate_allow_what_the_verdict_says_is_lost) {
+  // Of 500 tokens a second 470.9: each takes 6.2 % longer, and the rate is 5.8 % lower.
+  run_set baseline = made_runs(2e9, 17, 0);
+  run_set candidate = made_runs(2e9 * 1.0617, 17, 1);
+  baseline.units_of_figures = candidate.units_of_figures = {{"decode_all", "tokens/s"}};
+  const auto judge_with = [&](double max_ratio) {
+    return judge_run_sets(baseline, candidate, {}, {made_waiver(max_ratio, "2026-12-01")}, today);
+  };
+  const judgement waived = judge_with(0.06);
+  EXPECT_EQ(waived.stages[0].which, verdict::regressed);
+  EXPECT_EQ(waived.code, core::exit_code::good);
+  const judgement too_low = judge_with(0.05);
+  EXPECT_EQ(too_low.code, core::exit_code::judged_bad);
+  EXPECT_THAT(too_low.notices, Contains(HasSubstr("allows 5.0 %, this is 5.8 %")));
+}
+
 TEST(waivers, hold_to_the_end_of_their_day_and_then_fail_even_where_nothing_is_slower) {
   EXPECT_EQ(slower_by(0.05, {made_waiver(0.06, "2026-11-15")}).code, core::exit_code::good);
   const judgement expired = slower_by(0, {made_waiver(0.06, "2026-11-14")});
@@ -90,6 +106,7 @@ TEST(waivers, cover_what_fails_exactly) {
   run_set candidate = made_later(9e6);
   baseline.structure["decode_all"] = {{{"f"}}, 16, 16, 200};
   candidate.structure["decode_all"] = {{{"g"}}, 16, 16, 200};
+  baseline.structure["prefill"] = candidate.structure["prefill"] = {{{"p"}}, 1, 1, 0};
   judge_rules rules;
   rules.exact.kernels_fail = true;
   EXPECT_EQ(judge_stored(baseline, candidate, rules, {}, "2026-11-15").code, core::exit_code::judged_bad);

@@ -14,8 +14,8 @@ namespace profgate::baselines {
 /// "llama-3.1-8b/decode-b1/1a2b3c4d5e6f-nvidia-h200x132.json": model, config, settings, device.
 std::filesystem::path baseline_name(const gate::build_identity& identity);
 
-/// How the names of a pair's baselines begin: "llama-3.1-8b/decode-b1/".
-std::string folder_of_pair(std::string pair);
+/// How the names of a pair's baselines begin: "llama-3.1-8b/decode-b1/", of "My+Model.Fast" "my-model/fast/".
+std::string folder_of_pair(const std::string& pair);
 
 /// How the folders of anchors begin (anchor.h); no name of a baseline does.
 inline const std::string anchor_prefix = "@";

@@ -9,6 +9,7 @@
 
 #include "baselines/run_set_file.h"
 #include "gate/change_points.h"
+#include "gate/figure_units.h"
 
 /// What became of a pair over the commits: an SQLite file to which run sets are appended, and the trend made
 /// of it.
@@ -26,6 +27,7 @@ struct history_entry {
   std::string config_sha256{};  ///< entries of other settings or devices are another series
   std::string stage{};
   double median_ns = 0;  ///< of the medians of its processes
+  std::string unit{};    ///< of a figure that the program tells: "tokens/s" (gate/figure_units.h)
   std::int64_t processes = 0;
   std::string anchor_commit{};           ///< of the build that ran in turns with it; empty: none did
   std::optional<double> anchor_ratio{};  ///< its median over that build's, of the same session
@@ -48,7 +50,7 @@ std::vector<history_entry> read_history(const std::filesystem::path& file, const
 
 struct trend_point {
   history_entry entry{};
-  double ratio = 0;              ///< to the anchor
+  double ratio = 0;              ///< to the anchor; of a rate that of the rates, not of their samples
   bool ran_with_anchor = false;  ///< else it is that of two sessions' medians
 };
 
@@ -58,6 +60,7 @@ struct trend {
   std::string stage{};
   std::string device{};
   std::string config_sha256{};
+  gate::figure_units units{};         ///< of its stage, where that is a figure
   std::size_t anchor = 0;             ///< index into points
   std::vector<trend_point> points{};  ///< oldest first
   std::vector<gate::change_point> changes{};
@@ -77,6 +80,11 @@ std::vector<trend> make_trends(const std::string& pair, const std::vector<histor
 std::string commit_of(const history_entry& entry);
 /// What a series is of: pair, stage, device and settings.
 std::string title_of(const trend& series);
+
+/// "9.14 ms", of a rate "452.5 tokens/s".
+std::string median_text(const trend& series, const history_entry& entry);
+/// "+3.1 %", of a rate "9.5 % lower".
+std::string change_text(const trend& series, const gate::change_point& change);
 
 /// A table a trend; render/trend_views.h draws them.
 std::string trends_markdown(const std::vector<trend>& trends);

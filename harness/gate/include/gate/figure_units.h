@@ -40,6 +40,9 @@ double rate_of_sample(double sample_ns);
 /// How much lower a rate is where something takes so much longer.
 double rate_loss_ratio(double slowdown_ratio);
 
+/// What people are told is lost: of a rate how much lower it is, of a time how much longer.
+double told_loss_ratio(double slowdown_ratio, bool is_rate);
+
 /// "9.5 % lower", "2.0 % higher", "as high as before".
 std::string rate_change_text(double slowdown_ratio);
 

@@ -14,7 +14,7 @@ struct waiver {
   std::string owner{};
   std::string reason{};
   std::string expires{};     ///< "2026-12-01", the last day it holds
-  double max_ratio = 0;      ///< 0.05: up to 5 % slower
+  double max_ratio = 0;      ///< 0.05: up to 5 % slower, a rate up to 5 % lower
   std::string defined_at{};  ///< "waivers.yaml:3"
 };
 

@@ -22,4 +22,12 @@ command git_command(const std::filesystem::path& dir, const std::vector<std::str
 std::optional<std::string> git_output(const std::filesystem::path& dir,
                                       const std::vector<std::string>& words);
 
+/// The folder with the .git of the repository that `dir` lies in, found as git finds it and without git,
+/// which may refuse to look at it.
+std::optional<std::filesystem::path> repository_around(const std::filesystem::path& dir);
+
+/// Why git does not say what is checked out in `dir`: "detected dubious ownership in repository at '/src'".
+/// Empty: it does.
+std::string git_complaint(const std::filesystem::path& dir);
+
 }  // namespace profgate::process
