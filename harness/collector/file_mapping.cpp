@@ -128,7 +128,9 @@ bool file_mapping::promise(std::size_t end) {
   std::size_t wanted = m_promised_bytes + growth_bytes;
   if (wanted > m_max_bytes) wanted = m_max_bytes;
   if (wanted < end) wanted = end;
-  if (posix_fallocate(m_file, 0, static_cast<off_t>(wanted)) != 0) {
+  // What is promised already may have gigabytes, and where the file system cannot promise is rewritten.
+  if (posix_fallocate(m_file, static_cast<off_t>(m_promised_bytes),
+                      static_cast<off_t>(wanted - m_promised_bytes)) != 0) {
     m_full = true;
     return false;
   }

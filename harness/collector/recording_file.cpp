@@ -45,7 +45,6 @@ bool recording_file::open_from_environment() {
 bool recording_file::create_file() {
   if (!m_file.create_from_environment(header_bytes + std::size_t{chunk_bytes})) return false;
   m_next_chunk = 0;
-  for (chunk_header*& open : m_open_chunks) open = nullptr;
   file_header& head = *header();
   head.version = format_version;
   head.header_size = header_bytes;
@@ -70,6 +69,7 @@ bool recording_file::ensure_own_file() {
   char* const parents_base = m_file.base();
   const std::size_t parents_bytes = m_file.max_bytes();
   m_file.close_file();
+  for (chunk_header*& open : m_open_chunks) open = nullptr;
   const bool created = create_file();
   for (string_table::known_string& known : m_strings) {
     if (known.id == 0) continue;
@@ -166,7 +166,7 @@ void recording_file::mark_gated() {
 
 /// Under the lock. False: no room.
 bool recording_file::open_chunk(chunk_kind kind) {
-  char* const chunk = m_is_forked ? nullptr : claim_chunk(kind);
+  char* const chunk = is_open() && !m_is_forked ? claim_chunk(kind) : nullptr;
   if (chunk != nullptr)
     m_open_chunks[static_cast<std::size_t>(kind)] = reinterpret_cast<chunk_header*>(chunk);
   return chunk != nullptr;
@@ -211,7 +211,7 @@ void recording_file::count_dropped_activities(std::uint64_t count) {
 
 void recording_file::describe_gpu(gpu_state state, std::uint32_t cupti_version, const char* note) {
   const lock_guard lock(m_lock);
-  if (!is_open() || m_is_forked) return;
+  if (!ensure_own_file()) return;
   file_header& head = *header();
   head.cupti_version = cupti_version;
   std::strncpy(head.gpu_note, note, sizeof head.gpu_note - 1);

@@ -51,6 +51,7 @@ class recording_file {
   bool append_code_hash(const char* name, std::size_t name_length, std::uint64_t hash);
   void count_dropped_code_hashes(std::uint64_t count);
   void count_dropped_activities(std::uint64_t count);
+  /// Once the process uses CUDA; also of a child that was forked before, whose file begins here.
   void describe_gpu(gpu_state state, std::uint32_t cupti_version, const char* note);
   void mark_flushed(std::uint64_t flushed_ns);
   void describe_sync(sync_state state, const char* note);

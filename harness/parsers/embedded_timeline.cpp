@@ -260,8 +260,17 @@ std::string text_of(const char (&note)[size]) {
   return core::to_valid_utf8(std::string_view(note, strnlen(note, size)));
 }
 
-std::optional<std::string> kernels_absent_reason(const collector::file_header& header) {
-  switch (static_cast<collector::gpu_state>(header.gpu)) {
+/// Of a child that was forked before its program used CUDA older collectors wrote that it never did, and its
+/// kernels nevertheless.
+bool is_gpu_recorded(const embedded_file& file) {
+  const auto state = static_cast<collector::gpu_state>(file.header.gpu);
+  return state == collector::gpu_state::recording ||
+         (state == collector::gpu_state::no_cuda && (!file.kernels.empty() || !file.copies.empty()));
+}
+
+std::optional<std::string> kernels_absent_reason(const embedded_file& file) {
+  if (is_gpu_recorded(file)) return std::nullopt;
+  switch (static_cast<collector::gpu_state>(file.header.gpu)) {
     case collector::gpu_state::recording:
       return std::nullopt;
     case collector::gpu_state::no_cuda:
@@ -271,13 +280,14 @@ std::optional<std::string> kernels_absent_reason(const collector::file_header& h
     case collector::gpu_state::failed:
       break;
   }
-  return fmt::format("the embedded collector could not record GPU activity: {}", text_of(header.gpu_note));
+  return fmt::format("the embedded collector could not record GPU activity: {}",
+                     text_of(file.header.gpu_note));
 }
 
 /// A gated recording is flushed when its capture range closes, any other only when the process ends by
 /// exit().
 bool is_whole(const embedded_file& file) {
-  if (file.header.gpu != static_cast<std::uint32_t>(collector::gpu_state::recording)) return true;
+  if (!is_gpu_recorded(file)) return true;
   if (file.header.gated == 0) return file.header.gpu_flushed_ns != 0;
   return std::all_of(file.ranges.begin(), file.ranges.end(), [&](const collector::range_record& range) {
     return range.is_capture_range == 0 || (range.end_ns != 0 && range.end_ns <= file.header.gpu_flushed_ns);
@@ -325,7 +335,7 @@ core::timeline read_embedded_timeline(const std::filesystem::path& file, embedde
   result.tool = "embedded";
   result.tool_version = std::to_string(recorded.header.version);
   result.texts.adopt(recorded.texts);
-  result.kernels_absent_reason = kernels_absent_reason(recorded.header);
+  result.kernels_absent_reason = kernels_absent_reason(recorded);
   // What was never delivered is at least one record.
   result.dropped_records =
       facts.dropped_ranges + facts.dropped_activities + (facts.is_activity_whole ? 0 : 1);

@@ -160,6 +160,12 @@ core::timeline observe_ranges(const capture_request& request, const command_runn
   core::timeline timeline = read_recorded(observed.files, losses);
   if (timeline.ranges.empty()) require_room(request, losses);
   if (!request.synchronised.empty()) waits = waits_of(losses);
+  if (losses.dropped_ranges > 0) {
+    waits.notes.push_back(fmt::format(
+        "{} ranges of a bare run did not fit into its recording: times and counts are of those before; raise "
+        "collector.max_bytes, which is {}",
+        losses.dropped_ranges, request.collector_max_bytes));
+  }
   waits.range_cost_ns = losses.range_cost_ns;
   for (const fs::path& file : observed.files) fs::remove(file);
   return timeline;

@@ -9,7 +9,9 @@ namespace profgate::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 /// The collector's GPU part, with the fake libcupti in the place of CUPTI.
 class gpu_trace : public traced_program {
@@ -279,6 +281,33 @@ TEST_F(gpu_trace, many_buffers_arrive_whole_and_in_order) {
   for (std::size_t i = 1; i < recorded.kernels.size(); ++i) {
     ASSERT_EQ(recorded.kernels[i].correlation, recorded.kernels[i - 1].correlation + 1);
   }
+}
+
+TEST_F(gpu_trace, a_child_that_is_forked_before_cuda_has_its_own_kernels_or_says_why_not) {
+  m_environment["PROFGATE_COLLECTOR_OUTPUT"] = (m_folder / "out.%p.timeline").string();
+  const auto told_by_both = [&](const std::vector<std::string>& after_the_fork) {
+    for (const auto& entry : std::filesystem::directory_iterator(m_folder.path()))
+      std::filesystem::remove(entry.path());
+    std::vector<std::string> script = {"push:LLM:early", "pop:LLM", "fork"};
+    script.insert(script.end(), after_the_fork.begin(), after_the_fork.end());
+    EXPECT_TRUE(trace(script).is_good());
+    std::vector<std::pair<std::size_t, std::string>> told;
+    for (const auto& entry : std::filesystem::directory_iterator(m_folder.path())) {
+      parsers::embedded_facts facts;
+      const core::timeline recorded = parsers::read_embedded_timeline(entry.path(), facts);
+      EXPECT_EQ(recorded.copies.size() * 2, recorded.kernels.size());
+      EXPECT_EQ(recorded.dropped_records, 0U);
+      EXPECT_EQ(facts.cupti_version, recorded.kernels_absent_reason ? 0U : 424242U);
+      told.emplace_back(recorded.kernels.size(), recorded.kernels_absent_reason.value_or("none"));
+    }
+    return told;
+  };
+  EXPECT_THAT(told_by_both({"cuda", "copy:4096", "push:LLM:step", "kernel:_Z1av:2", "pop:LLM"}),
+              ElementsAre(Pair(2U, "none"), Pair(2U, "none")));
+  EXPECT_THAT(told_by_both({"cuda"}), ElementsAre(Pair(0U, "none"), Pair(0U, "none")));
+  m_environment["PROFGATE_CUPTI_LIBRARY"] = "none";
+  EXPECT_THAT(told_by_both({"cuda", "push:LLM:step", "pop:LLM"}),
+              ElementsAre(Pair(0U, HasSubstr("is hidden")), Pair(0U, HasSubstr("is hidden"))));
 }
 
 TEST_F(gpu_trace, a_forked_child_leaves_the_gpu_to_its_parent) {

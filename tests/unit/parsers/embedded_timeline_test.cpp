@@ -281,6 +281,23 @@ TEST_F(embedded_timeline, says_why_there_are_no_kernels) {
   EXPECT_EQ(reason(format::gpu_state::recording), "");
 }
 
+/// As older collectors left it of a child that was forked before its program used CUDA.
+TEST_F(embedded_timeline, kernels_that_are_there_are_not_explained_away) {
+  m_header.gpu = static_cast<std::uint32_t>(format::gpu_state::no_cuda);
+  m_header.gpu_flushed_ns = 100;
+  const auto with_kernel = [&] {
+    return parsers::read_embedded_timeline(
+        write(bytes_with<format::kernel_record>(format::chunk_kind::kernels, {kernel(40, 50)})));
+  };
+  EXPECT_EQ(with_kernel().kernels_absent_reason, std::nullopt);
+  EXPECT_EQ(with_kernel().dropped_records, 0U);
+  m_header.gpu_flushed_ns = 0;
+  EXPECT_EQ(with_kernel().dropped_records, 1U) << "never flushed";
+  const core::timeline with_copy = parsers::read_embedded_timeline(
+      write(bytes_with<format::copy_record>(format::chunk_kind::copies, {{10, 20, 1, 0, 1, 0, 7, 1}})));
+  EXPECT_EQ(with_copy.kernels_absent_reason, std::nullopt);
+}
+
 TEST_F(embedded_timeline, ranks_that_load_the_same_code_in_any_order_have_one_hash) {
   const auto rank = [&](const std::string& name, std::vector<format::code_hash_record> loaded) {
     return write(bytes_with(format::chunk_kind::code_hashes, loaded), name);

@@ -63,6 +63,22 @@ TEST_F(capture_embedded, does_not_say_never_opened_of_a_range_that_found_no_room
             HasSubstr("raise collector.max_bytes, which is 200000")));
 }
 
+TEST_F(capture_embedded, notes_that_a_bare_run_opened_more_ranges_than_its_recording_holds) {
+  const auto notes_of = [&](const char* ranges) {
+    set_script({ranges, "push:LLM:decode_all", "pop:LLM"});
+    profilers::device_waits waits;
+    profilers::observe_ranges(m_request, run_by_fork, waits);
+    return waits.notes;
+  };
+  m_request.collector_max_bytes = 200000;
+  EXPECT_THAT(notes_of("many:LLM:decode_all:90"), ::testing::IsEmpty());
+  const auto is_told = AllOf(HasSubstr("ranges of a bare run did not fit into its recording"),
+                             HasSubstr("raise collector.max_bytes, which is 200000"));
+  EXPECT_THAT(notes_of("many:LLM:decode_all:9000"), ElementsAre(is_told));
+  m_request.synchronised = {{"decode_all", "LLM"}};
+  EXPECT_THAT(notes_of("many:LLM:decode_all:9000"), ElementsAre(HasSubstr("had no effect"), is_told));
+}
+
 /// A disk of its own that can be full; needs root.
 class capture_on_small_disk : public capture_embedded {
  protected:
