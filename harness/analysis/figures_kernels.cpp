@@ -128,8 +128,8 @@ const figure_table<operator_figures>& operator_table() {
         "`total_ns` with nested ranges, `exclusive_ns` without; `share_ratio`: self time on the stage's "
         "thread over the stage's time; null for what a graph replays, whose `mean_ns` is of `cuda_ns`. "
         "Largest `total_ns` first, largest "
-        "`cuda_ns` where a graph hides host times. Counters that PyTorch appends to a name "
-        "(`aten::mm, op_id = 7`) are left out"},
+        "`cuda_ns` where a graph hides host times. A call inside of one of the same name is a part of it, no "
+        "call of its own. Counters that PyTorch appends to a name (`aten::mm, op_id = 7`) are left out"},
        {"calls_count", through(&figures::record, &core::operator_record::calls)},
        {"total_ns", operator_total_ns},
        {"mean_ns", operator_mean_ns},

@@ -58,7 +58,7 @@ const figure_table<stage_figures>& stage_table() {
        {"inside_of",
         [](const stage& one) {
           return one.traced && !one.traced->outer_stages.empty()
-                     ? std::optional<json>(*valid_texts(one.traced->outer_stages))
+                     ? std::optional<std::vector<std::string>>(*valid_texts(one.traced->outer_stages))
                      : std::nullopt;
         },
         "stages in whose ranges all of its own lie: their times have its time, their kernels are without its "

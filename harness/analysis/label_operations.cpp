@@ -79,6 +79,7 @@ class device_labeller {
     for (const stage_window& window : windows) {
       stage_trace& trace =
           result.occurrences.emplace_back(stage_trace{window.device_start_ns, window.device_end_ns});
+      trace.process_id = window.process_id;
       for (const std::uint32_t k : kernels.during(window))
         trace.operations.push_back(labelled_kernel(k, paths, categories));
       for (const std::uint32_t c : copies.during(window)) trace.operations.push_back(labelled_copy(c, paths));
@@ -98,7 +99,7 @@ class device_labeller {
         trace.waits.push_back({m_waits[w].start_ns, m_waits[w].end_ns, m_waits[w].name, wait_ranges[w]});
     }
     if (windows.empty()) return result;
-    const stage_window& last = windows.back();
+    const stage_window& last = telling_window(m_timeline, windows);
     const auto is_asked_for = [&](const auto& one) {
       return one.process_id == last.process_id && last.start_ns <= one.launched_ns &&
              one.launched_ns <= last.end_ns;
@@ -222,6 +223,7 @@ class stretch_writer {
     if (m_stage_depth == 0 && range.name == m_stage) {
       m_stage_depth = around.size() + 1;
       m_trace = {range.start_ns, *range.end_ns};
+      m_trace.process_id = range.process_id;
       m_now_ns = range.start_ns;
     }
     return {};

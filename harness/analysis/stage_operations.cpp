@@ -72,7 +72,11 @@ class idle_explainer {
   explicit idle_explainer(const stage_trace& trace) : m_calls(trace.waits) {
     std::sort(m_calls.begin(), m_calls.end(),
               [](const host_wait& a, const host_wait& b) { return a.start_ns < b.start_ns; });
-    for (const host_wait& wait : m_calls) m_waits.add({wait.start_ns, wait.end_ns});
+    std::int64_t latest_end_ns = std::numeric_limits<std::int64_t>::min();
+    for (const host_wait& wait : m_calls) {
+      m_waits.add({wait.start_ns, wait.end_ns});
+      m_latest_end_ns.push_back(latest_end_ns = std::max(latest_end_ns, wait.end_ns));
+    }
     m_waits.join();
   }
 
@@ -134,15 +138,17 @@ class idle_explainer {
     m_places[{cause, call, host_range}] += some_ns;
   }
 
-  /// The first wait in it: there is one.
+  /// The first wait in it: there is one. It is the first that ends after the gap's start: with it the latest
+  /// end of all so far passes there.
   const host_wait* call_in(interval gap) const {
-    for (const host_wait& wait : m_calls) {
-      if (wait.end_ns > gap.start_ns && wait.start_ns < gap.end_ns) return &wait;
-    }
-    return nullptr;
+    const auto first = std::upper_bound(m_latest_end_ns.begin(), m_latest_end_ns.end(), gap.start_ns);
+    if (first == m_latest_end_ns.end()) return nullptr;
+    const host_wait& wait = m_calls[static_cast<std::size_t>(first - m_latest_end_ns.begin())];
+    return wait.start_ns < gap.end_ns ? &wait : nullptr;
   }
 
   std::vector<host_wait> m_calls;
+  std::vector<std::int64_t> m_latest_end_ns{};  ///< of each call and those before it
   interval_set m_waits;
   idle_times m_idle{};
   std::map<std::tuple<idle_cause, std::string_view, std::string_view>, std::int64_t> m_places;
@@ -249,14 +255,13 @@ std::string outside_of_operators(std::string_view stage) {
   return std::string(stage) + " outside of operators";
 }
 
-std::vector<const stage_trace*> typical_of(const std::vector<stage_trace>& occurrences) {
+namespace {
+
+std::vector<const stage_trace*> typical_of_process(const std::vector<const stage_trace*>& occurrences) {
   constexpr double alike_ratio = 1.25;  // median over shortest
   std::map<std::size_t, std::vector<const stage_trace*>> by_operations;
-  std::vector<const stage_trace*> taken;
-  for (const stage_trace& trace : occurrences) {
-    taken.push_back(&trace);
-    by_operations[trace.operations.size()].push_back(&trace);
-  }
+  std::vector<const stage_trace*> taken = occurrences;
+  for (const stage_trace* trace : occurrences) by_operations[trace->operations.size()].push_back(trace);
   bool are_alike = false;
   for (const auto& [operations, alike] : by_operations) {
     if (alike.size() * 2 <= occurrences.size()) continue;
@@ -279,6 +284,19 @@ std::vector<const stage_trace*> typical_of(const std::vector<stage_trace>& occur
   const std::size_t middle = taken.size() / 2;
   return {taken.begin() + static_cast<std::ptrdiff_t>(lower_middle),
           taken.begin() + static_cast<std::ptrdiff_t>(middle + 1)};
+}
+
+}  // namespace
+
+std::vector<const stage_trace*> typical_of(const std::vector<stage_trace>& occurrences) {
+  std::map<std::uint32_t, std::vector<const stage_trace*>> by_process;
+  for (const stage_trace& trace : occurrences) by_process[trace.process_id].push_back(&trace);
+  std::vector<const stage_trace*> typical;
+  for (const auto& [process, of_process] : by_process) {
+    const std::vector<const stage_trace*> some = typical_of_process(of_process);
+    typical.insert(typical.end(), some.begin(), some.end());
+  }
+  return typical;
 }
 
 stage_operations sum_up(const std::vector<stage_trace>& occurrences) {

@@ -1,5 +1,7 @@
 #include "stage_sums.h"
 
+#include <algorithm>
+
 #include "core/stage_names.h"
 
 namespace profgate::analysis {
@@ -12,8 +14,15 @@ void stage_sums::add_range(const inner_range& inner) {
     return;
   }
   operator_sums& sum = operators[inner.range->name];
-  sum.total_ns += duration_ns;
-  sum.calls += 1;
+  // A function that calls itself is one call, as long as the outermost.
+  const bool is_in_itself =
+      inner.range->style == core::range_style::push_pop &&
+      std::any_of(inner.enclosing.begin(), inner.enclosing.end(),
+                  [&](const core::range_record* around) { return around->name == inner.range->name; });
+  if (!is_in_itself) {
+    sum.total_ns += duration_ns;
+    sum.calls += 1;
+  }
   if (inner.range->style == core::range_style::start_end) {
     sum.has_start_end = true;
     return;
@@ -32,19 +41,26 @@ void stage_sums::add_kernel(const core::kernel_execution& kernel,
   const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
   std::string_view innermost;
   operator_sums* inner = nullptr;
-  const auto add_to = [&](std::string_view name) {
+  // False: the name stands further out already, for all that is inside of it.
+  const auto add_to = [&](std::string_view name, bool is_in_itself) {
     inner = &operators[name];
+    innermost = name;
+    if (is_in_itself) return false;
     inner->cuda_ns += duration_ns;
     inner->cuda_whole_exclusive_ns += exclusive_ns;
-    innermost = name;
+    return true;
   };
   for (std::size_t level = 0; level < replayed.size(); ++level) {
-    add_to(replayed[level]);
-    if (level >= shared) inner->replayed_calls += 1;
+    const auto own = replayed.begin() + static_cast<std::ptrdiff_t>(level);
+    if (add_to(*own, std::find(replayed.begin(), own, *own) != own) && level >= shared)
+      inner->replayed_calls += 1;
   }
   if (replayed.empty()) {
-    for (const core::range_record* range : enclosing)
-      if (range->name != core::decode_step_range) add_to(range->name);
+    for (auto own = enclosing.begin(); own != enclosing.end(); ++own) {
+      const auto has_its_name = [&](const core::range_record* range) { return range->name == (*own)->name; };
+      if ((*own)->name != core::decode_step_range)
+        add_to((*own)->name, std::any_of(enclosing.begin(), own, has_its_name));
+    }
   }
   if (inner != nullptr) {
     inner->cuda_self_ns += duration_ns;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/stage_names.h"
+#include "window_cover.h"
 
 namespace profgate::analysis {
 namespace {
@@ -47,7 +48,57 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Of what each process launched in its windows.
+class launch_counter {
+ public:
+  explicit launch_counter(const std::vector<stage_window>& windows) {
+    std::vector<const stage_window*> in_order;
+    for (const stage_window& window : windows) in_order.push_back(&window);
+    std::stable_sort(in_order.begin(), in_order.end(),
+                     [](const stage_window* a, const stage_window* b) { return a->start_ns < b->start_ns; });
+    for (const stage_window* window : in_order)
+      m_processes[window->process_id].cover.add(window->start_ns, window->end_ns);
+  }
+
+  template <typename execution>
+  void count(const std::vector<execution>& works) {
+    for (const execution& work : works) {
+      const auto process = m_processes.find(work.process_id);
+      if (process != m_processes.end() && process->second.cover.holds(work.launched_ns, work.launched_ns))
+        process->second.launched += 1;
+    }
+  }
+
+  /// The lowest number of those that launched most.
+  std::uint32_t busiest() const {
+    return std::max_element(
+               m_processes.begin(), m_processes.end(),
+               [](const auto& a, const auto& b) { return a.second.launched < b.second.launched; })
+        ->first;
+  }
+
+  bool is_alone() const { return m_processes.size() == 1; }
+
+ private:
+  struct process_launches {
+    window_cover cover{};
+    std::int64_t launched = 0;
+  };
+  std::map<std::uint32_t, process_launches> m_processes;
+};
+
 }  // namespace
+
+const stage_window& telling_window(const core::timeline& timeline, const std::vector<stage_window>& windows) {
+  launch_counter counter(windows);
+  if (counter.is_alone()) return windows.back();
+  counter.count(timeline.kernels);
+  counter.count(timeline.copies);
+  counter.count(timeline.opaque_graphs);
+  const std::uint32_t busiest = counter.busiest();
+  return *std::find_if(windows.rbegin(), windows.rend(),
+                       [&](const stage_window& window) { return window.process_id == busiest; });
+}
 
 std::vector<stage_window> find_windows(const core::timeline& timeline, const std::vector<std::string>& stages,
                                        std::string_view domain, const std::vector<std::string>& on_device) {

@@ -18,6 +18,7 @@
 #include "stage_sums.h"
 #include "stage_wall.h"
 #include "trace_checks.h"
+#include "windows_around.h"
 
 namespace profgate::analysis {
 namespace {
@@ -60,11 +61,8 @@ class capture_sums : public sweep_visitor {
         m_stages(stages),
         m_outside(outside),
         m_kernel_stretches(source.timeline.kernels.size(), 0),
-        m_exclusive_units(exclusive_units(source.timeline)) {
-    for (const stage_window& window : m_windows)
-      m_latest_end_ns.push_back(m_latest_end_ns.empty() ? window.end_ns
-                                                        : std::max(m_latest_end_ns.back(), window.end_ns));
-  }
+        m_around(windows),
+        m_exclusive_units(exclusive_units(source.timeline)) {}
 
   void on_range(const inner_range& inner) override {
     if (counts(*inner.window)) m_stages[inner.window->stage].add_range(inner);
@@ -141,17 +139,11 @@ class capture_sums : public sweep_visitor {
   /// A stage that is taken from another capture is counted there.
   bool counts(const stage_window& window) const { return m_takes_stage[window.stage] && window.is_counted(); }
 
-  /// Windows are in the order of their starts: from the last that had begun back to where all had ended.
   template <typename action>
   void for_windows_around(std::uint32_t process_id, std::int64_t at_ns, const action& act) const {
-    const auto begun = std::upper_bound(
-        m_windows.begin(), m_windows.end(), at_ns,
-        [](std::int64_t time_ns, const stage_window& window) { return time_ns < window.start_ns; });
-    for (auto w = static_cast<std::size_t>(begun - m_windows.begin()); w-- > 0;) {
-      if (m_latest_end_ns[w] < at_ns) return;
-      const stage_window& window = m_windows[w];
-      if (window.process_id == process_id && at_ns <= window.end_ns && counts(window)) act(window);
-    }
+    m_around.for_each(process_id, at_ns, [&](const stage_window& window) {
+      if (counts(window)) act(window);
+    });
   }
 
   const core::timeline& m_timeline;
@@ -162,7 +154,7 @@ class capture_sums : public sweep_visitor {
   std::vector<stage_sums>& m_stages;
   kernel_sums& m_outside;
   std::vector<std::uint32_t> m_kernel_stretches;
-  std::vector<std::int64_t> m_latest_end_ns{};  ///< of each window and those before it
+  windows_around m_around;
   std::vector<std::int64_t> m_exclusive_units;  ///< of the timeline's kernels, then of its copies
 };
 

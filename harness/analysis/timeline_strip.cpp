@@ -6,12 +6,14 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "analysis/stage_windows.h"
 #include "analysis/statistics.h"
 #include "analysis/timeline_analysis.h"
 #include "analysis/trace_spans.h"
 #include "core/stage_names.h"
+#include "window_cover.h"
 
 namespace profgate::analysis {
 namespace {
@@ -121,25 +123,36 @@ std::vector<stage_window> of_slowest_process(const std::vector<stage_window>& wi
   return kept;
 }
 
+using covers_by_thread = std::map<std::pair<std::uint32_t, std::uint32_t>, window_cover>;
+
+covers_by_thread by_thread_of(const std::vector<stage_window>& windows) {
+  covers_by_thread covers;
+  for (const stage_window& window : windows)
+    covers[{window.process_id, window.thread_id}].add(window.start_ns, window.end_ns);
+  return covers;
+}
+
 /// The decode steps inside of the windows of one stage (those on a thread that is in a stage of its own: only
 /// if that is one of them); of a stage without steps, the windows themselves. In the order of time. `all`:
 /// the windows of all stages.
 std::vector<interval_of> occurrences_of(const core::timeline& timeline,
                                         const std::vector<stage_window>& windows,
                                         const std::vector<stage_window>& all, bool* are_steps) {
+  std::map<std::uint32_t, window_cover> of_process;
+  for (const stage_window& window : windows)
+    of_process[window.process_id].add(window.start_ns, window.end_ns);
+  const covers_by_thread of_thread = by_thread_of(windows);
+  const covers_by_thread of_any_stage = by_thread_of(all);
   std::vector<interval_of> steps;
   for (const core::range_record& range : timeline.ranges) {
     if (range.name != core::decode_step_range || !range.end_ns) continue;
-    const auto is_around = [&](const stage_window& window) {
-      return range.process_id == window.process_id && range.start_ns >= window.start_ns &&
-             *range.end_ns <= window.end_ns;
+    const auto is_inside = [&](const auto& covers, const auto& key) {
+      const auto found = covers.find(key);
+      return found != covers.end() && found->second.holds(range.start_ns, *range.end_ns);
     };
-    const auto is_around_on_its_thread = [&](const stage_window& window) {
-      return range.thread_id == window.thread_id && is_around(window);
-    };
-    if (std::none_of(windows.begin(), windows.end(), is_around)) continue;
-    if (std::any_of(windows.begin(), windows.end(), is_around_on_its_thread) ||
-        std::none_of(all.begin(), all.end(), is_around_on_its_thread))
+    const std::pair thread(range.process_id, range.thread_id);
+    if (!is_inside(of_process, range.process_id)) continue;
+    if (is_inside(of_thread, thread) || !is_inside(of_any_stage, thread))
       steps.push_back({range.start_ns, *range.end_ns, range.process_id});
   }
   *are_steps = !steps.empty();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,27 +22,44 @@ class window_cursor {
     for (; m_next < m_windows.size() && m_windows[m_next].start_ns <= start_ns; ++m_next) {
       const stage_window& window = m_windows[m_next];
       if (window.process_id != m_thread.first) continue;
-      (window.thread_id == m_thread.second ? m_own : m_others).push_back(&window);
+      (window.thread_id == m_thread.second ? m_own : m_others).add(window, start_ns);
     }
-    const stage_window* const own = innermost(m_own, start_ns, end_ns);
-    return own != nullptr ? own : innermost(m_others, start_ns, end_ns);
+    const stage_window* const own = m_own.innermost(start_ns, end_ns);
+    return own != nullptr ? own : m_others.innermost(start_ns, end_ns);
   }
 
+  /// Windows that it holds: at most twice as many as were open at once, and a few.
+  std::size_t held() const { return m_own.windows.size() + m_others.windows.size(); }
+
  private:
-  static const stage_window* innermost(std::vector<const stage_window*>& open, std::int64_t start_ns,
-                                       std::int64_t end_ns) {
-    while (!open.empty() && open.back()->end_ns < start_ns) open.pop_back();
-    const auto around = std::find_if(open.rbegin(), open.rend(), [&](const stage_window* window) {
-      return start_ns <= window->end_ns && end_ns <= window->end_ns;
-    });
-    return around == open.rend() ? nullptr : *around;
-  }
+  /// Windows that have begun, in the order of their starts. Those that have ended go from the end as they are
+  /// met; where windows overlap some may stay behind a longer one, and go when they are as many as the rest.
+  struct begun_windows {
+    std::vector<const stage_window*> windows{};
+    std::size_t full = 16;
+
+    void add(const stage_window& window, std::int64_t now_ns) {
+      if (windows.size() >= full) {
+        std::erase_if(windows, [&](const stage_window* one) { return one->end_ns < now_ns; });
+        full = std::max<std::size_t>(16, 2 * windows.size());
+      }
+      windows.push_back(&window);
+    }
+
+    const stage_window* innermost(std::int64_t start_ns, std::int64_t end_ns) {
+      while (!windows.empty() && windows.back()->end_ns < start_ns) windows.pop_back();
+      const auto around = std::find_if(windows.rbegin(), windows.rend(), [&](const stage_window* window) {
+        return start_ns <= window->end_ns && end_ns <= window->end_ns;
+      });
+      return around == windows.rend() ? nullptr : *around;
+    }
+  };
 
   const std::vector<stage_window>& m_windows;
   thread_key m_thread;
   std::size_t m_next = 0;
-  std::vector<const stage_window*> m_own{};  ///< in the order of their starts
-  std::vector<const stage_window*> m_others{};
+  begun_windows m_own{};
+  begun_windows m_others{};
 };
 
 }  // namespace profgate::analysis

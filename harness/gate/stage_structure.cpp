@@ -51,9 +51,8 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
   if (timeline.kernels_absent_reason) structure.kernels_absent_reason = *timeline.kernels_absent_reason;
   if (windows.empty()) structure.kernels_absent_reason = "the stage does not occur in the trace";
   if (!structure.kernels_absent_reason.empty()) return structure;
-  // Of a program that repeats its stage the last one: the first may warm up. What counts is what it asks for,
-  // whenever the device gets round to it.
-  const analysis::stage_window& last = windows.back();
+  // What counts is what it asks for, whenever the device gets round to it.
+  const analysis::stage_window& last = analysis::telling_window(timeline, windows);
   const auto is_inside = [&](std::uint32_t process_id, std::int64_t at_ns) {
     return process_id == last.process_id && last.start_ns <= at_ns && at_ns <= last.end_ns;
   };

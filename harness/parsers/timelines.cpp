@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -48,13 +50,19 @@ void append_timeline(core::timeline& all, core::timeline more, const std::filesy
 }
 
 void rename_raised_calls(core::timeline& timeline) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<core::range_record*>> by_thread;
+  // Process, thread and domain: ranges of others may lie around the mark as well, and did not raise.
+  using place = std::tuple<std::uint32_t, std::uint32_t, std::string_view>;
+  const auto place_of = [](const core::range_record& range) {
+    return place(range.process_id, range.thread_id, range.domain);
+  };
+  std::map<place, std::vector<core::range_record*>> by_thread;
   for (const core::range_record& range : timeline.ranges)
-    if (range.name == core::raised_range) by_thread[{range.process_id, range.thread_id}];
+    if (range.name == core::raised_range) by_thread[place_of(range)];
   if (by_thread.empty()) return;
   for (core::range_record& range : timeline.ranges) {
-    const auto thread = by_thread.find({range.process_id, range.thread_id});
-    if (thread != by_thread.end() && range.end_ns) thread->second.push_back(&range);
+    if (range.style != core::range_style::push_pop || !range.end_ns) continue;
+    const auto thread = by_thread.find(place_of(range));
+    if (thread != by_thread.end()) thread->second.push_back(&range);
   }
   for (auto& [thread, ranges] : by_thread) {
     std::sort(ranges.begin(), ranges.end(), [](const auto* a, const auto* b) {

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
 
+#include "analysis/stage_windows.h"
 #include "analysis/timeline_strip.h"
+#include "core/stage_names.h"
 #include "timeline_builder.h"
 
 namespace profgate::analysis {
@@ -208,6 +211,46 @@ TEST(timeline_strips, show_no_step_of_another_thread_that_is_in_a_stage_of_its_o
   EXPECT_EQ(shown(2), "prefill; decode_step; ");
   EXPECT_EQ(shown(3), "decode_step; decode_step; ")
       << "steps of a thread without stages are of all around it";
+}
+
+/// Steps of several threads in, beside and across the windows of two stages.
+TEST(timeline_strips, count_the_steps_that_a_plain_search_finds) {
+  for (std::uint32_t seed = 1; seed <= 30; ++seed) {
+    std::mt19937 random(seed);
+    const auto number = [&](std::int64_t from, std::int64_t to) {
+      return std::uniform_int_distribution<std::int64_t>(from, to)(random);
+    };
+    timeline_builder builder;
+    for (int i = 0; i < 60; ++i) {
+      const std::int64_t start_ns = number(0, 2000);
+      const auto thread = static_cast<std::uint32_t>(number(1, 4));
+      const char* const name = i < 10 ? "prefill" : i < 20 ? "decode_all" : "decode_step";
+      builder.range(name, start_ns, start_ns + number(1, i < 20 ? 400 : 100), thread);
+    }
+    const core::timeline timeline = builder.build();
+    const std::vector<stage_window> windows = find_windows(timeline, {"prefill", "decode_all"}, "LLM");
+    const std::vector<timeline_strip> strips = find_strips(traced(timeline), {});
+    ASSERT_EQ(strips.size(), 2U);
+    for (std::size_t stage = 0; stage < 2; ++stage) {
+      std::int64_t steps = 0;
+      for (const core::range_record& range : timeline.ranges) {
+        if (range.name != core::decode_step_range) continue;
+        bool is_inside = false;
+        bool is_on_its_thread = false;
+        bool is_of_any = false;
+        for (const stage_window& window : windows) {
+          if (range.start_ns < window.start_ns || *range.end_ns > window.end_ns) continue;
+          const bool is_own = window.thread_id == range.thread_id;
+          is_inside = is_inside || window.stage == stage;
+          is_on_its_thread = is_on_its_thread || (is_own && window.stage == stage);
+          is_of_any = is_of_any || is_own;
+        }
+        steps += is_inside && (is_on_its_thread || !is_of_any) ? 1 : 0;
+      }
+      ASSERT_GT(steps, 0);
+      EXPECT_EQ(strips[stage].occurrences, steps) << seed;
+    }
+  }
 }
 
 TEST(timeline_strips, show_the_occurrence_that_is_as_long_as_the_median) {

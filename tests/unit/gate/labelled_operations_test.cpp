@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <set>
+
 #include "gate/attribution.h"
 #include "gate/exact_gates.h"
 
@@ -163,6 +166,56 @@ TEST(structure_of, counts_kernels_calls_and_nodes) {
   EXPECT_EQ(structure.launches, 5);  // four alone, one graph
   EXPECT_EQ(structure.graph_nodes, 2);
   EXPECT_EQ(structure.tokens, 16);
+}
+
+/// Three ranks: one launches most and is not the last to begin, one begins last, one has a lower number.
+TEST(structure_of, of_several_processes_is_that_of_the_busiest_as_what_was_asked_for) {
+  core::timeline timeline = two_stages();
+  timeline.ranges.back() = range("decode_all", 2500, 5000);
+  timeline.ranges.back().process_id = traced_process + 1;
+  timeline.ranges.push_back(range("decode_all", 1900, 5000));
+  timeline.ranges.back().process_id = traced_process - 1;
+  for (const std::uint32_t other : {traced_process + 1, traced_process - 1}) {
+    timeline.kernels.push_back(kernel(timeline, "helper", 2600, 2700, 2800, 1));
+    timeline.kernels.back().process_id = other;
+    for (std::int64_t before_ns = 10; before_ns < 100; before_ns += 10) {  // outside of the stage
+      timeline.kernels.push_back(kernel(timeline, "loads", before_ns, before_ns, before_ns + 1, 1));
+      timeline.kernels.back().process_id = other;
+    }
+  }
+  const auto names_of = [](const labelled_traces& labelled) {
+    std::set<std::string> names;
+    for (const operation& one : labelled.asked_for) names.insert(std::string(one.name));
+    return names;
+  };
+  for (int order = 0; order < 2; ++order) {
+    const stage_structure structure = structure_of(timeline, "LLM", "decode_all", 1);
+    EXPECT_EQ(structure.launches, 4);
+    EXPECT_THAT(*structure.kernels, ElementsAre("core", "gemv", "loose", "norm"));
+    EXPECT_THAT(names_of(label_operations(timeline, "decode_all", {"LLM"})),
+                ElementsAre("core", "gemv", "loose", "norm"));
+    std::reverse(timeline.ranges.begin(), timeline.ranges.end());
+  }
+  std::erase_if(timeline.kernels,
+                [](const core::kernel_execution& one) { return one.process_id == traced_process; });
+  EXPECT_THAT(*structure_of(timeline, "LLM", "decode_all", 1).kernels, ElementsAre("helper"));
+  timeline.kernels.erase(timeline.kernels.begin() + 10, timeline.kernels.end());
+  timeline.kernels.push_back(kernel(timeline, "of_the_lowest", 2600, 2700, 2800, 1));
+  timeline.kernels.back().process_id = traced_process - 1;
+  EXPECT_THAT(*structure_of(timeline, "LLM", "decode_all", 1).kernels, ElementsAre("of_the_lowest"))
+      << "of equals";
+  EXPECT_THAT(names_of(label_operations(timeline, "decode_all", {"LLM"})), ElementsAre("of_the_lowest"));
+}
+
+TEST(label_operations, tells_of_which_process_an_occurrence_is) {
+  const core::timeline timeline = two_stages();
+  const labelled_traces labelled = label_operations(timeline, "decode_all", {"LLM"});
+  ASSERT_EQ(labelled.occurrences.size(), 2U);
+  EXPECT_EQ(labelled.occurrences[0].process_id, traced_process + 1);
+  EXPECT_EQ(labelled.occurrences[1].process_id, traced_process);
+  core::timeline of_host;
+  of_host.ranges = timeline.ranges;
+  EXPECT_EQ(label_operations(of_host, "decode_all", {"LLM"}).occurrences.at(1).process_id, traced_process);
 }
 
 TEST(label_operations, shows_a_graph_whose_kernels_were_not_seen_as_one_operation) {

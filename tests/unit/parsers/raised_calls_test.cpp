@@ -30,5 +30,20 @@ TEST(rename_raised_calls, takes_the_call_itself_and_no_other) {
                                  core::raised_range, core::raised_range, "decode_step", "prefill"));
 }
 
+/// A library's range, one of another domain and a request lie between the call and its mark.
+TEST(rename_raised_calls, takes_only_what_its_mark_nests_in) {
+  core::timeline timeline;
+  timeline.ranges = {{"LLM", "prefill", core::range_style::push_pop, 1, 1, 0, 100},
+                     {"NCCL", "ncclAllReduce", core::range_style::push_pop, 1, 1, 10, 90},
+                     {"", "prefill", core::range_style::push_pop, 1, 1, 15, 85},
+                     {"LLM", "request", core::range_style::start_end, 1, 1, 20, 80},
+                     {"LLM", core::raised_range, core::range_style::push_pop, 1, 1, 30, 31}};
+  rename_raised_calls(timeline);
+  std::vector<std::string_view> names;
+  for (const core::range_record& range : timeline.ranges) names.push_back(range.name);
+  EXPECT_THAT(names,
+              ElementsAre(core::raised_range, "ncclAllReduce", "prefill", "request", core::raised_range));
+}
+
 }  // namespace
 }  // namespace profgate::parsers

@@ -55,6 +55,7 @@ struct stage_trace {
   std::int64_t end_ns = 0;
   std::vector<operation> operations{};
   std::vector<host_wait> waits{};
+  std::uint32_t process_id = 0;
 };
 
 /// What names operations, beside the timeline.
@@ -67,8 +68,8 @@ struct operation_labels {
 /// One traced process, with its operations labelled.
 struct labelled_traces {
   std::vector<stage_trace> occurrences{};  ///< of the stage, in the order of time
-  /// What the last occurrence asked for, whenever the device got round to it. The first may warm up; which
-  /// operations run while a stage is open is chance where the device lags behind.
+  /// What the telling_window() asked for, whenever the device got round to it: which operations run while a
+  /// stage is open is chance where the device lags behind.
   std::vector<operation> asked_for{};
   core::text_pool texts{};  ///< joined paths; all other texts are the timeline's
   std::size_t unseen = 0;   ///< kernels of graphs whose capture was not recorded: they have no operator
@@ -152,11 +153,11 @@ struct stage_operations {
 /// The unprofiled time of a process is its median step. Where most occurrences ran equally many operations
 /// that step is one of them: the others warmed up or captured a graph, and stay out. Of equals that take
 /// about as long the quicker half counts; where they differ (texts of several lengths), the one or two whose
-/// mean the median is.
+/// mean the median is. Each process (rank) has its own: another's work is no odd one of its.
 std::vector<const stage_trace*> typical_of(const std::vector<stage_trace>& occurrences);
 
-/// `occurrences` are those of one process; the typical ones count. Throws core::bad_input for a window or an
-/// operation that ends before it starts.
+/// `occurrences` are those of one traced run; the typical ones count. Throws core::bad_input for a window or
+/// an operation that ends before it starts.
 stage_operations sum_up(const std::vector<stage_trace>& occurrences);
 
 }  // namespace profgate::analysis

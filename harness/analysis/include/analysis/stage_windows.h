@@ -34,6 +34,11 @@ bool runs_during(const execution& one, const stage_window& window) {
          one.end_ns > window.device_start_ns;
 }
 
+/// The window whose facts stand for a stage: the last, since the first of a program that repeats its stage
+/// may warm up. Where several processes (ranks) run it, of the one that launched most in it, of equals of
+/// that with the lowest number. `windows`: of that stage alone, at least one.
+const stage_window& telling_window(const core::timeline& timeline, const std::vector<stage_window>& windows);
+
 /// Closed ranges of `domain` named like a stage, sorted by start. One that a thread opens inside of another
 /// of the same stage (a library's range in the program's own, a function that calls itself) is a part of that
 /// one; ranges that are started and ended may be requests that overlap, and each is one. A stage is as long
