@@ -113,7 +113,7 @@ finished_run workload_runs::run_bare(const prepared_arm& arm, gate::arm which, c
       workload::require_good_end(outcome, log_file, workload::exit_codes::by_contract, process_timeout_key);
       take_result(result_file, run);
     } else {
-      run_from_outside(arm, command, log_file, run);
+      run_from_outside(arm, which, command, log_file, run);
     }
   } catch (const core::step_failure& failed) {
     run.crash = failed.what();
@@ -154,8 +154,20 @@ void workload_runs::take_figures(const runs::process_samples& told,
   }
 }
 
-void workload_runs::run_from_outside(const prepared_arm& arm, const process::command& command,
-                                     const fs::path& log_file, finished_run& run) {
+/// A stage that came with the candidate is new, if the baseline has others to judge. Which of an adapter's or
+/// of an expression's a program has is found out otherwise, for both.
+bool workload_runs::may_lack(const config::resolved& config, gate::arm which, const std::string& stage,
+                             const std::map<std::string, std::vector<std::int64_t>>& samples_ns) const {
+  if (which != gate::arm::baseline || config::has_adapter(config) ||
+      runs::stage_expressions_of(config).contains(stage))
+    return false;
+  return std::any_of(m_settings.stages.begin(), m_settings.stages.end(),
+                     [&](const std::string& other) { return samples_ns.contains(other); });
+}
+
+void workload_runs::run_from_outside(const prepared_arm& arm, gate::arm which,
+                                     const process::command& command, const fs::path& log_file,
+                                     finished_run& run) {
   profilers::capture_request request;
   request.workload = command.argv;
   request.output_folder = m_folder / "ranges";
@@ -215,6 +227,7 @@ void workload_runs::run_from_outside(const prepared_arm& arm, const process::com
                             "let the program's Python see PYTHONPATH, or leave --adapter away");
     }
     if (found == samples_ns.end()) {
+      if (may_lack(arm.build().config, which, stage, samples_ns)) continue;
       std::vector<std::string> closed;
       for (const auto& [name, durations_ns] : samples_ns) closed.push_back(name);
       const std::vector<std::string> names(seen.seen_if_unfitted.ranges.begin(),

@@ -62,8 +62,10 @@ class workload_runs : public run_effects {
   finished_run run_bare(const prepared_arm& arm, gate::arm which, const std::string& stem);
   finished_run run_traced(const prepared_arm& arm, const std::string& stem);
   /// A program that knows nothing of profgate: its process is timed, and the ranges that are stages.
-  void run_from_outside(const prepared_arm& arm, const process::command& command,
+  void run_from_outside(const prepared_arm& arm, gate::arm which, const process::command& command,
                         const std::filesystem::path& log_file, finished_run& run);
+  bool may_lack(const config::resolved& config, gate::arm which, const std::string& stage,
+                const std::map<std::string, std::vector<std::int64_t>>& samples_ns) const;
   /// What the program told of itself takes the place of its ranges of that name, or stands beside them.
   void take_figures(const runs::process_samples& told,
                     std::map<std::string, std::vector<std::int64_t>>& samples_ns) const;

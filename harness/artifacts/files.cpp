@@ -65,6 +65,11 @@ void sync_folder(const std::filesystem::path& folder) {
   if (fd.is_open()) static_cast<void>(::fsync(fd.get()));
 }
 
+std::string name_of_folder(const std::filesystem::path& folder) {
+  const std::filesystem::path whole = std::filesystem::absolute(folder).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }

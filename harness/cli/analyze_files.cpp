@@ -174,7 +174,7 @@ analysis::run_facts facts_of(const analyze_files_options& options, const config:
                              std::vector<core::timeline> timelines) {
   analysis::run_facts facts;
   const fs::path& first = options.timelines.empty() ? options.counters.front() : options.timelines.front();
-  facts.run_id = fs::absolute(options.out).lexically_normal().filename().string();
+  facts.run_id = artifacts::name_of_folder(options.out);
   facts.created_utc = core::utc_timestamp();
   facts.model = first.stem().string();
   facts.config = "files";

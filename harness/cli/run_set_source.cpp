@@ -9,15 +9,6 @@
 
 namespace profgate::cli {
 namespace fs = std::filesystem;
-namespace {
-
-/// "run/" and "run" are the same run: the id must not depend on the slash that a shell completes.
-std::string name_of_folder(const fs::path& folder) {
-  const fs::path whole = fs::absolute(folder).lexically_normal();
-  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
-}
-
-}  // namespace
 
 fs::path run_set_file_of(const fs::path& source) {
   if (!fs::is_directory(source)) return source;
@@ -41,7 +32,7 @@ std::optional<fs::path> other_arm_of(const fs::path& source) {
 baselines::stored_run_set run_set_of(const fs::path& source) {
   baselines::stored_run_set stored = baselines::read_run_set(run_set_file_of(source));
   const bool is_of_a_folder = fs::is_directory(source);
-  if (is_of_a_folder && stored.run_id.empty()) stored.run_id = name_of_folder(source);
+  if (is_of_a_folder && stored.run_id.empty()) stored.run_id = artifacts::name_of_folder(source);
   return stored;
 }
 

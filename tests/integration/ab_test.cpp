@@ -270,6 +270,24 @@ TEST_F(ab, of_a_program_that_lacks_the_stage_says_so) {
   EXPECT_THAT(result.output, HasSubstr("closed no NVTX range of stage 'denoise'"));
 }
 
+TEST_F(ab, calls_a_stage_new_that_only_the_candidate_opens_and_judges_the_others) {
+  const auto opening = [](const std::vector<std::string>& names) {
+    std::vector<std::string> words = {PROFGATE_RANGE_PROBE, "names"};
+    words.insert(words.end(), names.begin(), names.end());
+    return words;
+  };
+  const command_result result =
+      profgate(ab_words({"workload.stages=[load, sample]", "gate.ignored_difference_us=1000000"},
+                        opening({"load"}), opening({"load", "sample"})));
+  EXPECT_THAT(result.exit_code, AnyOf(0, 77)) << result.output;
+  EXPECT_THAT(result.output,
+              ::testing::AllOf(HasSubstr("load: "), HasSubstr("new: sample: the baseline does not have")));
+  const command_result typo = profgate(
+      ab_words({"workload.stages=[load, smaple]"}, opening({"load", "sample"}), opening({"load", "sample"})));
+  EXPECT_EQ(typo.exit_code, 2) << typo.output;
+  EXPECT_THAT(typo.output, HasSubstr("did you mean 'sample'?"));
+}
+
 TEST_F(ab, judges_those_stages_of_a_recipe_that_the_baseline_has) {
   const std::string recipe =
       "workload.stages=[{name: step, range: 'step_\\d+'}, {name: mixed, range: 'mixed_\\d+'}]";

@@ -51,4 +51,7 @@ void sync_folder(const std::filesystem::path& folder);
 /// The folder that holds `path`; "." for a bare name.
 std::filesystem::path folder_of(const std::filesystem::path& path);
 
+/// "run" of "run/" and of "run": a name must not depend on the slash that a shell completes.
+std::string name_of_folder(const std::filesystem::path& folder);
+
 }  // namespace profgate::artifacts
