@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <numeric>
 #include <set>
@@ -21,11 +22,32 @@ namespace {
 
 constexpr std::uintmax_t max_adapter_report_bytes = std::uintmax_t{16} << 20;
 
+/// Of "pytorch.4711.json".
+std::uint32_t process_named_by(const fs::path& file) {
+  const std::string id = file.stem().extension().string();
+  std::uint32_t process = 0;
+  if (!id.empty()) std::from_chars(id.data() + 1, id.data() + id.size(), process);
+  return process;
+}
+
+bool has_steps_of_several_tokens(const adapter_report& report) {
+  return std::any_of(report.stages.begin(), report.stages.end(), [](const auto& each) {
+    return each.stage == core::decode_step_range && each.tokens && *each.tokens > 1;
+  });
+}
+
+/// A call that checks guesses looks like a prompt.
+void forget_tokens(adapter_report& report) {
+  report.prompts.clear();
+  for (adapter_report::stage_calls& each : report.stages) each.tokens.reset();
+}
+
 adapter_report read_adapter_report(const fs::path& file) {
   const core::json_document document(read_whole_file(file, max_adapter_report_bytes, "the PyTorch adapter"),
                                      file.string(), "run the pair again");
   const core::json_cursor root = document.root();
   adapter_report report;
+  report.process_id = process_named_by(file);
   report.torch_version = root.require("torch_version").text();
   report.roots = root.require("roots").texts();
   report.errors = root.require("errors").texts();
@@ -48,6 +70,11 @@ adapter_report read_adapter_report(const fs::path& file) {
       report.before_prompts.push_back({item.require("models").texts(), item.require("prompts").count()});
   }
   if (const auto turns = root.find("decode_in_turns")) report.decode_in_turns = turns->texts();
+  if (const auto guesses = root.find("checks_guesses")) report.checks_guesses = guesses->texts();
+  if (const auto spread = root.find("on_several_gpus")) {
+    for (const core::json_cursor& item : spread->items())
+      report.on_several_gpus.push_back({item.require("model").text(), item.require("gpus").count()});
+  }
   if (const auto refed = root.find("steps_without_cache")) {  // older runs do not tell
     for (const core::json_cursor& item : refed->items())
       report.steps_without_cache.push_back(
@@ -59,6 +86,7 @@ adapter_report read_adapter_report(const fs::path& file) {
     for (const core::json_cursor& sample : samples.items())
       report.samples_ns[stage].push_back(sample.integer(0, core::longest_plausible_ns));
   }
+  if (!report.checks_guesses.empty()) forget_tokens(report);
   return report;
 }
 
@@ -67,6 +95,10 @@ adapter_report read_adapter_report(const fs::path& file) {
 bool is_adapter_stage(std::string_view range) {
   return range == core::prefill_stage || range == core::decode_all_stage ||
          range == core::decode_step_range || range == core::forward_stage;
+}
+
+bool is_adapter_stage(std::string_view range, const std::optional<std::string>& domain) {
+  return is_adapter_stage(range) && domain == core::llm_domain;
 }
 
 std::vector<fs::path> adapter_report_files(const fs::path& folder) {
@@ -95,6 +127,102 @@ std::map<std::string, std::vector<std::int64_t>> device_samples_ns(
       all[stage].insert(all[stage].end(), samples_ns.begin(), samples_ns.end());
   }
   return all;
+}
+
+std::size_t process_count(const process_numbers& numbers) {
+  std::size_t count = 0;
+  for (const auto& [stage, processes] : numbers)
+    for (const std::uint32_t process : processes) count = std::max<std::size_t>(count, process + 1);
+  return count;
+}
+
+std::vector<std::uint32_t> adapted_processes(const core::timeline& timeline) {
+  std::set<std::uint32_t> processes;
+  for (const core::range_record& range : timeline.ranges)
+    if (range.end_ns && range.domain == core::llm_domain && is_adapter_stage(range.name))
+      processes.insert(range.process_id);
+  return {processes.begin(), processes.end()};
+}
+
+void add_processes(std::vector<std::uint32_t> adapted, const process_numbers& numbers,
+                   std::vector<std::uint32_t>& ids) {
+  const std::size_t count = process_count(numbers);
+  if (adapted.size() != count) adapted.assign(count, 0);
+  ids.insert(ids.end(), adapted.begin(), adapted.end());
+}
+
+device_times with_device_samples(const std::string& range, const std::vector<adapter_report>& reports,
+                                 const std::vector<std::int64_t>& host_ns,
+                                 const std::vector<std::uint32_t>& processes,
+                                 const std::vector<std::uint32_t>& ids) {
+  // Steps that follow each other are one decode_all.
+  const std::string called = range == core::decode_all_stage ? core::decode_step_range : range;
+  std::map<std::uint32_t, std::vector<std::int64_t>> told_ns;  // by process
+  device_times all_told;
+  for (const adapter_report& report : reports) {
+    const auto own = report.samples_ns.find(range);
+    if (own != report.samples_ns.end() && !own->second.empty()) {
+      told_ns[report.process_id] = own->second;
+      all_told.durations_ns.insert(all_told.durations_ns.end(), own->second.begin(), own->second.end());
+    } else if (std::any_of(report.stages.begin(), report.stages.end(),
+                           [&](const auto& each) { return each.stage == called && each.calls > 0; })) {
+      all_told.silent_processes += 1;
+    }
+  }
+  if (told_ns.empty()) return {};
+  std::map<std::uint32_t, std::vector<std::int64_t>> of_host_ns;  // by number
+  for (std::size_t i = 0; i < host_ns.size() && i < processes.size(); ++i)
+    of_host_ns[processes[i]].push_back(host_ns[i]);
+  device_times times;
+  std::size_t found = 0;
+  for (const auto& [number, of_process_ns] : of_host_ns) {
+    const auto told = number < ids.size() ? told_ns.find(ids[number]) : told_ns.end();
+    const bool is_told = told != told_ns.end();
+    const std::vector<std::int64_t>& best_ns = is_told ? told->second : of_process_ns;
+    if (best_ns.size() > of_process_ns.size()) return all_told;  // they are another's
+    found += is_told ? 1 : 0;
+    times.silent_processes += is_told ? 0 : 1;
+    times.durations_ns.insert(times.durations_ns.end(), best_ns.begin(), best_ns.end());
+    times.processes.insert(times.processes.end(), best_ns.size(), number);
+  }
+  return found == told_ns.size() ? times : all_told;
+}
+
+std::string silent_processes_words(const device_times& times, const std::string& stage) {
+  if (times.durations_ns.empty() || times.silent_processes == 0) return "";
+  const bool is_one = times.silent_processes == 1;
+  return fmt::format("{} process{} told no times of the GPU: {} times of {} are {}", times.silent_processes,
+                     is_one ? "" : "es", is_one ? "its" : "their", stage,
+                     times.processes.empty() ? "left out" : "the host's");
+}
+
+std::string several_gpus_words(const std::vector<adapter_report>& reports) {
+  std::set<std::string> models;
+  for (const adapter_report& report : reports)
+    for (const adapter_report::spread_model& each : report.on_several_gpus)
+      models.insert(fmt::format("{} lies on {} GPUs", each.model, each.gpus));
+  if (models.empty()) return "";
+  return fmt::format("{}: its stages are timed by the host, which does not wait for them",
+                     fmt::join(models, " and "));
+}
+
+std::string unknown_tokens_words(const std::vector<adapter_report>& reports) {
+  std::set<std::string> models;
+  for (const adapter_report& report : reports)
+    models.insert(report.checks_guesses.begin(), report.checks_guesses.end());
+  if (!models.empty())
+    return fmt::format(
+        "{} checks guesses of its next tokens (speculative decoding by prompt lookup); which "
+        "of its calls are prompts, and how many tokens come of them, is not known",
+        fmt::join(models, " and "));
+  if (std::any_of(reports.begin(), reports.end(), has_steps_of_several_tokens))
+    return "a CUDA graph makes several decode steps at once; when each of their tokens comes is not known";
+  return "";
+}
+
+bool are_prompts_unknown(const std::vector<adapter_report>& reports) {
+  return std::any_of(reports.begin(), reports.end(),
+                     [](const adapter_report& report) { return !report.checks_guesses.empty(); });
 }
 
 bool have_one_shape(const std::vector<adapter_report>& reports) {
@@ -133,6 +261,7 @@ std::string raised_calls_words(const std::vector<adapter_report>& reports) {
 
 std::optional<generated_tokens> tokens_of(const std::vector<adapter_report>& reports,
                                           const std::vector<std::int64_t>& decode_steps) {
+  if (!unknown_tokens_words(reports).empty()) return std::nullopt;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> prefills;  // calls by batch and tokens
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::int64_t> prompts;  // and chunks
   std::int64_t prefill_calls = 0;

@@ -91,9 +91,12 @@ class pytorch_adapter : public pair_fixture {
     return texts;
   }
 
+  std::vector<parsers::adapter_report> reports() const {
+    return parsers::read_adapter_reports(parsers::adapter_report_files(m_project));
+  }
+
   parsers::adapter_report report() const {
-    const std::vector<parsers::adapter_report> reports =
-        parsers::read_adapter_reports(parsers::adapter_report_files(m_project));
+    const std::vector<parsers::adapter_report> reports = this->reports();
     EXPECT_THAT(reports, SizeIs(1));
     return reports.empty() ? parsers::adapter_report{} : reports.front();
   }
@@ -170,10 +173,16 @@ TEST_F(pytorch_adapter, takes_a_sequence_that_is_fed_again_with_one_token_more_f
 TEST_F(pytorch_adapter, takes_the_replay_of_a_cuda_graph_for_the_stage_that_was_captured) {
   const std::string inside = "(embed " + layer("layers.0") + " head)";
   ASSERT_EQ(run_adapted("traced", {python, program("cuda_graph.py")}).output, "");
-  EXPECT_THAT(recorded(), ElementsAre("prefill" + inside + " capture" + inside +
-                                      " decode_step decode_step prefill" + inside));
+  const std::string encoder = "(patches layers(" + layer("layers.0") + " " + layer("layers.1") + "))";
+  EXPECT_THAT(recorded(),
+              ElementsAre("prefill" + inside + " capture" + inside + " decode_step decode_step prefill" +
+                          inside + " capture" + encoder + " capture" + inside + " capture" + inside +
+                          " decode_step decode_step"));
   EXPECT_THAT(report().errors, IsEmpty());
-  EXPECT_THAT(told_stages(report()), ElementsAre("prefill 1x4: 2", "decode_step 1x1: 2"));
+  EXPECT_THAT(told_stages(report()),
+              ElementsAre("prefill 1x4: 2", "decode_step 1x1: 2", "forward: 2", "decode_step 1x2: 2"))
+      << "two steps of one graph have one range";
+  EXPECT_THAT(parsers::unknown_tokens_words({report()}), HasSubstr("several decode steps at once"));
 }
 
 /// Which layer an operator's time is in outlives the name that all layers share: the gate names the odd one.
@@ -225,6 +234,56 @@ TEST_F(pytorch_adapter, sees_models_that_come_after_the_first_in_bare_runs) {
   EXPECT_THAT(report().raised_calls, ElementsAre(::testing::Pair("MemoryError", 3)));
   EXPECT_THAT(told_stages(report()),
               ElementsAre("prefill 1x4: 1", "forward: 5", "decode_step 1x1: 1", "prefill 1x6: 1"));
+}
+
+/// Programs put functions of their own where the adapter does, change their path and pickle their classes.
+TEST_F(pytorch_adapter, leaves_what_a_program_puts_around_it_in_place) {
+  const command_result result = run_adapted("bare", {python, program("patches.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(report().errors, IsEmpty());
+  EXPECT_THAT(told_stages(report()),
+              ElementsAre("prefill 1x4: 1", "decode_step 1x1: 4", "prefill 1x3: 1", "forward: 1"));
+}
+
+TEST_F(pytorch_adapter, knows_a_model_inside_of_torchs_own_wrappers) {
+  const command_result result = run_adapted("traced", {python, program("around_models.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(report().errors, IsEmpty());
+  EXPECT_THAT(told_stages(report()), ElementsAre("prefill 1x6: 1", "prefill 1x2: 1", "decode_step 1x1: 1",
+                                                 "forward: 3", "prefill 1x3: 1"))
+      << "the last one has a `module` of its own, and the copies of DataParallel are none of the program's";
+  ASSERT_THAT(report().prompts, SizeIs(2));
+  EXPECT_EQ(report().prompts.front().chunks, 2) << "whatever is around it";
+}
+
+TEST_F(pytorch_adapter, that_cannot_be_loaded_leaves_the_program_alone) {
+  const std::string script =
+      "import sys; sys.modules['profgate_pytorch'] = None; import torch; print('it runs')";
+  const command_result result = run_adapted("bare", {python, "-c", script});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("it runs\n"),
+                                   HasSubstr("profgate: the program runs without the PyTorch adapter: ")));
+}
+
+TEST_F(pytorch_adapter, knows_guesses_from_chunks_and_from_a_chats_next_turn) {
+  m_environment["PROFGATE_ADAPTER"] = PROFGATE_PYTORCH_ADAPTER;
+  const command_result result = run({python, program("guesses.py")});
+  EXPECT_EQ(result.output, "as it is\n");
+  EXPECT_EQ(result.exit_code, 0);
+}
+
+TEST_F(pytorch_adapter, tells_no_tokens_of_a_model_that_checks_guesses) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("prompt_lookup.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  const nlohmann::json& throughput = profile["throughput"];
+  for (const char* figure : {"prompt_tokens_count", "decode_tokens_count", "tokens_median_per_s"})
+    EXPECT_EQ(throughput[figure], nullptr) << figure;
+  EXPECT_THAT(throughput["ttft"].dump(), HasSubstr("Decoder checks guesses of its next tokens"));
+  EXPECT_EQ(throughput["tpot"]["p50_ns"], nullptr);
+  EXPECT_EQ(profile["stages"][0]["bare"]["samples_count"], 6) << "the times of stages stay";
+  EXPECT_THAT(status_of("stage1").notes, ElementsAre(HasSubstr("tokens are not told: Decoder checks")));
 }
 
 TEST_F(pytorch_adapter, that_fails_stops_and_says_so_while_the_program_goes_on) {
@@ -445,6 +504,58 @@ TEST_F(pytorch_adapter, times_stages_on_the_gpu_where_one_is_in_use) {
   EXPECT_EQ(profile["stages"][1]["step"]["source"], "events on the GPU");
   // The host calls more often than that: what tokens wait for is the GPU.
   EXPECT_EQ(profile["throughput"]["tpot"]["p50_ns"], 250'000'000) << profile["throughput"];
+}
+
+/// A stage is what its rule says, whatever it is called.
+TEST_F(pytorch_adapter, times_stages_of_other_names_on_the_gpu_too) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none",
+                   "workload.stages=[{name: first, range: prefill}, {name: prefill, range: decode_step}]"},
+                  {python, program("device_clock.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto samples = nlohmann::json::parse(text_of("stage1/process_samples.json"));
+  EXPECT_THAT(samples["stages_ns"]["first"].get<std::vector<int>>(), ElementsAre(250'000'000));
+  EXPECT_THAT(samples["stages_ns"]["prefill"].get<std::vector<int>>(), ElementsAre(250'000'000, 250'000'000));
+  EXPECT_EQ(samples["stage_sources"]["first"], "events on the GPU");
+}
+
+TEST_F(pytorch_adapter, times_each_model_on_the_gpu_that_it_is_on) {
+  const command_result result = run_adapted("bare", {python, program("gpus.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const parsers::adapter_report told = report();
+  EXPECT_THAT(told.errors, IsEmpty());
+  EXPECT_EQ(parsers::several_gpus_words({told}),
+            "Spread lies on 2 GPUs: its stages are timed by the host, which does not wait for them");
+  EXPECT_THAT(told.samples_ns.at("prefill"), ElementsAre(250'000'000, 250'000'000));
+  ASSERT_THAT(told.samples_ns.at("forward"), SizeIs(4)) << "two of them the host's";
+  EXPECT_EQ(told.samples_ns.at("forward")[2], 250'000'000);
+  EXPECT_THAT(told.samples_ns.at("decode_step"), SizeIs(206)) << "of all threads";
+}
+
+TEST_F(pytorch_adapter, sees_processes_that_end_without_exit_handlers_and_those_that_are_killed) {
+  const command_result result = run_adapted("bare", {python, program("processes.py"), "killed"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const std::vector<parsers::adapter_report> all = reports();
+  ASSERT_THAT(all, SizeIs(3)) << "the first only starts the others";
+  EXPECT_EQ(parsers::device_samples_ns(all).at("prefill").size(), 2U);
+  std::vector<std::size_t> steps;
+  for (const parsers::adapter_report& each : all)
+    if (each.samples_ns.contains("decode_step")) steps.push_back(each.samples_ns.at("decode_step").size());
+  std::sort(steps.begin(), steps.end());
+  EXPECT_THAT(steps, ElementsAre(3, 4)) << "of one that is killed, those that the GPU had done";
+}
+
+TEST_F(pytorch_adapter, leaves_the_times_of_a_process_without_a_gpu_to_the_host) {
+  const command_result result =
+      run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("processes.py"), "host"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto samples = nlohmann::json::parse(text_of("stage1/process_samples.json"));
+  const auto prefills_ns = samples["stages_ns"]["prefill"].get<std::vector<std::int64_t>>();
+  EXPECT_THAT(prefills_ns, ::testing::UnorderedElementsAre(250'000'000, ::testing::Ne(250'000'000)));
+  EXPECT_THAT(samples["stage_processes"]["prefill"].get<std::vector<int>>(), ElementsAre(0, 1));
+  EXPECT_THAT(samples["decode_steps"].get<std::vector<int>>(), ElementsAre(4, 4));
+  EXPECT_THAT(status_of("stage1").notes,
+              Contains("1 process told no times of the GPU: its times of prefill are the host's"));
 }
 
 TEST_F(pytorch_adapter, that_was_not_loaded_is_told_and_the_process_is_measured_as_a_whole) {

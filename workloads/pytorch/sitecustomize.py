@@ -28,16 +28,37 @@ class TorchFinder:
             execute = loader.exec_module
 
             def exec_module(module):
-                del loader.exec_module  # what the program sees of it is as it was
+                vars(loader).pop("exec_module", None)  # what the program sees of it is as it was
                 execute(module)
                 if self in sys.meta_path:
                     sys.meta_path.remove(self)
-                    import profgate_pytorch
-                    profgate_pytorch.install(module)
+                    install_adapter(module)
 
             loader.exec_module = exec_module
         except Exception as fault:  # a loader of another kind: the program runs as without us, unseen
-            print(f"profgate: torch is not followed: {fault!r}", file=sys.stderr)
+            say(f"torch is not followed: {fault!r}")
+
+
+def install_adapter(torch):
+    """The program may have changed its path since, and must not find us by names of its own."""
+    is_on_path = HERE in sys.path
+    try:
+        if not is_on_path:
+            sys.path.insert(0, HERE)
+        import profgate_pytorch
+        profgate_pytorch.install(torch)
+    except Exception as fault:
+        say(f"the program runs without the PyTorch adapter: {fault!r}")
+    finally:
+        if not is_on_path and HERE in sys.path:
+            sys.path.remove(HERE)
+
+
+def say(words):
+    try:
+        print(f"profgate: {words}", file=sys.stderr)
+    except Exception:
+        pass  # a closed stderr is the program's own affair
 
 
 def run_next_sitecustomize():

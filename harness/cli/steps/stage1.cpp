@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "ad_hoc_pair.h"
 #include "analysis/bare_run.h"
@@ -78,20 +79,56 @@ double median_ns_of(const std::vector<std::int64_t>& durations_ns) {
   return gate::median_of(std::vector<double>(durations_ns.begin(), durations_ns.end()));
 }
 
-/// What the host spent in a call is not what the GPU did for it; and where it runs ahead of the GPU, the GPU
-/// is what a token waits for.
-void take_device_samples(const std::vector<parsers::adapter_report>& reports,
-                         runs::process_samples& samples) {
-  for (const auto& [stage, durations_ns] : parsers::device_samples_ns(reports)) {
-    if (samples.stages_ns.contains(stage) && !samples.stage_sources.contains(stage)) {
-      // Those of several processes have an order of their own.
-      if (stage == core::decode_all_stage &&
-          (samples.wall_ns.size() != 1 || durations_ns.size() != samples.decode_steps.size()))
-        samples.decode_steps.clear();
-      samples.stages_ns[stage] = durations_ns;
-      samples.stage_processes.erase(stage);  // in another order
-      samples.stage_sources[stage] = parsers::device_samples_source;
+void add_notes(const std::vector<std::string>& more, std::vector<std::string>& notes) {
+  for (const std::string& note : more) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  }
+}
+
+/// The samples of a stage in the order of `times`: one process after the other.
+void take_stage(const std::string& stage, parsers::device_times times, runs::process_samples& samples) {
+  std::vector<std::uint32_t>& processes = samples.stage_processes[stage];
+  if (stage == core::decode_all_stage) {
+    std::vector<std::size_t> order(processes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return processes[a] < processes[b]; });
+    std::vector<std::uint32_t> sorted;
+    std::vector<std::int64_t> steps;
+    for (const std::size_t i : order) {
+      sorted.push_back(processes[i]);
+      if (i < samples.decode_steps.size()) steps.push_back(samples.decode_steps[i]);
     }
+    const bool is_one = parsers::process_count(samples.stage_processes) == 1;
+    const bool is_whole = times.durations_ns.size() == samples.decode_steps.size();
+    if (!is_whole || (times.processes != sorted && !is_one)) {
+      samples.decode_steps.clear();
+    } else {
+      samples.decode_steps = std::move(steps);
+    }
+  }
+  processes = std::move(times.processes);
+  if (processes.empty()) samples.stage_processes.erase(stage);  // in another order
+  samples.stages_ns[stage] = std::move(times.durations_ns);
+  samples.stage_sources[stage] = parsers::device_samples_source;
+}
+
+/// What the host spent in a call is not what the GPU did for it; and where it runs ahead of the GPU, the GPU
+/// is what a token waits for. `process_ids` by the numbers of processes.
+void take_device_samples(step_context& context, const std::vector<parsers::adapter_report>& reports,
+                         const std::vector<std::uint32_t>& process_ids, runs::process_samples& samples) {
+  for (const analysis::stage_rule& rule : runs::stage_rules_of(context.config)) {
+    if (!parsers::is_adapter_stage(rule.range, rule.domain)) continue;
+    if (!samples.stages_ns.contains(rule.name) || samples.stage_sources.contains(rule.name)) continue;
+    parsers::device_times times =
+        parsers::with_device_samples(rule.range, reports, samples.stages_ns.at(rule.name),
+                                     samples.stage_processes[rule.name], process_ids);
+    if (times.durations_ns.empty()) continue;
+    const std::string silent = parsers::silent_processes_words(times, rule.name);
+    if (!silent.empty()) add_notes({silent}, context.status.notes);
+    take_stage(rule.name, std::move(times), samples);
+  }
+  for (const auto& [stage, durations_ns] : parsers::device_samples_ns(reports)) {
     if (stage != core::prefill_stage && stage != core::decode_step_range) continue;  // makes no single token
     if (stage == core::prefill_stage && parsers::have_chunks(reports)) {
       samples.first_token_ns.clear();
@@ -103,12 +140,23 @@ void take_device_samples(const std::vector<parsers::adapter_report>& reports,
         stage == core::prefill_stage ? samples.first_token_ns : samples.further_token_ns;
     if (!tokens_ns.empty() && median_ns_of(durations_ns) > median_ns_of(tokens_ns)) tokens_ns = durations_ns;
   }
+  const std::string several_gpus = parsers::several_gpus_words(reports);
+  if (!several_gpus.empty()) add_notes({several_gpus}, context.status.notes);
 }
 
-void add_notes(const std::vector<std::string>& more, std::vector<std::string>& notes) {
-  for (const std::string& note : more) {
-    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
-  }
+/// Calls were seen of which nobody knows how many tokens come: none of their times is a token's.
+void withhold_unknown_tokens(step_context& context, const std::vector<parsers::adapter_report>& reports,
+                             runs::process_samples& samples) {
+  const std::string why = parsers::unknown_tokens_words(reports);
+  if (why.empty()) return;
+  add_notes({"tokens are not told: " + why}, context.status.notes);
+  samples.further_token_ns.clear();
+  samples.further_tokens.clear();
+  samples.decode_steps.clear();
+  if (!parsers::are_prompts_unknown(reports)) return;
+  samples.first_token_ns.clear();
+  samples.before_prefill_ns.clear();
+  samples.first_token_absent_reason = why;
 }
 
 /// Of a program that fails half-way: the stages that it finished by then stay, whatever it did not come to.
@@ -165,7 +213,8 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
   request.collector_max_bytes = static_cast<std::uint64_t>(context.config.integer("collector.max_bytes"));
   runs::process_samples samples;
   runs::seen_stages seen;
-  bool is_synchronised = true;  // in every process
+  bool is_synchronised = true;             // in every process
+  std::vector<std::uint32_t> process_ids;  // by the numbers in `samples`
   runs::program_figures figures(context.config, context.manifest.working_directory);
   for (std::int64_t i = 0; i < warmup + repetitions; ++i) {
     process::outcome outcome;
@@ -207,7 +256,10 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
                 samples);
     const bool has_adapter = config::has_adapter(context.config);
     if (has_adapter) runs::add_token_times(timeline, samples);
+    std::vector<std::uint32_t> adapted = parsers::adapted_processes(timeline);
     const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);
+    process_ids.resize(parsers::process_count(samples.stage_processes));
+    parsers::add_processes(std::move(adapted), ranges.stage_processes, process_ids);
     if (has_adapter)
       samples.decode_steps.insert(samples.decode_steps.end(), ranges.decode_steps.begin(),
                                   ranges.decode_steps.end());
@@ -222,7 +274,10 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     if (is_synchronised && samples.stages_ns.contains(stage))
       samples.stage_sources.try_emplace(stage, analysis::synchronised_ranges_source);
   }
-  take_device_samples(parsers::read_adapter_reports(parsers::adapter_report_files(folder)), samples);
+  const std::vector<parsers::adapter_report> reports =
+      parsers::read_adapter_reports(parsers::adapter_report_files(folder));
+  take_device_samples(context, reports, process_ids, samples);
+  withhold_unknown_tokens(context, reports, samples);
   if (workload::is_server(context.config)) {
     samples.stage_sources.try_emplace(core::whole_process_stage, analysis::whole_client_source);
     add_client_time(samples);

@@ -1,7 +1,7 @@
 """A decode step that is captured into a CUDA graph and replayed, on a GPU that is played."""
 import torch
 
-from models import Decoder, ids
+from models import Decoder, Encoder, ids
 
 is_capturing = False
 
@@ -19,7 +19,7 @@ base.capture_end = lambda graph: set_capturing(False)
 base.replay = lambda graph: None
 torch.cuda.is_current_stream_capturing = lambda: is_capturing
 
-model = Decoder(layers=1)
+model, encoder = Decoder(layers=1), Encoder()
 model(ids(1, 4), 0)
 graph = torch.cuda.CUDAGraph()
 graph.capture_begin()
@@ -32,3 +32,11 @@ empty.capture_begin()
 empty.capture_end()
 empty.replay()
 model(ids(1, 4), 0)
+several = torch.cuda.CUDAGraph()
+several.capture_begin()
+encoder(torch.zeros(1, 3, 8, 8))
+model(ids(1, 1), 4)
+model(ids(1, 1), 5)
+several.capture_end()
+several.replay()
+several.replay()

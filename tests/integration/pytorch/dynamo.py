@@ -4,7 +4,7 @@ import sys
 import types
 
 sys.path.insert(0, os.environ["PROFGATE_ADAPTER"])
-from profgate_pytorch import wrapped_call
+from profgate_pytorch_wrapping import wrapped_call
 
 
 class Frames:
@@ -80,6 +80,13 @@ def play(frames, compiler):
     return adapter, call
 
 
+def play_retired(call, adapter):
+    """Somebody else's function may go on calling it."""
+    adapter.calls = []
+    call.profgate.retire()
+    assert call("module", 1) == 2 and [name for name, _ in adapter.calls] == ["forward"], adapter.calls
+
+
 for frames in (FramesWithSkipCode(), FramesWithStrategies()):
     play(frames, None)  # 2.0
     state = types.SimpleNamespace(compiling=False)
@@ -87,4 +94,6 @@ for frames in (FramesWithSkipCode(), FramesWithStrategies()):
     state.compiling, adapter.calls = True, []
     assert call("module", 1) == 2
     assert [name for name, _ in adapter.calls] == ["forward"], adapter.calls
+    state.compiling = False
+    play_retired(call, adapter)
 print("as without the adapter")
