@@ -98,8 +98,8 @@ std::string circumstances_text(const gate::judgement& whole) {
   if (whole.overall != gate::verdict::regressed || whole.circumstances.empty()) return "";
   if (whole.is_not_the_code) {
     const std::size_t more = whole.circumstances.size() - 1;
-    return fmt::format("; not the code, of which the traces show no change: {}{}", whole.circumstances.front(),
-                       more == 0 ? "" : fmt::format(" and {} more", more));
+    return fmt::format("; not the code, of which the traces show no change: {}{}",
+                       whole.circumstances.front(), more == 0 ? "" : fmt::format(" and {} more", more));
   }
   std::vector<std::string> others;
   for (const std::string& circumstance : whole.circumstances) {

@@ -32,7 +32,7 @@ struct finished_run {
   core::experts_by_stage experts{};    ///< how it routed, where its result tells
   std::string device_name{};           ///< as the workload calls it; empty: it did not say
   std::map<std::string, std::string> library_versions{};  ///< of those that it computes with
-  gate::process_record record{};       ///< its slot is its number among all runs, on disk as well
+  gate::process_record record{};  ///< its slot is its number among all runs, on disk as well
 };
 
 struct comparison_settings {
