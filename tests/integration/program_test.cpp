@@ -54,7 +54,7 @@ TEST_F(program, of_the_documentation_has_its_two_stages) {
   EXPECT_THAT(result.output, ::testing::ContainsRegex("\nload [0-9.]+ [^\n]*, compute [0-9.]+ "));
   EXPECT_THAT(
       text_of("report.md"),
-      ::testing::ContainsRegex("Recording a range takes [0-9.]+ ns: (less than 0.01 % of each p50 above|"
+      ::testing::ContainsRegex("Recording a range takes [0-9.]+ (ns|µs): (less than 0.01 % of each p50 above|"
                                "of the p50s above [^\n]* % \\(load\\), [^\n]* % \\(compute\\))\\.\n"));
   EXPECT_THAT(text_of("operators.md"), HasSubstr(" inside a stage. Times are "));
   EXPECT_THAT(text_of("report.md"), AllOf(Not(HasSubstr("model.checkpoint")), Not(HasSubstr("torch"))))

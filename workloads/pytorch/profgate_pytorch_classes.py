@@ -3,8 +3,8 @@ a module's call must cost nothing: there Module's is wrapped until the program's
 these, and classes that no known model has a part of, since each may be the next model's.
 
 A program may put functions of its own into these places, around ours. They stay where they are, and ours below them
-does nothing any more once it is not wanted."""
-import functools
+does nothing any more once it is not wanted. Or it took a model's __call__ before the first call, as transformers' generate()
+does, and goes on by that: it stays the model's."""
 import threading
 
 # From these on a class has modules: made, copied or read from a file.
@@ -12,9 +12,10 @@ BEGINNINGS = ("__init__", "__setstate__")
 
 
 class WrappedClasses:
-    def __init__(self, kind_of_all, wrapped, tell_dynamo):
+    def __init__(self, kind_of_all, wrapped, any_call_of, tell_dynamo):
         self._all = kind_of_all  # torch.nn.Module
         self._wrapped = wrapped  # makes what takes the place of a class's __call__
+        self._any_call_of = any_call_of  # makes what calls a class's __call__, whichever that is by then
         self._tell_dynamo = tell_dynamo
         self._own = {}  # by class: its own __call__, or None where it is inherited, and ours
         self._own_beginnings = {}  # by name: Module's, and ours
@@ -55,7 +56,7 @@ class WrappedClasses:
             if self.is_settled or self._is_restored:
                 return
             self.is_settled = True
-            self._unwrap(self._all)
+            self._unwrap(self._all, held_by=self._models)
             self._call_of_all = self._all.__call__
             for kind in list(self._made):
                 self._wrap_maybe_model(kind)
@@ -69,7 +70,7 @@ class WrappedClasses:
             if self._is_restored:
                 return
             if kind not in self._models and kind in self._own:  # without the detour
-                self._unwrap(kind)
+                self._unwrap(kind, held_by=self._models)
             self._models.add(kind)
             if kind.__call__ is self._call_of_all:
                 self._direct.add(kind)
@@ -84,7 +85,7 @@ class WrappedClasses:
             return
         with self._lock:
             for kind in self._direct & set(self._own):
-                self._own[kind][1].profgate.rebind(self._call_of_module())
+                self._own[kind][1].profgate.rebind(self._any_call_of(self._all))
             self._direct.clear()
             self._call_of_all = self._all.__call__
 
@@ -108,22 +109,16 @@ class WrappedClasses:
 
     def _wrap_maybe_model(self, kind):
         """What torch.fx puts in the place of Module's __call__ while it looks at a model must see the model's parts, too."""
-        self._wrap(kind, self._call_of_module() if kind.__call__ is self._all.__call__ else kind.__call__)
+        self._wrap(kind, self._any_call_of(self._all) if kind.__call__ is self._all.__call__ else kind.__call__)
 
-    def _call_of_module(self):
-        """Module's __call__, whichever that is when it is called."""
-        module, inherited = self._all, self._all.__call__
-
-        @functools.wraps(inherited)
-        def call_of_module(self, *args, **kwargs):
-            return module.__call__(self, *args, **kwargs)
-
-        return call_of_module
-
-    def _unwrap(self, kind):
+    def _unwrap(self, kind, held_by=None):
+        """`held_by`: classes for which a program may have taken ours, and calls it still."""
         own, ours = self._own.pop(kind)
         self._direct.discard(kind)
-        ours.profgate.retire()
+        if held_by is None:
+            ours.profgate.retire()
+        else:
+            ours.profgate.kinds = held_by
         if kind.__dict__.get("__call__") is not ours:
             return  # the program's own stands there, around ours
         if own is None:

@@ -59,9 +59,9 @@ class Root:
 def model_in(module):
     """The program's own model, out of what torch.compile and torch's distributed packages put around it."""
     for _ in range(8):  # a model may say that it is inside of itself
-        children = module.__dict__.get("_modules") or {}
+        children = module.__dict__.get("_modules") or {}  # of a scripted module they are no dict
         names = (COMPILED, *DISTRIBUTED) if type(module).__module__.startswith("torch.") else (COMPILED,)
-        inner = next((children[name] for name in names if children.get(name) is not None), None)
+        inner = next((children[name] for name in names if name in children and children[name] is not None), None)
         if inner is None:
             return module
         module = inner

@@ -9,6 +9,9 @@ EMBEDDINGS = ("decoder_inputs_embeds", "inputs_embeds")
 CACHES = ("past_key_values", "past_key_value", "kv_cache", "cache", "past", "layer_past")
 POSITIONS = ("start", "start_pos", "position", "pos", "offset", "past_length", "cache_len", "input_pos")
 
+# Several sequences stand one behind the other in a row, as servers pack them: where each begins, and the longest's length.
+PACKED, LONGEST_PACKED = "cu_seq_lens_q", "max_seqlen_q"
+
 
 class History:
     """What one thread has fed a root without a cache, by which a sequence that is fed again is known."""
@@ -43,6 +46,8 @@ def of_call(torch, may_decode, args, kwargs, was_called_before, history):
     Without a KV cache a step is fed the whole sequence again for its one new token."""
     if torch._C._get_tracing_state() is not None:  # sizes are tensors there, and asking for them is recorded
         return FORWARD, None, None, None
+    if kwargs.get(PACKED) is not None:
+        return of_packed_call(torch, args, kwargs)
     batch, tokens = count_tokens(torch, args, kwargs)
     if tokens is None or not (may_decode or passes_cache(kwargs)):
         return FORWARD, None, None, None
@@ -56,6 +61,14 @@ def of_call(torch, may_decode, args, kwargs, was_called_before, history):
     elif history.continues(batch, tokens):
         return DECODE_STEP, batch, 1, tokens
     return PREFILL, batch, tokens, tokens
+
+
+def of_packed_call(torch, args, kwargs):
+    """A server's step. Where it feeds some sequences a prompt and others a token, no figure of either is right for it."""
+    _, tokens = count_tokens(torch, args, kwargs)
+    if tokens is not None and kwargs.get(LONGEST_PACKED) == 1:
+        return DECODE_STEP, tokens, 1, 1
+    return FORWARD, None, None, None
 
 
 def count_tokens(torch, args, kwargs):
@@ -108,13 +121,23 @@ def cache_length(args, kwargs):
     if numbers:
         return numbers[0]
     cache = first_given(CACHES, kwargs)
-    if type(cache).__name__ == "DynamicCache":
-        return cache.get_seq_length()
-    if not isinstance(cache, (tuple, list)):  # another class may compute it, or ask the GPU
-        return None
+    if not isinstance(cache, (tuple, list)):
+        return length_in(cache)
     try:
         return cache[0][0].shape[-2]  # of layers' keys and values, [batch, heads, tokens, size]
     except (AttributeError, IndexError, TypeError):
+        return None
+
+
+def length_in(cache):
+    """The length of transformers' own cache, a decoder's beside its encoder too. Others may compute it, or ask the GPU."""
+    if type(cache).__name__ == "EncoderDecoderCache":
+        cache = getattr(cache, "self_attention_cache", None)
+    if type(cache).__name__ != "DynamicCache":
+        return None
+    try:
+        return cache.get_seq_length()
+    except ValueError:  # no layer of it has keys
         return None
 
 
@@ -129,6 +152,5 @@ def continues_a_sequence(args, kwargs, was_called_before):
         return False
     if caches and isinstance(caches[0], (tuple, list)):
         return len(caches[0]) > 0
-    if caches and type(caches[0]).__name__ == "DynamicCache":  # others ask the GPU for their length
-        return caches[0].get_seq_length() > 0
-    return was_called_before
+    length = length_in(caches[0]) if caches else None
+    return length > 0 if length is not None else was_called_before

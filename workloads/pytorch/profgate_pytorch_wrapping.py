@@ -5,10 +5,12 @@ import types
 
 
 class Ours:
-    """What a wrapper calls. Where `begin` is None it calls nothing: the wrapper passes on what it is called with."""
+    """What a wrapper calls. Where `begin` is None it calls nothing: the wrapper passes on what it is called with, as it
+    does for modules of other classes than `kinds` where these are given."""
 
     def __init__(self, begin, end, set_eval_frame):
         self.begin = begin
+        self.kinds = None
         self.end = end
         self.set_eval_frame = set_eval_frame
         self.rebind = None  # puts another function in the place of the wrapped one
@@ -26,17 +28,21 @@ def wrapped_call(adapter, original, torch, begin):
 
     torch.compile must see the program as it is without us: as many graphs, and no break in any. Inside of a compiled
     region Dynamo traces through this function and takes the first line for a constant, so nothing of ours gets into a
-    graph. Where a compiled call comes by on its way to a model's forward, the frame of this function is skipped, as
+    graph; of a module that is made there it must know what the function holds, and knows functions. Where a compiled call comes by on its way to a model's forward, the frame of this function is skipped, as
     those of torch's own are, and Dynamo looks away (set_eval_frame) while functions of ours run. Built-in functions
     stand in for what an older torch lacks, since Dynamo sees no frame of theirs."""
     is_compiling = compiling_of(torch)
     ours = Ours(begin, adapter.end, getattr(dynamo_frames(torch), "set_eval_frame", bool))  # bool(None) is False
 
+    def find_ours():
+        return ours
+
     def call(self, *args, **kwargs):
         if is_compiling():
             return original(self, *args, **kwargs)
+        ours = find_ours()
         begin = ours.begin
-        if begin is None:
+        if begin is None or (ours.kinds is not None and type(self) not in ours.kinds):
             return original(self, *args, **kwargs)
         set_eval_frame = ours.set_eval_frame
         compiler = set_eval_frame(None)
@@ -69,7 +75,8 @@ def wrapped_call(adapter, original, torch, begin):
 
 
 def noting_method(original, note, is_compiling):
-    """Module's `original`, which tells of the class first."""
+    """Module's `original`, which tells of the class first. Where a compiled region makes a module (a slice of a ModuleList)
+    Dynamo traces through this one, and knows what it holds only if that are functions: `note` must be no method."""
 
     @functools.wraps(original)
     def method(self, *args, **kwargs):
@@ -78,6 +85,21 @@ def noting_method(original, note, is_compiling):
         return original(self, *args, **kwargs)
 
     return method
+
+
+def any_call_of(kind, torch):
+    """The class's __call__, whichever that is when it is called. Dynamo cannot look it up: it goes on by the one of now."""
+    inherited = kind.__call__
+    is_in_dynamo = getattr(getattr(torch, "compiler", None), "is_dynamo_compiling", compiling_of(torch))
+
+    @functools.wraps(inherited)
+    def call_of_kind(self, *args, **kwargs):
+        if is_in_dynamo():
+            return inherited(self, *args, **kwargs)
+        return kind.__call__(self, *args, **kwargs)
+
+    skip_frames_of(call_of_kind, dynamo_frames(torch))
+    return call_of_kind
 
 
 def compiling_of(torch):

@@ -1,5 +1,6 @@
 """Every way in which modules are called, each once; what is to be seen of it stands in pytorch_adapter_test.cpp."""
 import threading
+import warnings
 
 import torch
 from torch import nn
@@ -89,7 +90,8 @@ for thread in threads:
     thread.start()
     thread.join()
 
+warnings.simplefilter("ignore", FutureWarning)  # a newer torch would rather have them compiled
 # A scripted and a traced model are those that they are without the adapter.
 traced = torch.jit.trace(Attention(), torch.zeros(2, 8))
 assert traced(torch.zeros(3, 8)).shape == (3, 8)
-assert nn.Module.__call__.__name__ == nn.Module._call_impl.__name__
+assert nn.Module.__call__.__name__ in ("_call_impl", "_wrapped_call_impl")  # as older and newer versions of torch call it

@@ -4,7 +4,7 @@ import sys
 import types
 
 sys.path.insert(0, os.environ["PROFGATE_ADAPTER"])
-from profgate_pytorch_wrapping import wrapped_call
+from profgate_pytorch_wrapping import any_call_of, compiling_of, noting_method, wrapped_call
 
 
 class Frames:
@@ -57,10 +57,41 @@ class Adapter:
         return x + 1
 
 
-def play(frames, compiler):
+def torch_with(frames, compiler):
     torch = types.SimpleNamespace(_C=types.SimpleNamespace(_dynamo=types.SimpleNamespace(eval_frame=frames)))
     if compiler is not None:
         torch.compiler = compiler
+    return torch
+
+
+def assert_knows_what_it_holds(function):
+    """Of a module that a compiled region makes Dynamo has no place to look things up: it wraps all that a function holds, of
+    which it knows functions and classes, and no object of ours and no method."""
+    for cell in function.__closure__:
+        known = (types.FunctionType, types.BuiltinFunctionType, type)
+        assert type(cell.cell_contents) in known, cell.cell_contents
+
+
+def play_makers(torch, frames):
+    class Module:
+        def __init__(self):
+            pass
+
+        def __call__(self):
+            return "Module's own"
+
+    made = []
+    Module.__init__ = noting_method(Module.__init__, lambda kind: made.append(kind), compiling_of(torch))
+    assert_knows_what_it_holds(Module.__init__)
+    call = any_call_of(Module, torch)
+    assert_knows_what_it_holds(call)
+    assert frames.skipped[-1] is call.__code__
+    Module.__call__ = lambda self: "another one's"
+    return call(Module()), made
+
+
+def play(frames, compiler):
+    torch = torch_with(frames, compiler)
     adapter = Adapter(frames)
 
     def original(module, x):
@@ -68,6 +99,7 @@ def play(frames, compiler):
 
     call = wrapped_call(adapter, original, torch, adapter.begin)
     assert call.__name__ == "original" and frames.skipped == [call.__code__]
+    assert_knows_what_it_holds(call)
     for callback in (None, False, "compile this"):
         frames.callback, adapter.calls = callback, []
         assert call("module", 1) == 2
@@ -94,6 +126,10 @@ for frames in (FramesWithSkipCode(), FramesWithStrategies()):
     state.compiling, adapter.calls = True, []
     assert call("module", 1) == 2
     assert [name for name, _ in adapter.calls] == ["forward"], adapter.calls
+    torch = torch_with(frames, types.SimpleNamespace(is_compiling=lambda: state.compiling))
+    assert play_makers(torch, frames) == ("Module's own", []), "the call that Dynamo can look up, and nobody is told"
     state.compiling = False
+    said, made = play_makers(torch, frames)
+    assert said == "another one's" and len(made) == 1, (said, made)
     play_retired(call, adapter)
 print("as without the adapter")

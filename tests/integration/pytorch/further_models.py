@@ -2,6 +2,7 @@
 copied, out of a file, scripted, looked into by torch.fx."""
 import copy
 import pickle
+import warnings
 
 import torch
 from torch import nn
@@ -57,6 +58,7 @@ class Late(Decoder):
 
 
 Late(layers=1)(ids(1, 6))
+warnings.simplefilter("ignore", FutureWarning)  # a newer torch would rather have it compiled
 scripted = torch.jit.script(Squash())
 scripted(x)
 
