@@ -75,6 +75,11 @@ expect_match("offline" "${output}" "wanted 2 or newer: put its header at <prefix
 expect_match("the remedy" "${output}" "name <prefix> in CMAKE_PREFIX_PATH, as a variable .-D. or in the environment")
 expect_match("the remedy" "${output}" "PROFGATE_OFFLINE is on")
 
+# No remedy names a package that the lists of this machine do not have.
+string(REPLACE "OLDEST 2" "OLDEST 2 DEBIAN here-dev gone-dev" packaged "${pin}")
+resolve("set_property(GLOBAL PROPERTY PROFGATE_PACKAGES_NOT_OFFERED gone-dev)\n${packaged}" 1 -DPROFGATE_OFFLINE=ON)
+expect_match("packages that are offered" "${output}" "- apt-get install here-dev .as root")
+
 resolve("${pin}" 0)
 expect_match("a download" "${output}" "wanted 2.1 .*/the cache/wanted-2.1-${header_short}/include")
 expect_cache("after a fetch" "wanted-2.1-${header_short}")
