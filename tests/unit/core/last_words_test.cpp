@@ -9,6 +9,10 @@ TEST(last_words, are_the_last_line_that_says_something) {
   EXPECT_EQ(read_last_words("first\nno GPU \r\n\n").reason, "no GPU");
   EXPECT_EQ(read_last_words("10 %\r100 %\rno GPU").reason, "no GPU") << "progress writes over itself";
   EXPECT_EQ(read_last_words(" \n").reason, "");
+  EXPECT_EQ(read_last_words("Error {\r\n  Text: \"none (of 2)\" \r\n  }\r\n};\r\n\n").reason,
+            "Text: \"none (of 2)\"")
+      << "brackets that an error's dump ends with";
+  EXPECT_EQ(read_last_words("{\n}\n").reason, "");
   EXPECT_EQ(read_last_words("no GPU\n").remedy, "");
 }
 
