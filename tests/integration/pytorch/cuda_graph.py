@@ -13,10 +13,14 @@ def set_capturing(value):
 
 # What torch.cuda.CUDAGraph stands on, which a torch without CUDA cannot make.
 base = torch._C._CUDAGraph
-base.__init__ = lambda graph: None
-base.capture_begin = lambda graph: set_capturing(True)
+base.__new__ = lambda kind, *options: object.__new__(kind)
+base.__init__ = lambda graph, *options: None
+base.capture_begin = lambda graph, **options: set_capturing(True)
 base.capture_end = lambda graph: set_capturing(False)
 base.replay = lambda graph: None
+# Newer versions end a capture in parts.
+base.capture_end_pre, base.capture_end_post, base.instantiate = base.capture_end, base.replay, base.replay
+base._has_graph_exec = True
 torch.cuda.is_current_stream_capturing = lambda: is_capturing
 
 model, encoder = Decoder(layers=1), Encoder()
