@@ -60,6 +60,12 @@ file(SHA256 "${server}/one.hpp" header_hash)
 string(SUBSTRING "${header_hash}" 0 8 header_short)
 set(pattern [[VERSION_PATTERN "Version ([0-9.]+)"]])
 
+resolve("profgate_pin(wanted HEADER deep/one.hpp OLDEST 2 ${pattern})" 1)
+expect_match("what is in no place but packages" "${output}" "wanted 2 or newer: put its header .* there is no download of it What to do")
+if(output MATCHES "CMake Error.*CMake Error")
+  message(FATAL_ERROR "what is missing must be all that is said: ${output}")
+endif()
+
 string(REPLACE "0" "1" wrong_hash "${header_hash}")
 resolve("profgate_pin(wanted HEADER deep/one.hpp OLDEST 2 ${pattern} VERSION 2.1 URL \"file://${server}/one.hpp\" SHA256 ${wrong_hash})" 1)
 expect_match("a wrong hash" "${output}" "has sha256 ${header_hash}, the pin says ${wrong_hash}: not used")
