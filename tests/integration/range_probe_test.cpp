@@ -68,10 +68,10 @@ class range_probe : public server_fixture, public ::testing::WithParamInterface<
     return 0;
   }
 
-  static const nlohmann::json& stage(const nlohmann::json& profile, const std::string& name) {
+  static const nlohmann::json& stage(const nlohmann::json& profile, const char* name) {
     for (const nlohmann::json& each : profile.at("stages"))
       if (each.at("name") == name) return each;
-    throw std::runtime_error("no stage " + name);
+    throw std::runtime_error(std::string("no stage ") + name);
   }
 
   /// How often each stage was seen, bare and traced.
