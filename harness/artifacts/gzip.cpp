@@ -60,6 +60,14 @@ class gzip_file {
   gzFile m_file;
 };
 
+/// Asked after each read: zlib 1.3.2 forgets it by the next one, older versions tell it when the file is
+/// closed.
+bool is_cut_short(gzFile file) {
+  int state = Z_OK;
+  gzerror(file, &state);
+  return state == Z_BUF_ERROR;
+}
+
 }  // namespace
 
 void read_gzip(const std::filesystem::path& path, const std::function<bool(std::string_view)>& consume) {
@@ -71,10 +79,10 @@ void read_gzip(const std::filesystem::path& path, const std::function<bool(std::
     const int count = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     // zlib passes a file without the gzip signature through as it is; here that is a damaged file.
     if (count < 0 || gzdirect(file.get()) == 1) throw_damaged(path, "is not a sound gzip file");
-    if (count == 0) break;
+    if (is_cut_short(file.get())) throw_damaged(path, "is cut short");
+    if (count == 0) return;
     if (!consume(std::string_view(buffer.data(), static_cast<std::size_t>(count)))) return;
   }
-  if (file.close() != Z_OK) throw_damaged(path, "is cut short");
 }
 
 void write_gzip(const std::filesystem::path& target, const piece_producer& produce, gzip_effort effort) {

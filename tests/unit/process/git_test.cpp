@@ -1,5 +1,6 @@
 #include "process/git.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "../artifacts/test_folder.h"
@@ -22,7 +23,8 @@ TEST_F(asking_git, finds_the_repository_around_a_folder_whether_or_not_git_does)
 TEST_F(asking_git, hears_why_it_refuses) {
   put(folder() / ".git", "gitdir: /nowhere\n");
   EXPECT_EQ(git_output(folder(), {"rev-parse", "--verify", "HEAD"}), std::nullopt);
-  EXPECT_EQ(git_complaint(folder()), "not a git repository: /nowhere");
+  EXPECT_THAT(git_complaint(folder()),
+              ::testing::StartsWith("not a git repository: "));  // newer ones lose the path
   fs::remove(folder() / ".git");
   ASSERT_TRUE(git_output(folder(), {"init", "--quiet"}));
   EXPECT_EQ(git_complaint(folder()), "");
