@@ -141,8 +141,7 @@ TEST_F(baseline_commands, record_refuses_code_that_git_does_not_tell_of) {
   const command_result refused =
       profgate({"baseline", "record", "--manifest", register_probe({}).string(), "--out", "runs.json"});
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
-  EXPECT_THAT(refused.output,
-              AllOf(HasSubstr("not a git repository: /nowhere"), HasSubstr("--add safe.directory")));
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("not a git repository: "), HasSubstr("--add safe.directory")));
   EXPECT_FALSE(fs::exists(stage2_dir()));
   EXPECT_FALSE(fs::exists(m_project / "runs.json"));
 }
