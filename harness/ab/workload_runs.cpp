@@ -21,6 +21,7 @@
 #include "parsers/program_figures.h"
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
+#include "runs/device_samples.h"
 #include "runs/process_samples.h"
 #include "runs/program_figures.h"
 #include "runs/run_settings.h"
@@ -203,15 +204,11 @@ void workload_runs::run_from_outside(const prepared_arm& arm, gate::arm which,
       parsers::read_adapter_reports(parsers::adapter_report_files(request.output_folder));
   std::vector<std::uint32_t> process_ids;
   parsers::add_processes(adapted, seen.stage_processes, process_ids);
-  for (const analysis::stage_rule& rule : runs::stage_rules_of(arm.build().config)) {
-    const auto timed = samples_ns.find(rule.name);
+  for (auto& [name, times] : runs::device_times_of_stages(arm.build().config, reports, samples_ns,
+                                                          seen.stage_processes, process_ids)) {
     const bool is_synchronised = waits.are_done && std::find(m_synchronised.begin(), m_synchronised.end(),
-                                                             rule.name) != m_synchronised.end();
-    if (timed == samples_ns.end() || is_synchronised) continue;
-    if (!parsers::is_adapter_stage(rule.range, rule.domain)) continue;
-    parsers::device_times told = parsers::with_device_samples(rule.range, reports, timed->second,
-                                                              seen.stage_processes[rule.name], process_ids);
-    if (!told.durations_ns.empty()) timed->second = std::move(told.durations_ns);
+                                                             name) != m_synchronised.end();
+    if (!is_synchronised) samples_ns[name] = std::move(times.durations_ns);
   }
   runs::process_samples told;
   figures.add(

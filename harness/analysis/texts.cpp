@@ -45,15 +45,6 @@ std::vector<std::uint32_t> processes_of(const bare_facts& facts, const std::stri
   return std::vector<std::uint32_t>(samples);
 }
 
-/// The samples of a stage in the order in which the times of tokens are: one process after the other.
-std::vector<std::size_t> in_order_of_texts(const std::vector<std::uint32_t>& processes) {
-  std::vector<std::size_t> order(processes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return processes[a] < processes[b]; });
-  return order;
-}
-
 /// How many of the times of further tokens lie in each sample of decode_all, these in the order of texts: one
 /// of each step, or one from each step to the next. Nothing: nobody tells.
 std::optional<std::vector<std::int64_t>> tokens_of_samples(const bare_facts& facts,
@@ -100,6 +91,14 @@ void leave_out_samples(bare_facts& facts, const std::string& stage, const std::v
 }
 
 }  // namespace
+
+std::vector<std::size_t> in_order_of_texts(const std::vector<std::uint32_t>& processes) {
+  std::vector<std::size_t> order(processes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return processes[a] < processes[b]; });
+  return order;
+}
 
 std::vector<std::int64_t> tokens_of_texts(const bare_facts& facts) {
   const std::size_t tokens = facts.further_token_ns.size();

@@ -71,7 +71,7 @@ class Adapter:
         self.decoder_config = None  # (config, class, dtype) of the first decoder that has one
         self._report_path = report
         self.classes = WrappedClasses(torch.nn.Module, lambda own: wrapped_call(self, own, torch, self.begin),
-                                      lambda kind: any_call_of(kind, torch), tell_dynamo)
+                                      lambda: any_call_of(torch.nn.Module, torch), tell_dynamo)
         self.forget()
         if not self.is_traced:
             self.classes.follow_new_modules(

@@ -12,10 +12,10 @@ BEGINNINGS = ("__init__", "__setstate__")
 
 
 class WrappedClasses:
-    def __init__(self, kind_of_all, wrapped, any_call_of, tell_dynamo):
+    def __init__(self, kind_of_all, wrapped, any_call, tell_dynamo):
         self._all = kind_of_all  # torch.nn.Module
         self._wrapped = wrapped  # makes what takes the place of a class's __call__
-        self._any_call_of = any_call_of  # makes what calls a class's __call__, whichever that is by then
+        self._any_call = any_call  # makes what calls Module's __call__, whichever that is by then
         self._tell_dynamo = tell_dynamo
         self._own = {}  # by class: its own __call__, or None where it is inherited, and ours
         self._own_beginnings = {}  # by name: Module's, and ours
@@ -85,7 +85,7 @@ class WrappedClasses:
             return
         with self._lock:
             for kind in self._direct & set(self._own):
-                self._own[kind][1].profgate.rebind(self._any_call_of(self._all))
+                self._own[kind][1].profgate.rebind(self._any_call())
             self._direct.clear()
             self._call_of_all = self._all.__call__
 
@@ -109,7 +109,7 @@ class WrappedClasses:
 
     def _wrap_maybe_model(self, kind):
         """What torch.fx puts in the place of Module's __call__ while it looks at a model must see the model's parts, too."""
-        self._wrap(kind, self._any_call_of(self._all) if kind.__call__ is self._all.__call__ else kind.__call__)
+        self._wrap(kind, self._any_call() if kind.__call__ is self._all.__call__ else kind.__call__)
 
     def _unwrap(self, kind, held_by=None):
         """`held_by`: classes for which a program may have taken ours, and calls it still."""

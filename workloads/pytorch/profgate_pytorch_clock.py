@@ -7,7 +7,9 @@ import threading
 import time
 import weakref
 
-DECODE_STEP, DECODE_ALL = "decode_step", "decode_all"
+from profgate_pytorch_stages import DECODE_STEP
+
+DECODE_ALL = "decode_all"  # steps that follow each other
 
 Mark = collections.namedtuple("Mark", ["host_ns", "device", "event"])  # the latter two are None of a call that no GPU does
 

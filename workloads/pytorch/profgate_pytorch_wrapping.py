@@ -5,22 +5,21 @@ import types
 
 
 class Ours:
-    """What a wrapper calls. Where `begin` is None it calls nothing: the wrapper passes on what it is called with, as it
-    does for modules of other classes than `kinds` where these are given."""
+    """What a wrapper calls, for modules of `kinds`; None: of all. Of others it passes on what it is called with."""
 
     def __init__(self, begin, end, set_eval_frame):
-        self.begin = begin
         self.kinds = None
+        self.begin = begin
         self.end = end
         self.set_eval_frame = set_eval_frame
         self.rebind = None  # puts another function in the place of the wrapped one
 
     def retire(self):
-        self.begin = None
+        self.kinds = ()
 
     def __reduce__(self):
         """cloudpickle takes the classes of a script with all that is in them. In the other process nobody may know us."""
-        return types.SimpleNamespace, (), {"begin": None}
+        return types.SimpleNamespace, (), {"kinds": ()}
 
 
 def wrapped_call(adapter, original, torch, begin):
@@ -41,12 +40,11 @@ def wrapped_call(adapter, original, torch, begin):
         if is_compiling():
             return original(self, *args, **kwargs)
         ours = find_ours()
-        begin = ours.begin
-        if begin is None or (ours.kinds is not None and type(self) not in ours.kinds):
+        if ours.kinds is not None and type(self) not in ours.kinds:
             return original(self, *args, **kwargs)
         set_eval_frame = ours.set_eval_frame
         compiler = set_eval_frame(None)
-        begun = begin(self, args, kwargs)
+        begun = ours.begin(self, args, kwargs)
         if compiler is not None:  # False is a state, too
             set_eval_frame(compiler)
         if begun is None:

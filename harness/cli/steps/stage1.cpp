@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "ad_hoc_pair.h"
 #include "analysis/bare_run.h"
@@ -20,6 +19,7 @@
 #include "parsers/workload_result.h"
 #include "profilers/capture.h"
 #include "requirements.h"
+#include "runs/device_samples.h"
 #include "runs/process_samples.h"
 #include "runs/program_figures.h"
 #include "runs/run_reader.h"
@@ -85,48 +85,16 @@ void add_notes(const std::vector<std::string>& more, std::vector<std::string>& n
   }
 }
 
-/// The samples of a stage in the order of `times`: one process after the other.
-void take_stage(const std::string& stage, parsers::device_times times, runs::process_samples& samples) {
-  std::vector<std::uint32_t>& processes = samples.stage_processes[stage];
-  if (stage == core::decode_all_stage) {
-    std::vector<std::size_t> order(processes.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return processes[a] < processes[b]; });
-    std::vector<std::uint32_t> sorted;
-    std::vector<std::int64_t> steps;
-    for (const std::size_t i : order) {
-      sorted.push_back(processes[i]);
-      if (i < samples.decode_steps.size()) steps.push_back(samples.decode_steps[i]);
-    }
-    const bool is_one = parsers::process_count(samples.stage_processes) == 1;
-    const bool is_whole = times.durations_ns.size() == samples.decode_steps.size();
-    if (!is_whole || (times.processes != sorted && !is_one)) {
-      samples.decode_steps.clear();
-    } else {
-      samples.decode_steps = std::move(steps);
-    }
-  }
-  processes = std::move(times.processes);
-  if (processes.empty()) samples.stage_processes.erase(stage);  // in another order
-  samples.stages_ns[stage] = std::move(times.durations_ns);
-  samples.stage_sources[stage] = parsers::device_samples_source;
-}
-
 /// What the host spent in a call is not what the GPU did for it; and where it runs ahead of the GPU, the GPU
 /// is what a token waits for. `process_ids` by the numbers of processes.
 void take_device_samples(step_context& context, const std::vector<parsers::adapter_report>& reports,
                          const std::vector<std::uint32_t>& process_ids, runs::process_samples& samples) {
-  for (const analysis::stage_rule& rule : runs::stage_rules_of(context.config)) {
-    if (!parsers::is_adapter_stage(rule.range, rule.domain)) continue;
-    if (!samples.stages_ns.contains(rule.name) || samples.stage_sources.contains(rule.name)) continue;
-    parsers::device_times times =
-        parsers::with_device_samples(rule.range, reports, samples.stages_ns.at(rule.name),
-                                     samples.stage_processes[rule.name], process_ids);
-    if (times.durations_ns.empty()) continue;
-    const std::string silent = parsers::silent_processes_words(times, rule.name);
+  for (auto& [stage, times] : runs::device_times_of_stages(context.config, reports, samples.stages_ns,
+                                                           samples.stage_processes, process_ids)) {
+    if (samples.stage_sources.contains(stage)) continue;
+    const std::string silent = parsers::silent_processes_words(times, stage);
     if (!silent.empty()) add_notes({silent}, context.status.notes);
-    take_stage(rule.name, std::move(times), samples);
+    runs::take_device_times(stage, std::move(times), samples);
   }
   for (const auto& [stage, durations_ns] : parsers::device_samples_ns(reports)) {
     if (stage != core::prefill_stage && stage != core::decode_step_range) continue;  // makes no single token

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -7,6 +8,10 @@
 
 /// A program's texts, each a prefill and its decode steps, and which of them its figures are of.
 namespace profgate::analysis {
+
+/// The samples of a stage, by the processes that they are of, in the order in which the times of tokens are:
+/// one process after the other.
+std::vector<std::size_t> in_order_of_texts(const std::vector<std::uint32_t>& processes);
 
 /// How many of the times of further tokens each text has; where nobody tells, they are all of one length, if
 /// they can be, or all one text.
