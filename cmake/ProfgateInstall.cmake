@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 # Where each program and module lies, below the build folder and below the install prefix alike: profgate finds the rest
 # of itself relative to its own file, before and after an installation, and after the tree has been moved.
 set(PROFGATE_PROGRAMS "profgate|bin" "profgate-llm|libexec/profgate" "profgate-probe|libexec/profgate"
+                      "profgate-note-process|libexec/profgate"
                       "profgate_collector|lib/profgate" "profgate_pytorch_ranges|lib/profgate")
 
 # profgate_arrange_programs()

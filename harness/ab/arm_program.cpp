@@ -41,7 +41,7 @@ std::vector<std::string> arm_program::words(const fs::path& config, const std::s
   const std::vector<std::string> all =
       m_build.command_has_placeholders ? workload::fill_placeholders(m_build.command, config, mode, result)
                                        : m_build.command;
-  return is_server() ? workload::with_pid_file(all, pid_file()) : all;
+  return is_server() ? workload::with_pid_file(all, m_where.process_noter, pid_file()) : all;
 }
 
 process::run_options arm_program::options_of(const fs::path& log_file) const {

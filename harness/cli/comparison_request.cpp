@@ -106,6 +106,7 @@ ab::surroundings surroundings_of(const pair_manifest& manifest, const config::re
   where.folder = stage2_dir_of(manifest, config) / "ab" / manifest.pair;
   const installation parts = find_installation();
   where.collector_library = parts.collector_library;
+  where.process_noter = parts.process_noter;
   where.machine = this_machine(parts.collector_library);
   where.pytorch_adapter = parts.pytorch_adapter;
   where.profgate_version = PROFGATE_VERSION;

@@ -22,6 +22,7 @@ installation find_installation() {
       prefix / "share/profgate/conf",
       prefix / "lib/profgate/libprofgate_collector.so",
       {prefix / "share/profgate/pytorch", prefix / "lib/profgate/libprofgate_pytorch_ranges.so"},
+      prefix / "libexec/profgate/profgate-note-process",
       prefix / "libexec/profgate/profgate-llm"};
   if (fs::exists(parts.templates_dir)) return parts;
   throw core::bad_input(

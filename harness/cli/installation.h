@@ -13,7 +13,8 @@ struct installation {
   std::filesystem::path conf_dir;  ///< profgate's own settings
   std::filesystem::path collector_library;
   workload::adapter_files pytorch_adapter;
-  std::filesystem::path llm_program;  ///< counts the work of models, those of others, too
+  std::filesystem::path process_noter;  ///< stands before a server
+  std::filesystem::path llm_program;    ///< counts the work of models, those of others, too
 };
 
 /// Throws bad_input where the program was copied away from its data.

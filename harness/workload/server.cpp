@@ -102,9 +102,9 @@ bool is_stop_signal(int signal) {
 
 }  // namespace
 
-std::vector<std::string> with_pid_file(const std::vector<std::string>& words, const fs::path& pid_file) {
-  // exec keeps the number.
-  std::vector<std::string> all = {"/bin/sh", "-c", R"(echo $$ >"$0" && exec "$@")", pid_file.string()};
+std::vector<std::string> with_pid_file(const std::vector<std::string>& words, const fs::path& process_noter,
+                                       const fs::path& pid_file) {
+  std::vector<std::string> all = {process_noter.string(), pid_file.string()};
   all.insert(all.end(), words.begin(), words.end());
   return all;
 }

@@ -93,6 +93,20 @@ TEST_F(server, that_dies_before_it_is_ready_says_why) {
                                    HasSubstr("no model at this path")));
 }
 
+TEST_F(server, that_cannot_be_started_is_named_and_no_shell_takes_it) {
+  const fs::path script = m_project / "serve";
+  std::ofstream(script) << "echo a shell ran this\n";
+  fs::permissions(script, fs::perms::owner_all);
+  std::vector<std::string> words = {"run", "--ready-port", m_port, "workload.stages=[process]"};
+  add_command({script.string(), "--model", "m"}, words);
+  add_command(client(1), words);
+  const command_result result = profgate(words);
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("cannot start " + script.string()), HasSubstr("a script without a '#!' line"),
+                    ::testing::Not(HasSubstr("a shell ran this"))));
+}
+
 TEST_F(server, that_dies_by_a_request_is_named_and_not_its_client) {
   const command_result result = serve(
       "fragile", {"/bin/sh", "-c", PROFGATE_RANGE_PROBE " client " + m_port + " 2; exec tail -f /dev/null"});

@@ -179,7 +179,9 @@ std::vector<std::string> workload_argv(const step_context& context, const std::s
       context.manifest.command_has_placeholders
           ? workload::fill_placeholders(context.manifest.command, config_file, mode, result)
           : context.manifest.command;
-  return workload::is_server(context.config) ? workload::with_pid_file(words, pid_file_of(context)) : words;
+  return workload::is_server(context.config)
+             ? workload::with_pid_file(words, context.parts.process_noter, pid_file_of(context))
+             : words;
 }
 
 std::map<std::string, std::string> adapter_environment_of(const step_context& context,
@@ -215,11 +217,13 @@ void note_adapter(step_context& context, const fs::path& folder) {
 
 namespace {
 
-/// "nsys profile", "nsys export": the program and its verb.
-std::string short_name(const std::vector<std::string>& argv) {
-  const std::string program = std::filesystem::path(argv.front()).filename().string();
-  const bool has_verb =
-      argv.size() > 1 && !argv[1].starts_with("-") && argv[1].find('/') == std::string::npos;
+/// "nsys profile", "nsys export": the program and its verb; of a server that no tool starts, what it is.
+std::string short_name(const std::vector<std::string>& argv, const fs::path& process_noter) {
+  constexpr std::size_t words_of_noter = 2;  // itself and its file
+  const std::size_t first = argv.front() == process_noter ? words_of_noter : 0;
+  const std::string program = fs::path(argv.at(first)).filename().string();
+  if (first > 0 || argv.size() < 2) return program;
+  const bool has_verb = !argv[1].starts_with("-") && argv[1].find('/') == std::string::npos;
   return has_verb ? program + " " + argv[1] : program;
 }
 
@@ -264,7 +268,8 @@ profilers::command_runner step_tool_runner(step_context& context) {
     return run_in_folder(tool, context.manifest.working_directory, [&](const process::command& command) {
       // What was recorded until the time was over is still worth reading.
       const std::chrono::seconds time_at_least(tool.runs_workload ? 0 : 60);
-      step_command wanted{command, short_name(tool.argv), tool.log_file, tool.capture_stdout};
+      step_command wanted{command, short_name(tool.argv, context.parts.process_noter), tool.log_file,
+                          tool.capture_stdout};
       wanted.is_profiled = tool.runs_workload;
       wanted.argv_that_ends_recording = tool.argv_that_ends_recording;
       wanted.time_at_least = time_at_least;

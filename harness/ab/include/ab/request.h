@@ -34,7 +34,8 @@ struct surroundings {
   std::string model{};
   std::filesystem::path folder{};  ///< <stage2_dir>/ab/<pair>: each comparison makes a folder in it
   std::filesystem::path collector_library{};
-  profilers::machine machine{};  ///< where ncu is looked for
+  std::filesystem::path process_noter{};  ///< stands before a server (workload/server.h)
+  profilers::machine machine{};           ///< where ncu is looked for
   workload::adapter_files pytorch_adapter{};
   std::string profgate_version{};
   std::function<void(const std::string& line)> say{};          ///< one line an event; may be empty

@@ -43,6 +43,7 @@ struct server_rules {
 /// The words that start a server so that it leaves its process number in `pid_file`: a profiler may stand
 /// between us and it, and must not get the signals that are meant for it.
 std::vector<std::string> with_pid_file(const std::vector<std::string>& words,
+                                       const std::filesystem::path& process_noter,
                                        const std::filesystem::path& pid_file);
 
 /// One run of a server that somebody else starts by process::run and keeps informed.
