@@ -245,9 +245,8 @@ std::vector<std::string> closing_lines(std::string_view profile_json_text,
   const json told = profile.value("program_figures", json::array());
   for (std::size_t i = 0; i < std::min<std::size_t>(told.size(), most_told_figures); ++i) {
     figures += figures.empty() ? "" : ", ";
-    figures += one_plain_line(fmt::format("{} {} {}", told[i].value("name", ""),
-                                          formatted(number(told[i], "median").value_or(0), "number"),
-                                          told[i].value("unit", "")));
+    figures +=
+        one_plain_line(fmt::format("{} {}", text_or_empty(told[i], "name"), told_text(told[i], "median")));
   }
   lines.push_back(figures.empty() ? "no times: nothing was measured" : figures + spread_text(profile));
   const json* largest = nullptr;

@@ -40,6 +40,8 @@ void add_callbacks(inja::Environment& environment) {
   environment.add_callback("plus_minus", 3, [](inja::Arguments& a) {
     return json(plus_minus(*a.at(0), text_argument(a, 1), text_argument(a, 2)));
   });
+  environment.add_callback("told", 2,
+                           [](inja::Arguments& a) { return json(told_text(*a.at(0), text_argument(a, 1))); });
   environment.add_callback("column", 2,
                            [](inja::Arguments& a) { return column(*a.at(0), text_argument(a, 1)); });
   environment.add_callback("distinct", 2,

@@ -45,7 +45,13 @@ std::string ms(const json& value) {
 }
 
 std::string count(const json& value) {
-  return value.is_number_integer() ? value.dump() : fmt::format("{:.6g}", value.get<double>());
+  constexpr double from_here_on_whole =
+      1e5;  // and no exponent before there are more digits than a double has
+  constexpr double from_here_on_scientific = 1e15;
+  if (value.is_number_integer()) return value.dump();
+  const double number = value.get<double>();
+  const bool is_whole = std::abs(number) >= from_here_on_whole && std::abs(number) < from_here_on_scientific;
+  return is_whole ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
 }
 
 bool is_whole_number(const json& value) {
@@ -195,6 +201,15 @@ std::string plus_minus(const json& object, const std::string& energy_key,
   if (joules.is_null()) return empty_cell;
   return uncertainty.is_number() ? core::format_energy(joules.get<double>(), uncertainty.get<double>())
                                  : core::format_energy(joules.get<double>());
+}
+
+std::string told_text(const json& figure, const std::string& key) {
+  const json& value = member(figure, key);
+  if (value.is_null()) return empty_cell;
+  const std::string unit = text_or_empty(figure, "unit");
+  const std::optional<double> unit_ns = core::ns_per(unit);
+  if (unit_ns) return formatted(value.get<double>() * *unit_ns, "duration");
+  return format_value(value, "number") + (unit.empty() ? "" : " " + unit);
 }
 
 std::string one_plain_line(const std::string& text) {

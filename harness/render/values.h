@@ -37,6 +37,10 @@ std::string whose_peaks_of(const nlohmann::json& ceilings);
 std::string plus_minus(const nlohmann::json& object, const std::string& energy_key,
                        const std::string& uncertainty_key);
 
+/// `figure[key]` of what a program told of itself, with its unit and not escaped: "98.2 tokens/s"; a time in
+/// the unit that suits it: "305 ms", whatever it was told in.
+std::string told_text(const nlohmann::json& figure, const std::string& key);
+
 /// A list of numbers; empty where it is anything else: strangers' documents are rendered, too.
 std::vector<double> numbers_of(const nlohmann::json& list);
 

@@ -314,9 +314,11 @@ TEST(closing_lines, mark_times_after_which_the_device_works_on) {
 TEST(closing_lines, tell_what_the_program_told) {
   json profile = json::parse(analysis::profile_json(golden_cases().back().facts));
   profile["program_figures"] = {
-      {{"name", "rate\n<"}, {"unit", "images/s"}, {"source", "out.json"}, {"median", 12.5}}};
+      {{"name", "rate\n<"}, {"unit", "images/s"}, {"source", "out.json"}, {"median", 12.5}},
+      {{"name", "bytes"}, {"unit", "B"}, {"source", "out.json"}, {"median", 3.5e9}},
+      {{"name", "load"}, {"unit", "ns"}, {"source", "out.json"}, {"median", 305217000.5}}};
   EXPECT_THAT(closing_lines(profile.dump(), std::nullopt, "")[0],
-              ::testing::EndsWith(", rate < 12.50 images/s"));
+              ::testing::EndsWith(", rate < 12.50 images/s, bytes 3500000000 B, load 305 ms"));
 }
 
 TEST(closing_lines, mark_times_that_spread_widely) {
