@@ -234,10 +234,12 @@ yaml_node parse_yaml(std::string_view text, const text_source& source) {
     return builder.take_root();
   } catch (const YAML::Exception& broken) {
     const int line = broken.mark.is_null() ? 0 : source.line(line_of(broken.mark));
-    throw core::bad_input(source.name, line, fmt::format("not valid YAML: {}", broken.msg),
-                          source.has_lines
-                              ? "correct the syntax on this line or the one before it"
-                              : "correct the value; put a text with special characters in quotes");
+    const bool is_escape = broken.msg.starts_with(YAML::ErrorMsg::INVALID_ESCAPE);
+    throw core::bad_input(
+        source.name, line, fmt::format("not valid YAML: {}", broken.msg),
+        is_escape          ? "between double quotes write a backslash twice, or take single quotes: 'a\\|b'"
+        : source.has_lines ? "correct the syntax on this line or the one before it"
+                           : "correct the value; put a text with special characters in quotes");
   }
 }
 

@@ -94,6 +94,8 @@ TEST_F(overrides, refuse_a_section_and_a_broken_value) {
   EXPECT_THAT(refusal_of("ncu.metrics=[a").remedy, HasSubstr("close every bracket"));
   EXPECT_THAT(refusal_of("ncu.metrics=[a]]").what, StartsWith("command line: not valid YAML: "));
   EXPECT_THAT(refusal_of("ncu.metrics=[a]]").remedy, HasSubstr("in quotes"));
+  EXPECT_THAT(refusal_of(R"(ncu.metrics=["a\|b"])").remedy,
+              HasSubstr("between double quotes write a backslash twice, or take single quotes"));
   EXPECT_EQ(refusal_of("workload.name=a: b").what, "command line: 'workload.name' cannot be a map");
   EXPECT_THAT(refusal_of("workload.name=*x").what, HasSubstr("anchor is not defined"));
 }
