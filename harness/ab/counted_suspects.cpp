@@ -7,7 +7,6 @@
 #include <chrono>
 #include <iterator>
 #include <set>
-#include <tuple>
 
 #include "ab/gate_config.h"
 #include "analysis/counter_metrics.h"
@@ -15,9 +14,9 @@
 #include "core/error.h"
 #include "core/stage_names.h"
 #include "gate/judge.h"
-#include "gate/rank_statistics.h"
 #include "profilers/backends.h"
 #include "runs/stage_traces.h"
+#include "suspect_counts.h"
 #include "workload/adapter.h"
 #include "workload/contract.h"
 
@@ -29,11 +28,6 @@ using steady = std::chrono::steady_clock;
 
 constexpr std::int64_t launches_per_kernel = 3;
 constexpr std::int64_t most_launches = 40;  // a launch takes a tenth of a second and more
-
-constexpr const char* l2_hits = "lts__t_sector_hit_rate.pct";
-constexpr const char* instructions = "sm__inst_executed.sum";
-constexpr const char* occupancy = "sm__warps_active.avg.pct_of_peak_sustained_active";
-constexpr const char* registers = "launch__registers_per_thread";
 
 /// Mostly the program's start is what took the time: each build is started once under ncu.
 std::string budget_is_over(std::int64_t budget_s) {
@@ -50,15 +44,6 @@ std::vector<std::string> stages_of_suspects(const std::vector<gate::suspect>& su
     if (std::find(stages.begin(), stages.end(), one.stage) == stages.end()) stages.push_back(one.stage);
   }
   return stages;
-}
-
-const gate::operation_facts* facts_of_suspect(const gate::run_set& runs, const gate::suspect& one) {
-  const auto stage = runs.structure.find(one.stage);
-  if (stage == runs.structure.end()) return nullptr;
-  const auto found =
-      std::find_if(stage->second.operations.begin(), stage->second.operations.end(),
-                   [&](const auto& facts) { return facts.name == one.name && facts.path == one.path; });
-  return found == stage->second.operations.end() ? nullptr : &*found;
 }
 
 /// A group for each way in which a suspect is launched.
@@ -80,28 +65,6 @@ analysis::kernel_selection selection_of(const std::vector<gate::suspect>& suspec
     }
   }
   return selection;
-}
-
-bool is_in_stage(const core::kernel_counters& launch, const std::string& stage) {
-  return stage == core::whole_process_stage ||
-         std::find(launch.ranges.begin(), launch.ranges.end(), stage) != launch.ranges.end();
-}
-
-std::optional<double> median(const std::vector<const core::kernel_counters*>& launches,
-                             const auto& value_of_metrics) {
-  std::vector<double> values;
-  for (const core::kernel_counters* launch : launches) {
-    if (const auto value = value_of_metrics(launch->metrics)) values.push_back(*value);
-  }
-  return values.empty() ? std::nullopt : std::optional(gate::median_of(values));
-}
-
-std::optional<double> median(const std::vector<const core::kernel_counters*>& launches, const char* metric,
-                             double divisor) {
-  return median(launches, [&](const analysis::metric_values& metrics) -> std::optional<double> {
-    const auto found = metrics.find(metric);
-    return found == metrics.end() ? std::nullopt : std::optional(found->second / divisor);
-  });
 }
 
 /// Of one arm; throws where it could not be counted.
@@ -140,8 +103,8 @@ class arm_counting {
       return done;
     };
     profilers::counters_result counted = capture(request, settings, run);
-    m_arm.runs.counters = medians_of(m_suspects, m_arm.runs,
-                                     runs::counted(std::move(counted.launches), settings, {}, {}).launches);
+    m_arm.runs.counters = counts_of_suspects(
+        m_suspects, m_arm.runs, runs::counted(std::move(counted.launches), settings, {}, {}).launches);
     if (m_arm.runs.counters.empty())
       throw core::step_failure("none of the launches that ncu counted was theirs", "");
   }
@@ -183,13 +146,9 @@ class arm_counting {
 }  // namespace
 
 const std::vector<std::string>& suspect_metrics() {
-  static const std::vector<std::string> metrics = {"gpu__time_duration.sum",
-                                                   "dram__bytes_read.sum",
-                                                   "dram__bytes_write.sum",
-                                                   l2_hits,
-                                                   instructions,
-                                                   occupancy,
-                                                   registers};
+  static const std::vector<std::string> metrics = {
+      "gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum", l2_hits_metric,
+      instructions_metric,      occupancy_metric,       registers_metric};
   return metrics;
 }
 
@@ -219,44 +178,6 @@ profilers::ncu_filter filter_of(const std::vector<gate::suspect>& suspects, cons
   for (const std::vector<std::string>& spellings : spelled.by_kernel)
     std::ranges::copy(spellings, std::back_inserter(filter.kernel_names));
   return filter;
-}
-
-std::vector<gate::kernel_counts> medians_of(const std::vector<gate::suspect>& suspects,
-                                            const gate::run_set& runs,
-                                            const std::vector<core::kernel_counters>& launches) {
-  std::vector<gate::kernel_counts> all;
-  for (const gate::suspect& one : suspects) {
-    const gate::operation_facts* const facts = facts_of_suspect(runs, one);
-    if (facts == nullptr) continue;
-    const std::string op = one.path.substr(one.path.rfind('/') + 1);  // replays know of no ranges around it
-    std::vector<const core::kernel_counters*> like_it;
-    std::vector<const core::kernel_counters*> own;
-    for (const core::kernel_counters& launch : launches) {
-      const bool is_launched_so =
-          std::any_of(facts->launches.begin(), facts->launches.end(), [&](const auto& each) {
-            return std::tie(each.first.grid, each.first.block) == std::tie(launch.grid, launch.block);
-          });
-      if (launch.kernel_name != one.name || !is_in_stage(launch, one.stage) || !is_launched_so) continue;
-      like_it.push_back(&launch);
-      if (!launch.ranges.empty() && launch.ranges.back() == op) own.push_back(&launch);
-    }
-    if (own.empty()) own = like_it;
-    if (own.empty()) continue;
-    const auto of = [](const analysis::measured<double>& value) {
-      return value ? std::optional(*value) : std::nullopt;
-    };
-    gate::kernel_counts counts{one.stage, one.name, one.path, static_cast<std::int64_t>(own.size())};
-    counts.duration_ns =
-        median(own, [&](const auto& metrics) { return of(analysis::duration_ns_of(metrics)); });
-    counts.dram_bytes =
-        median(own, [&](const auto& metrics) { return of(analysis::dram_bytes_of(metrics)); });
-    counts.l2_hit_ratio = median(own, l2_hits, 100);
-    counts.instructions = median(own, instructions, 1);
-    counts.occupancy_ratio = median(own, occupancy, 100);
-    counts.registers = median(own, registers, 1);
-    all.push_back(std::move(counts));
-  }
-  return all;
 }
 
 void count_suspects(const surroundings& where, const comparison_settings& settings, const fs::path& folder,

@@ -39,10 +39,4 @@ const std::vector<std::string>& suspect_metrics();
 profilers::ncu_filter filter_of(const std::vector<gate::suspect>& suspects, const gate::run_set& runs,
                                 analysis::launch_order order, const std::string& nvtx_domain, bool is_gated);
 
-/// Medians of the launches of each, which are known by stage, name, grid and block, and by their operator
-/// where ncu saw it. Suspects without launches are left out.
-std::vector<gate::kernel_counts> medians_of(const std::vector<gate::suspect>& suspects,
-                                            const gate::run_set& runs,
-                                            const std::vector<core::kernel_counters>& launches);
-
 }  // namespace profgate::ab

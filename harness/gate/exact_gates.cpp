@@ -132,6 +132,12 @@ void compare_configurations(const operation_facts& before, const operation_facts
   result.changes.push_back(std::move(change));
 }
 
+std::map<std::string_view, std::int64_t> launches_by_name(const stage_structure& stage) {
+  std::map<std::string_view, std::int64_t> launches;
+  for (const operation_facts& facts : stage.operations) launches[facts.name] += facts.launch_count();
+  return launches;
+}
+
 void compare_operations(const stage_structure& baseline, const stage_structure& candidate,
                         const exact_rules& rules, exact_comparison& result) {
   if (baseline.operations.empty() || candidate.operations.empty()) {
@@ -141,16 +147,26 @@ void compare_operations(const stage_structure& baseline, const stage_structure& 
   }
   std::map<std::pair<std::string_view, std::string_view>, const operation_facts*> known;
   for (const operation_facts& facts : baseline.operations) known[{facts.name, facts.path}] = &facts;
-  // Kernels of one side only are told by their names, or have moved; a copy has none of its own.
-  const auto add_copies = [&](const operation_facts& facts, std::string was, std::string is) {
-    if (analysis::is_copy_name(facts.name))
+  const auto launches_before = launches_by_name(baseline);
+  const auto launches_after = launches_by_name(candidate);
+  // A kernel of one side only is told by its name; one that is launched as often in all has moved. A copy has
+  // no name of its own.
+  const auto is_told_otherwise = [&](const std::string& name) {
+    if (analysis::is_copy_name(name)) return false;
+    const auto before = launches_before.find(name);
+    const auto after = launches_after.find(name);
+    return before == launches_before.end() || after == launches_after.end() ||
+           before->second == after->second;
+  };
+  const auto add_launches = [&](const operation_facts& facts, std::string was, std::string is) {
+    if (!is_told_otherwise(facts.name))
       result.changes.push_back(
           {exact_kind::operation_launches, facts.name, std::move(was), std::move(is), false, facts.path});
   };
   for (const operation_facts& after : candidate.operations) {
     const auto found = known.find({after.name, after.path});
     if (found == known.end()) {
-      add_copies(after, "0", std::to_string(after.launch_count()));
+      add_launches(after, "0", std::to_string(after.launch_count()));
       continue;
     }
     const operation_facts& before = *found->second;
@@ -165,7 +181,7 @@ void compare_operations(const stage_structure& baseline, const stage_structure& 
     if (!before.code.empty() && !after.code.empty())
       differ(exact_kind::machine_code, before.code, after.code);
   }
-  for (const auto& [key, gone] : known) add_copies(*gone, std::to_string(gone->launch_count()), "0");
+  for (const auto& [key, gone] : known) add_launches(*gone, std::to_string(gone->launch_count()), "0");
 }
 
 /// Runs that were recorded before these were counted have none to compare.

@@ -17,10 +17,19 @@ namespace profgate::gate {
 namespace {
 
 constexpr double least_difference_ratio = 0.03;
+constexpr const char* as_fast_alone = "alone as fast as before";
 
 /// Several kernels that changed together are called by the largest, "f and 2 more".
 bool is_called(const std::string& story, const std::string& kernel) {
   return story == kernel || story.starts_with(kernel + " and ");
+}
+
+/// Of which one alone was counted: nothing can be said of all by its counters.
+bool is_of_several(const cause& story) {
+  const auto is_several = [](const std::string& name) {
+    return name.ends_with(" more") && name.find(" and ") != std::string::npos;
+  };
+  return is_several(story.name) || is_several(story.baseline_name);
 }
 
 bool is_of_kernel(const cause& story) {
@@ -157,12 +166,17 @@ void add_to(cause& story, const kernel_counts* before, const kernel_counts* now,
       story.evidence.push_back(fmt::format("DRAM {}", core::format_bytes(*now->dram_bytes)));
   }
   if (before == nullptr) return;
+  const bool is_one_of_several = is_of_several(story);
+  bool is_first = true;
   for (std::string& line : difference_lines(*before, *now)) {
     const bool is_told =
         line.starts_with("registers ") &&
         std::find(story.changes.begin(), story.changes.end(), "launch configuration") != story.changes.end();
-    if (!is_told) story.evidence.push_back(std::move(line));
+    if (is_told || (is_one_of_several && line == as_fast_alone)) continue;
+    if (is_one_of_several && std::exchange(is_first, false)) line.insert(0, "the largest kernel of each: ");
+    story.evidence.push_back(std::move(line));
   }
+  if (is_one_of_several) return;
   if (std::string same = unchanged_text(*before, *now, is_code_same); !same.empty())
     story.evidence.push_back(std::move(same));
   const bool is_known = std::find(story.changes.begin(), story.changes.end(), "work") != story.changes.end();
@@ -231,7 +245,7 @@ std::vector<std::string> difference_lines(const kernel_counts& baseline, const k
     };
   };
   compare(&kernel_counts::duration_ns, amount("alone", time_units));
-  if (is_as_fast_alone(baseline, candidate)) lines.emplace_back("alone as fast as before");
+  if (is_as_fast_alone(baseline, candidate)) lines.emplace_back(as_fast_alone);
   compare(&kernel_counts::dram_bytes, amount("DRAM", byte_units));
   compare(&kernel_counts::l2_hit_ratio, ratio("L2 hits"));
   compare(&kernel_counts::instructions, amount("instructions", count_units));

@@ -9,6 +9,7 @@
 #include "../gate/made_runs.h"
 #include "core/error.h"
 #include "gate/judge.h"
+#include "suspect_counts.h"
 
 /// Counting on what an H200 left: the traces of a decode, and what ncu counted of the same program without
 /// graphs. ncu itself is invented.
@@ -215,7 +216,7 @@ TEST_F(counted_suspects, nothing_is_run_without_a_regression_a_budget_or_a_gpu) 
   EXPECT_EQ(m_baseline.uncounted_because + m_candidate.uncounted_because, "");
 }
 
-TEST(medians_of_launches, are_those_of_the_operator_and_of_the_same_grid) {
+TEST(counts_of_suspects, are_those_of_the_operator_and_of_each_grid_by_its_share) {
   gate::run_set runs;
   gate::operation_facts facts{"k", "layer/mlp", {}, 0, ""};
   facts.launches[{{8, 1, 1}, {256, 1, 1}}] = 28;
@@ -231,16 +232,26 @@ TEST(medians_of_launches, are_those_of_the_operator_and_of_the_same_grid) {
   };
   const std::vector<gate::suspect> suspects = {{"decode_all", "k", "layer/mlp"}, {"decode_all", "no", ""}};
   const std::vector<gate::kernel_counts> counts =
-      medians_of(suspects, runs,
-                 {launch("mlp", 8, 10), launch("mlp", 8, 30), launch("mlp", 8, 11), launch("mlp", 4, 99),
-                  launch("attn", 8, 99), launch("attn", 8, 99)});
+      counts_of_suspects(suspects, runs,
+                         {launch("mlp", 8, 10), launch("mlp", 8, 30), launch("mlp", 8, 11),
+                          launch("mlp", 4, 99), launch("attn", 8, 99), launch("attn", 8, 99)});
   ASSERT_EQ(counts.size(), 1U);
   EXPECT_EQ(counts[0].launches, 3);
   EXPECT_EQ(counts[0].duration_ns, 11);
   EXPECT_EQ(counts[0].l2_hit_ratio, 0.41);
   EXPECT_EQ(counts[0].registers, std::nullopt);
-  EXPECT_EQ(medians_of(suspects, runs, {launch("unknown", 8, 7)}).at(0).duration_ns, 7)
+  EXPECT_EQ(counts_of_suspects(suspects, runs, {launch("unknown", 8, 7)}).at(0).duration_ns, 7)
       << "where ncu did not see the operator";
+  runs.structure["decode_all"].operations[0].launches[{{512, 1, 1}, {256, 1, 1}}] = 14;
+  EXPECT_EQ(counts_of_suspects(
+                suspects, runs,
+                {launch("mlp", 8, 10), launch("mlp", 8, 10), launch("mlp", 8, 10), launch("mlp", 512, 70)})
+                .at(0)
+                .duration_ns,
+            30)
+      << "a third of its launches are the large ones, however many were counted";
+  EXPECT_THAT(counts_of_suspects(suspects, runs, {launch("mlp", 512, 70)}), IsEmpty())
+      << "of most launches nothing is known";
 }
 
 }  // namespace

@@ -121,6 +121,18 @@ TEST(compare_exactly, tells_launches_of_one_kernel_its_code_and_copied_bytes_apa
               ElementsAre("copy device to host in sample: bytes 4 → 4096"));
 }
 
+TEST(compare_exactly, finds_a_known_kernel_in_another_operator_unless_it_has_only_moved) {
+  const launch_configuration same{{16, 8, 1}, {128, 1, 1}, 64, 0};
+  const stage_structure before = with_kernel(same, 28);
+  stage_structure more = before;
+  more.operations.push_back({"split", "mlp", {{same, 4}}, 0, ""});
+  EXPECT_THAT(texts(compare_exactly(before, more, {})), ElementsAre("split in mlp: launches 0 → 4"));
+  EXPECT_THAT(texts(compare_exactly(more, before, {})), ElementsAre("split in mlp: launches 4 → 0"));
+  stage_structure moved = before;
+  moved.operations[0].path = "mlp";
+  EXPECT_THAT(texts(compare_exactly(before, moved, {})), IsEmpty());
+}
+
 TEST(compare_exactly, finds_copies_that_only_one_makes_and_waits_that_are_more) {
   const launch_configuration same{{16, 8, 1}, {128, 1, 1}, 64, 0};
   const stage_structure without = with_kernel(same, 28);

@@ -74,6 +74,17 @@ TEST_F(suspects_test, each_arm_has_its_own_kernel_of_those_that_replaced_others)
       << "the longest of the new ones";
 }
 
+TEST_F(suspects_test, counters_of_one_of_several_are_not_told_as_those_of_all) {
+  trace(m_before, {{"gemv", "qkv", 9'000'000}});
+  trace(m_now, {{"reduce", "qkv", 4'000'000, "other"}, {"splitk", "qkv", 8'000'000, "gemm"}});
+  m_before.counters = {{"decode_all", "gemv", "qkv", 3, 9200, 2.00e6}};
+  m_now.counters = {{"decode_all", "splitk", "qkv", 3, 9250, 1.00e6}};
+  EXPECT_THAT(first_cause().evidence, ElementsAre("the largest kernel of each: DRAM 2.00 → 1.00 MB"))
+      << "neither as fast as before nor with half of the bytes: both kernels took its place";
+  m_now.counters[0] = {"decode_all", "splitk", "qkv", 3, 18400, 2.00e6};
+  EXPECT_THAT(first_cause().evidence, ElementsAre("the largest kernel of each: alone 9.2 → 18.4 µs"));
+}
+
 TEST_F(suspects_test, a_new_kernel_has_no_counterpart_and_copies_are_no_kernels) {
   trace(m_before, {{"gemv", "qkv", 9'000'000}, {"copy host to device", "", 1000, "copy"}});
   trace(m_now, {{"gemv", "qkv", 9'000'000},
