@@ -49,18 +49,6 @@ void set_roof(const bare_figures& figures, utilisation& use) {
 
 /// Why the memory's bandwidth bounds nothing of this work; empty: it may. A model that fits the last cache is
 /// read from memory once, and from the cache ever after.
-std::string why_memory_is_no_ceiling(const bare_facts& facts, const measured<double>& moved_bytes) {
-  if (!facts.last_level_cache_bytes || !moved_bytes) return "";
-  double bytes = *moved_bytes;  // no more than these can be different ones
-  if (facts.bench && facts.bench->weight_bytes)
-    bytes = std::min(
-        bytes, static_cast<double>(*facts.bench->weight_bytes + facts.bench->kv_cache_bytes.value_or(0)));
-  const auto cache_bytes = static_cast<double>(*facts.last_level_cache_bytes);
-  if (bytes > cache_bytes) return "";
-  return fmt::format("what it reads fits the {} cache: the memory ceiling does not apply",
-                     core::format_bytes(cache_bytes));
-}
-
 void leave_memory_out(const std::string& reason, const bare_figures& figures, utilisation& use) {
   use.mbu_over_measured_ratio = use.mbu_over_vendor_ratio = measured<double>::absent(reason);
   const measured<double> compute_s = quotient(use.flops, figures.ceiling_flops_per_s);
@@ -70,6 +58,15 @@ void leave_memory_out(const std::string& reason, const bare_figures& figures, ut
 }
 
 }  // namespace
+
+bool fits_cache(const bare_facts& facts, const measured<double>& moved_bytes) {
+  if (!facts.last_level_cache_bytes || !moved_bytes) return false;
+  double bytes = *moved_bytes;  // no more than these can be different ones
+  if (facts.bench && facts.bench->weight_bytes)
+    bytes = std::min(
+        bytes, static_cast<double>(*facts.bench->weight_bytes + facts.bench->kv_cache_bytes.value_or(0)));
+  return bytes <= static_cast<double>(*facts.last_level_cache_bytes);
+}
 
 const core::workload_result* model_of(const bare_facts& facts) {
   if (facts.bench) return &*facts.bench;
@@ -112,8 +109,12 @@ void set_rates(const bare_facts& facts, const bare_figures& figures, const measu
   use.mbu_over_measured_ratio = quotient(use.bytes_per_s, figures.ceiling_bytes_per_s);
   use.mbu_over_vendor_ratio = quotient(use.bytes_per_s, figures.vendor_bytes_per_s);
   set_roof(figures, use);
-  if (const std::string reason = why_memory_is_no_ceiling(facts, use.bytes); !reason.empty())
-    leave_memory_out(reason, figures, use);
+  if (fits_cache(facts, use.bytes)) {
+    const auto cache_bytes = static_cast<double>(*facts.last_level_cache_bytes);
+    leave_memory_out(fmt::format("what it reads fits the {} cache: the memory ceiling does not apply",
+                                 core::format_bytes(cache_bytes)),
+                     figures, use);
+  }
 }
 
 }  // namespace profgate::analysis

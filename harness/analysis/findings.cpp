@@ -30,6 +30,12 @@ bool judge_cold_starts(const stage_figures& stage, const sample_statistics& time
   const std::string cold = cold_samples_words(times_ns);
   if (cold.empty()) return false;
   const std::string evidence = fmt::format("{}, the longest {}", cold, core::format_duration(times_ns.max));
+  if (stage.bare.name == core::whole_process_stage) {
+    result.takeaways.push_back({stage.bare.name, "Its first starts take longer than the others.", evidence});
+    result.recommendations.push_back(
+        about_measuring(stage.bare.name, "Leave the first start out: stage1.warmup=1.", evidence));
+    return true;
+  }
   result.takeaways.push_back({stage.bare.name, "It warms up inside of its ranges.", evidence});
   result.recommendations.push_back(about_measuring(
       stage.bare.name, "Warm up before the first range, or give the range of the warm-up another name.",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ceilings.h"
 #include "core/dtypes.h"
 #include "core/stage_names.h"
 #include "core/units.h"
@@ -76,9 +77,11 @@ unknown_roof why_no_roof(const run_facts& facts, const stage_figures& stage) {
   std::vector<std::string> missing;
   if (!mfu && facts.bare.counted)
     missing.push_back("hardware.peak_tflops." + core::long_dtype(facts.bare.counted->model_dtype));
-  if (!mbu) missing.emplace_back("hardware.memory_bandwidth_gbs");
+  const bool is_in_cache = fits_cache(facts.bare, use.bytes);
+  if (!mbu && !is_in_cache) missing.emplace_back("hardware.memory_bandwidth_gbs");
   return {fmt::format("no ceiling was measured, and {}", mfu ? mbu.reason() : mfu.reason()),
-          fmt::format("set {}", fmt::join(missing, " and "))};
+          missing.empty() ? "profile more tokens or a larger model, whose weights do not fit it"
+                          : fmt::format("set {}", fmt::join(missing, " and "))};
 }
 
 /// Of the unprofiled stage, were all that tracing adds in this operator.

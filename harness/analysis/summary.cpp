@@ -184,8 +184,10 @@ void add_way_to_stages(const run_facts& facts, const stage_figures& process,
     return;
   }
   const std::vector<std::string> names = ranges_to_name(process.traced);
+  const bool is_server = process.bare.time_source == whole_client_source;
   const std::string by_ranges =
-      names.empty() ? fmt::format("put NVTX ranges around them ({}) and set workload.stages=[decode]",
+      names.empty() ? fmt::format("put NVTX ranges around them{} ({}) and set workload.stages=[decode]",
+                                  is_server ? " in the server" : "",
                                   bare.is_python || bare.imports_torch
                                       ? "of the package nvtx: with nvtx.annotate(\"decode\"):"
                                       : "an example in C++: docs/own-program.md")
@@ -199,7 +201,9 @@ void add_way_to_stages(const run_facts& facts, const stage_figures& process,
       : bare.is_python && names.empty()
           ? "add --adapter pytorch before the -- if it uses PyTorch (it needs no edit), else "
           : "";
-  summary.push_back(fmt::format("To see its steps apart from its start, {}{}.", by_adapter, by_ranges));
+  summary.push_back(fmt::format("To see {}, {}{}.",
+                                is_server ? "the server's steps" : "its steps apart from its start",
+                                by_adapter, by_ranges));
 }
 
 /// Of a program that tells nothing of itself: what a step of each stage takes, and why.

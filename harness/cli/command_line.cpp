@@ -180,20 +180,34 @@ void add_gate(CLI::App& app, action& chosen) {
   auto is_self_test = std::make_shared<bool>(false);
   command->add_flag("--self-test", *is_self_test,
                     "Run the named pair against itself: unchanged it must pass, with a planted delay fail");
-  command->add_option("--planted-ratio", test->planted_ratio, "Size of the planted slowdown")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
+  CLI::Option* planted = command
+                             ->add_option("--planted-ratio", test->planted_ratio,
+                                          "With --self-test: size of the planted slowdown")
+                             ->check(CLI::Range(0.0, 100.0))
+                             ->capture_default_str();
   command->add_option("run", words->pair, "Run directory; with --self-test a pair");
   command->add_option("overrides", words->overrides, "With --self-test: group=choice or a.b=value");
   command->add_option("--build-dir", words->build_dir,
                       "With --self-test: build folder that registers the pair");
   command->add_option("--manifest", words->manifest, "With --self-test: the pair's manifest file");
-  command->callback([&chosen, files, test, words, is_self_test, baseline] {
+  // Judged by other settings than it was measured with, nobody would notice that they were not asked.
+  const auto refuse_word = [](const std::string& word) {
+    throw CLI::ValidationError(
+        word +
+        " is of no use here: what was measured is judged by its own settings. To fix it: leave it out; a "
+        "setting belongs to profgate run <pair> <setting>, to profgate ab or to --self-test");
+  };
+  command->callback([&chosen, files, test, words, is_self_test, baseline, planted, refuse_word] {
     if (*is_self_test) {
       test->pair = *words;
       chosen = [test] { return gate_self_test(*test); };
-    } else if (baseline->count() > 0) {
+      return;
+    }
+    if (!words->overrides.empty()) refuse_word(words->overrides.front());
+    if (planted->count() > 0) refuse_word("--planted-ratio");
+    if (baseline->count() > 0) {
       if (files->candidate.empty()) throw CLI::RequiredError("--candidate");
+      if (!words->pair.empty()) refuse_word(words->pair);
       chosen = [files] { return judge_files(*files); };
     } else if (words->pair.empty()) {
       throw CLI::RequiredError("run, or --baseline and --candidate, or --self-test and a pair");

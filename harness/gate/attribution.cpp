@@ -208,12 +208,14 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
       std::min_element(after.groups.begin(), after.groups.end(),
                        [](const auto& a, const auto& b) { return a.first_offset_ns < b.first_offset_ns; });
   if (begins != after.groups.end()) join_causes(begins->path, begins->name, result);
+  const auto points_there = [&](const cause& one) {
+    return (one.delta_ns > 0) == (result.explained_difference_ns() > 0);
+  };
   std::stable_sort(result.causes.begin(), result.causes.end(), [&](const cause& a, const cause& b) {
-    return weight_of(a, result) > weight_of(b, result);
+    return std::pair(points_there(a), weight_of(a, result)) >
+           std::pair(points_there(b), weight_of(b, result));
   });
-  if (const auto first = std::find_if(
-          result.causes.begin(), result.causes.end(),
-          [&](const cause& one) { return (one.delta_ns > 0) == (result.explained_difference_ns() > 0); });
+  if (const auto first = std::find_if(result.causes.begin(), result.causes.end(), points_there);
       first != result.causes.end()) {
     add_waiting(matches, before, after, *first);
     join_waiting(*first, result);

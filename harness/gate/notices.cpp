@@ -34,20 +34,24 @@ void tell_how_to_accept(const run_set& candidate, judgement& judged) {
           : "faster than its baseline: profgate baseline accept makes this the new one");
 }
 
-/// Nobody can measure a stored baseline again: whether its machine was busy then is seen only by how far its
-/// processes lie apart, and a difference from such numbers may be one of machines.
-void tell_of_busy_baseline(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
+/// Nobody can measure stored numbers again: whether their machine was busy then is seen only by how far its
+/// processes lie apart, and a difference between such numbers may be one of machines.
+void tell_of_busy_machines(const run_set& baseline, const run_set& candidate, const judge_rules& rules,
                            judgement& judged) {
   for (const stage_judgement& stage : judged.stages) {
     if (stage.which != verdict::improved && stage.which != verdict::regressed) continue;
     const auto spread = [&](const run_set& runs) {
       return spread_ratio_of(stage_medians_ns(runs, stage.stage, rules.reduction));
     };
-    if (spread(baseline) <= rules.stored.ratio) continue;
+    const double of_baseline = spread(baseline);
+    const double of_candidate = spread(candidate);
+    if (std::max(of_baseline, of_candidate) <= rules.stored.ratio) continue;
+    const bool is_baseline = of_baseline >= of_candidate;
     judged.notices.push_back(fmt::format(
-        "{}: the middle half of the baseline's processes spreads over {:.1f} % of their median, as on a busy "
-        "machine (the candidate's: {:.1f} %): an A/B decides, profgate ab",
-        stage.stage, 100 * spread(baseline), 100 * spread(candidate)));
+        "{}: the middle half of the {}'s processes spreads over {:.1f} % of their median, as on a busy "
+        "machine (the {}'s: {:.1f} %): an A/B decides, profgate ab",
+        stage.stage, is_baseline ? "baseline" : "candidate", 100 * std::max(of_baseline, of_candidate),
+        is_baseline ? "candidate" : "baseline", 100 * std::min(of_baseline, of_candidate)));
   }
 }
 
@@ -62,7 +66,7 @@ void add_notices(const run_set& baseline, const run_set& candidate, const judge_
     judged.notices.push_back(fmt::format(
         "stored numbers are of another session: only a slowdown of surely more than {:.1f} % fails",
         100 * rules.stored.ratio));
-    tell_of_busy_baseline(baseline, candidate, rules, judged);
+    tell_of_busy_machines(baseline, candidate, rules, judged);
     return;
   }
   const bool is_on_gpu = !candidate.identity.device_uuid.empty();

@@ -20,8 +20,9 @@ constexpr std::size_t causes_shown = 3;
 constexpr std::size_t exact_changes_shown = 3;
 constexpr std::size_t packages_shown = 5;
 
-/// "elsewhere −35.0 ms, most of it −30.10 ms: …": what points the other way, without which the causes would
-/// be more than the difference. Nothing where it is next to nothing.
+/// "elsewhere −35.0 ms, most of it −30.10 ms: …" ("of it" where that is less than half): what points the
+/// other way, without which the causes would be more than the difference. Nothing where it is next to
+/// nothing.
 std::optional<std::string> opposite_text(const gate::attribution& attributed) {
   constexpr double least_ratio = 0.05;
   const double whole_ns = attributed.explained_difference_ns();
@@ -35,7 +36,27 @@ std::optional<std::string> opposite_text(const gate::attribution& attributed) {
   if (largest == nullptr || std::abs(opposite_ns) <= least_ratio * std::abs(whole_ns)) return std::nullopt;
   const bool is_the_largest_alone = signed_duration(opposite_ns) == signed_duration(largest->delta_ns);
   if (is_the_largest_alone) return "elsewhere " + gate::to_text(*largest);
-  return fmt::format("elsewhere {}, most of it {}", signed_duration(opposite_ns), gate::to_text(*largest));
+  const bool is_most = std::abs(largest->delta_ns) > 0.5 * std::abs(opposite_ns);
+  return fmt::format("elsewhere {}, {} {}", signed_duration(opposite_ns), is_most ? "most of it" : "of it",
+                     gate::to_text(*largest));
+}
+
+/// "and 5 more, +784 µs": those that point where the difference does and have no line. Nothing where they are
+/// next to nothing.
+std::optional<std::string> further_text(const gate::attribution& attributed,
+                                        const std::vector<gate::cause>& shown) {
+  constexpr double least_ratio = 0.05;
+  const double whole_ns = attributed.explained_difference_ns();
+  double further_ns = 0;
+  std::ptrdiff_t count = -static_cast<std::ptrdiff_t>(shown.size());
+  for (const gate::cause& cause : attributed.causes) {
+    if ((cause.delta_ns > 0) != (whole_ns > 0)) continue;
+    further_ns += cause.delta_ns;
+    ++count;
+  }
+  for (const gate::cause& cause : shown) further_ns -= cause.delta_ns;
+  if (count <= 0 || std::abs(further_ns) <= least_ratio * std::abs(whole_ns)) return std::nullopt;
+  return fmt::format("and {} more, {}", count, signed_duration(further_ns));
 }
 
 void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& lines) {
@@ -53,8 +74,10 @@ void add_causes(const gate::stage_judgement& stage, std::vector<std::string>& li
                                                  100 * (1 - unexplained_ratio))
                                    : scale));
   std::size_t number = 0;
-  for (const gate::cause& cause : gate::leading_causes(attributed, causes_shown))
+  const std::vector<gate::cause> leading = gate::leading_causes(attributed, causes_shown);
+  for (const gate::cause& cause : leading)
     lines.push_back(fmt::format("  {}. {}", ++number, gate::to_text(cause)));
+  if (const auto further = further_text(attributed, leading)) lines.push_back("  " + *further);
   if (const auto opposite = opposite_text(attributed)) lines.push_back("  " + *opposite);
   if (!scale.empty() && !is_cause_unknown(stage)) lines.push_back("  " + scale);
   if (!stage.uncounted_because.empty()) lines.push_back("  no counters: " + stage.uncounted_because);

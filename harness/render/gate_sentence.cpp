@@ -71,7 +71,7 @@ std::string why_unchanged(const gate::stage_judgement& stage) {
   if (stage.which != gate::verdict::unchanged || !stage.unchanged_below_ratio) return "";
   const gate::comparison& numbers = *stage.numbers;
   if (numbers.upper_95_ratio && *numbers.upper_95_ratio <= -nothing_ratio)
-    return "; faster, but by too little or in too few runs to count as improved";
+    return "; faster, but not shown well enough to count as improved";
   const double below = *stage.unchanged_below_ratio;
   const std::string margin = percent(stage.rate_unit ? gate::rate_loss_ratio(below) : below);
   if (numbers.lower_95_ratio && *numbers.lower_95_ratio >= nothing_ratio)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "analysis/texts.h"
@@ -61,7 +62,9 @@ std::string timed_words(const analysis::bare_facts& bare, bool has_adapter) {
   if (has_adapter && all_from({analysis::adapter_ranges_source, parsers::device_samples_source}))
     return "ranges of the PyTorch adapter were timed";
   if (all_from({analysis::synchronised_ranges_source})) return "its NVTX ranges were timed";
-  return "it told its times otherwise";
+  std::set<std::string> sources;
+  for (const auto& [stage, source] : bare.stage_sources) sources.insert(source);
+  return fmt::format("the times are of {}", fmt::join(sources, " and "));
 }
 
 void take_samples(process_samples samples, analysis::bare_facts& bare) {

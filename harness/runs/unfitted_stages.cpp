@@ -76,6 +76,12 @@ std::vector<std::string> notes_of_unfitted_stages(const config::resolved& config
   const bool has_others = std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
     return stage != core::whole_process_stage && seen.timed.contains(stage);
   });
+  const std::string& origin = config.origin("workload.stages");
+  // A recipe of another's program says at its head with which environment the program opens its ranges.
+  const std::string by_recipe =
+      origin.find("/conf/workload/") == std::string::npos
+          ? ""
+          : "see at the head of that file what the program needs to open its ranges, or ";
   for (const analysis::stage_rule& rule : unfitted) {
     const std::string where = domain_in_words(rule);
     if (has_others) {
@@ -83,13 +89,13 @@ std::vector<std::string> notes_of_unfitted_stages(const config::resolved& config
                                   where, rule.range, rule.name));
       continue;
     }
-    const std::string& origin = config.origin("workload.stages");
     if (seen.ranges.empty() && seen.opened.empty()) {
       throw core::step_failure(fmt::format("{}: no NVTX range{} fits '{}' of stage '{}': the program opened "
                                            "no range at all",
                                            origin, where, rule.range, rule.name),
-                               "check that the program calls NVTX, with headers of version 3, and that it "
-                               "does not clear its environment");
+                               by_recipe +
+                                   "check that the program calls NVTX, with headers of version 3, and that "
+                                   "it does not clear its environment");
     }
     if (seen.opened.contains(rule.name)) {
       throw core::step_failure(
@@ -97,12 +103,13 @@ std::vector<std::string> notes_of_unfitted_stages(const config::resolved& config
                       origin, where, rule.range, rule.name),
           "close them (pop or end them) before the program ends");
     }
-    throw core::bad_input(
-        origin, 0,
-        fmt::format("no NVTX range{} fits '{}' of stage '{}'; there are {}", where, rule.range, rule.name,
-                    ranges_in_words(seen)),
-        "give the stage an expression that fits the whole name of a range, such as 'step_\\d+' (.* is any "
-        "text)");
+    throw core::bad_input(origin, 0,
+                          fmt::format("no NVTX range{} fits '{}' of stage '{}'; there are {}", where,
+                                      rule.range, rule.name, ranges_in_words(seen)),
+                          by_recipe +
+                              "give the stage an expression that fits the whole name of a range, such as "
+                              "'step_\\d+' (.* is any "
+                              "text)");
   }
   return notes;
 }

@@ -275,9 +275,8 @@ process::outcome server_run::finish(process::outcome& server, const fs::path& se
   if (m_last_signal != 0 && died_by == m_last_signal && !is_all_fetched) {
     m_note += fmt::format(
         "the server ended by {}, without its exit handlers: what a tool had not yet fetched from it is "
-        "missing; "
-        "let it end by itself on SIGINT or SIGTERM, or raise workload.server.stop_within_s",
-        process::signal_name(died_by));
+        "missing; let it end by itself on SIGINT or SIGTERM{}",
+        process::signal_name(died_by), died_by == SIGKILL ? ", or raise workload.server.stop_within_s" : "");
   }
   const bool is_our_signal = server.signal == 0 || is_stop_signal(server.signal);
   if (m_last_signal != 0 && is_our_signal &&

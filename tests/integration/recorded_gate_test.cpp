@@ -158,6 +158,17 @@ TEST_F(recorded_gate, arms_of_one_comparison_can_be_judged_as_stored_numbers) {
   EXPECT_THAT(result.output, HasSubstr("stored numbers"));
 }
 
+TEST_F(recorded_gate, refuses_what_it_would_not_ask) {
+  for (const char* word : {"gate.anchor=v1.0", "--planted-ratio=0.2"}) {
+    const command_result result = judge_case("same-build", {word});
+    EXPECT_EQ(result.exit_code, 2) << word;
+    EXPECT_THAT(result.output,
+                HasSubstr("is of no use here: what was measured is judged by its own settings"));
+  }
+  const std::string recorded = (recorded_cases / "h200-pytorch-eager-attention").string();
+  EXPECT_EQ(profgate({"gate", recorded, "gate.anchro=v1.0"}).exit_code, 2);
+}
+
 TEST_F(recorded_gate, a_corrupt_baseline_is_bad_input) {
   const fs::path cut =
       edited("same-build", [](const std::string& text) { return text.substr(0, text.size() / 2); });

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/expression.h"
 #include "core/stage_names.h"
@@ -125,6 +126,11 @@ chosen_backend choose_backend(step_context& context, const profilers::tool_envir
     const std::string& origin = config.origin("workload.stages");
     if (absent.meant()) {
       range = *absent.meant();
+      const std::string name_now = stage.at("name");
+      bool is_repeated = false;
+      std::erase_if(stages, [&](const config::record& each) {
+        return each.at("name") == name_now && std::exchange(is_repeated, true);
+      });
       const auto all = config.with("workload.stages", stages, origin).record_lines("workload.stages");
       remedy = fmt::format("did you mean workload.stages=[{}]?", fmt::join(all, ", "));
     }
@@ -146,11 +152,12 @@ void tell_unseen_stages(step_context& context, const std::vector<profilers::rang
   if (unseen.empty()) return;
   const runs::process_samples unprofiled = unprofiled_samples(context);
   const bool sees_forks = context.config.boolean("nsys.trace_forks");
-  const std::string why = sees_forks
-                              ? "it loses what a process recorded last that ends by _exit() or a signal"
-                              : "it does not follow children that fork without exec";
+  const std::string why =
+      fmt::format("{}it loses what a process recorded last that ends by _exit() or a signal",
+                  sees_forks ? "" : "it does not follow children that fork without exec, and ");
   const std::string who_does =
-      sees_forks ? "timeline=embedded keeps it" : "nsys.trace_forks=true or timeline=embedded do";
+      sees_forks ? "timeline=embedded keeps it"
+                 : "timeline=embedded does both; for the children alone nsys.trace_forks=true does";
   std::vector<std::string> stages = context.config.list("workload.stages");
   for (const stage_range& each : ranges_of(context.config)) {
     if (std::find(unseen.begin(), unseen.end(), each.range) == unseen.end()) continue;

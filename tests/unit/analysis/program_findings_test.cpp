@@ -298,6 +298,16 @@ TEST(program, is_told_by_its_ranges_what_a_step_takes_and_its_share_of_the_run) 
   EXPECT_DOUBLE_EQ(figures.stages[0].idle->idle_ns, (800.0 - 240.0) * us);
 }
 
+TEST(program, whose_first_start_is_cold_is_not_told_of_ranges) {
+  run_facts facts = program(eager_steps());
+  facts.bare.stages = {core::whole_process_stage};
+  facts.bare.stage_samples_ns = {};
+  facts.bare.process_wall_ns = {1800 * ms, 300 * ms, 300 * ms, 310 * ms};
+  EXPECT_THAT(texts_of(findings_of(facts).recommendations),
+              AllOf(Contains(HasSubstr("stage1.warmup=1")),
+                    ::testing::Not(Contains(HasSubstr("before the first range")))));
+}
+
 TEST(program, that_warms_up_inside_its_ranges_is_told_so_and_what_it_saves_is_of_a_warm_step) {
   run_facts facts = program(eager_steps());
   facts.bare.stage_samples_ns = {{"denoise", {100 * ms, 800 * us, 800 * us, 810 * us}}};

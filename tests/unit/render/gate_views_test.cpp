@@ -193,7 +193,7 @@ TEST(gate_lines, say_what_counts_as_unchanged) {
   whole.stages[0].numbers->lower_95_ratio = -0.108;
   whole.stages[0].numbers->upper_95_ratio = -0.106;
   EXPECT_THAT(gate_lines(whole).front(),
-              testing::EndsWith("; faster, but by too little or in too few runs to count as improved"));
+              testing::EndsWith("; faster, but not shown well enough to count as improved"));
 }
 
 TEST(gate_lines, an_arrow_never_contradicts_its_percentage) {
@@ -278,6 +278,18 @@ TEST(gate_lines, say_what_takes_away_from_causes_that_are_more_than_the_differen
   for (gate::stage_judgement& stage : whole.stages)
     if (stage.attributed) stage.attributed = attributed;
   EXPECT_THAT(joined(gate_lines(whole)), HasSubstr("\n  elsewhere −35.0 ms: quick is faster: ")) << "once";
+  attributed.causes = {cause_of(185e6, "slow"), cause_of(-15e6, "quick"), cause_of(-15e6, "b"),
+                       cause_of(-10e6, "c")};
+  for (gate::stage_judgement& stage : whole.stages)
+    if (stage.attributed) stage.attributed = attributed;
+  EXPECT_THAT(joined(gate_lines(whole)),
+              HasSubstr("\n  elsewhere −40.0 ms, of it −15.0 ms: quick is faster: "))
+      << "not most of it";
+  attributed.causes = {cause_of(45e6, "a"), cause_of(40e6, "b"), cause_of(30e6, "c"), cause_of(20e6, "d"),
+                       cause_of(10e6, "e")};
+  for (gate::stage_judgement& stage : whole.stages)
+    if (stage.attributed) stage.attributed = attributed;
+  EXPECT_THAT(joined(gate_lines(whole)), HasSubstr("\n  and 2 more, +30.0 ms\n"));
   attributed.causes = {cause_of(145.1e6, "slow"), cause_of(-0.1e6, "quick")};
   for (gate::stage_judgement& stage : whole.stages)
     if (stage.attributed) stage.attributed = attributed;

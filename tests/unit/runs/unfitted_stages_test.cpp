@@ -67,6 +67,21 @@ TEST(unfitted_stages, are_refused_with_their_expression_their_place_and_what_the
       << "a process is always there";
 }
 
+TEST(unfitted_stages, of_a_recipe_are_told_where_it_says_what_the_program_needs) {
+  config::request wanted;
+  wanted.conf_dirs = {PROFGATE_CONF};
+  wanted.runner = "program";
+  wanted.command_line_overrides = {"workload=vllm"};
+  const config::resolved recipe = config::compose(wanted);
+  try {
+    notes_of_unfitted_stages(recipe, seen_by(recipe, {{"load"}}));
+    FAIL() << "it was taken";
+  } catch (const core::error& refused) {
+    EXPECT_THAT(refused.what(), HasSubstr("conf/workload/vllm.yaml"));
+    EXPECT_THAT(refused.remedy(), HasSubstr("at the head of that file"));
+  }
+}
+
 TEST(unfitted_stages, of_programs_without_ranges_that_end_fail_as_plain_names_do) {
   EXPECT_THAT(refusal("[{name: a, range: 'x.*'}]", {}, core::exit_code::failed),
               HasSubstr("no range at all"));
