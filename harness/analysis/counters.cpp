@@ -260,8 +260,11 @@ measured<stage_counters> analyze_counters(const counter_facts& facts, const std:
                              : measured<double>::absent(reason);
     // In the run neighbours overlap with its start and end: what is long alone may be short there.
     if (kernel.bound && *kernel.bound == "latency" && kernel.is_in_timeline &&
-        own_launch_ns(kernel.group) < launch_bound_ns)
+        own_launch_ns(kernel.group) < launch_bound_ns) {
       kernel.bound = std::string("launch");
+      kernel.evidence += fmt::format("; {} a launch of its own in the run",
+                                     core::format_duration(own_launch_ns(kernel.group)));
+    }
     kernel.reached_alone_ratio = reached_alone_ratio(kernel);
     kernel.reached_ratio = reached_ratio(kernel);
     result.launches += kernel.launches;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "core/stage_names.h"
 #include "core/units.h"
@@ -147,6 +150,21 @@ std::string how_often(const std::string& number) {
   return number == "1" ? "once" : number + " times";
 }
 
+/// What of each kernel's own time, under each operator, is not in what `found` saves; `scale`: of that saving
+/// over its sum in the trace.
+std::vector<fused_kernel> fused_of(const traced_stage& traced, const kernel_neighbours& found, double scale) {
+  std::map<std::pair<std::string_view, std::string_view>, std::int64_t> own_ns;
+  for (const core::kernel_group& group : traced.kernel_groups)
+    own_ns[{group.kernel_name, group.op}] += group.cost_ns();
+  std::vector<fused_kernel> fused;
+  for (const neighbour_part& part : found.parts) {
+    const std::int64_t stays_ns =
+        std::max<std::int64_t>(0, own_ns[{part.kernel_name, part.op_name}] - part.saves_at_most_ns);
+    fused.push_back({part.kernel_name, part.op_name, static_cast<double>(stays_ns) * scale});
+  }
+  return fused;
+}
+
 /// Which short kernels follow each other: one kernel of them would save the others, and what lies between.
 void judge_neighbours(const run_figures& figures, const stage_figures& stage, findings& result) {
   constexpr std::size_t most_named = 2;
@@ -169,6 +187,9 @@ void judge_neighbours(const run_figures& figures, const stage_figures& stage, fi
             core::format_duration(static_cast<double>(found.together_ns - found.saves_at_most_ns) /
                                   static_cast<double>(found.times))));
     item.neighbours = found.kernel_names;
+    if (item.saves_at_most_ns && found.saves_at_most_ns > 0)
+      item.fused = fused_of(*stage.traced, found,
+                            *item.saves_at_most_ns / static_cast<double>(found.saves_at_most_ns));
     result.recommendations.push_back(std::move(item));
   }
 }

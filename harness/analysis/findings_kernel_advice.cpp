@@ -75,16 +75,18 @@ const counted_kernel* sibling_at_roof(const stage_counters& counters, const coun
   return nullptr;
 }
 
-/// Those with which most of its launches are short in a row: "f + g"; empty: none are known.
+/// Those with which most of its launches are short in a row: "f + g"; empty: none are known. Under another
+/// operator the same kernel has others.
 std::string neighbours_of(const run_figures& figures, const stage_figures& stage,
                           const core::kernel_group& group) {
   if (!stage.traced) return "";
   for (const kernel_neighbours& row : stage.traced->neighbours) {
-    const std::vector<std::string>& all = row.kernel_names;
-    if (std::find(all.begin(), all.end(), group.kernel_name) == all.end() || 2 * row.times < group.calls)
-      continue;
+    const auto own = std::find_if(row.parts.begin(), row.parts.end(), [&](const neighbour_part& part) {
+      return part.kernel_name == group.kernel_name && part.op_name == group.op;
+    });
+    if (own == row.parts.end() || 2 * own->times < group.calls) continue;
     std::string names;
-    for (const std::string& name : all)
+    for (const std::string& name : row.kernel_names)
       if (name != group.kernel_name) names += (names.empty() ? "" : " + ") + figures.kernel_names.of(name);
     return names;
   }
@@ -135,10 +137,12 @@ std::string advice_on_kernel(const run_figures& figures, const stage_figures& st
         sibling->group.op.empty() ? "" : fmt::format(" (in {})", sibling->group.op),
         core::format_share_of_ceiling(*sibling->reached_ratio), advice_on_its_start(kernel.group));
   // Whatever bounds the multiprocessors that work: first let all of them do so.
-  if (!by_waves.empty())
-    return do_matrix_units_wait_in_taken_places(kernel)
-               ? fmt::format("{}; besides, {}", by_waves, advice_on_waiting_matrix_units(kernel))
-               : by_waves;
+  if (!by_waves.empty()) {
+    if (!do_matrix_units_wait_in_taken_places(kernel)) return by_waves;
+    return is_library_kernel(kernel.group.kernel_name)
+               ? fmt::format("{}; the same helps its matrix units, which wait", by_waves)
+               : fmt::format("{}; besides, {}", by_waves, advice_on_waiting_matrix_units(kernel));
+  }
   if (is_library_kernel(kernel.group.kernel_name) && *kernel.bound != "latency")
     return fmt::format("{} comes nearer to its roof", larger_product);
   if (*kernel.bound == "memory") return "more bytes in flight (more warps, wider or asynchronous loads)";

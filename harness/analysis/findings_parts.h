@@ -112,6 +112,13 @@ measured<double> room_of_operator(const stage_figures& stage, const std::string&
 /// The routed experts of a layer.
 inline constexpr const char* experts_operator = "moe.experts";
 
+/// Of those that the model's own program tells; 0: it does not.
+double dim_of(const core::workload_result& model, const char* name);
+
+/// Of the weights of gate, up and down, of so many rows of the intermediate size. Nothing where the model's
+/// dims and dtype do not tell.
+std::optional<double> bytes_of_products(const core::workload_result& model, double rows);
+
 /// Tokens that crowd at few experts.
 void judge_experts(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
                    findings& result);

@@ -64,9 +64,9 @@ measured<double> counted_over_needed(const stage_figures& stage) {
 
 /// What one call of an operator reads by the model's word, and how long it takes.
 struct operator_call {
-  std::string name;
   double bytes = 0;
   double own_ns = 0;
+  double calls = 0;  ///< in one repetition of the stage
 };
 
 /// Of the routed experts while one token is decoded: their weights, and those of the shared ones where these
@@ -74,45 +74,56 @@ struct operator_call {
 std::optional<double> bytes_of_experts(const bare_facts& facts, const stage_figures& stage) {
   if (!facts.bench || !is_pass_of_one_token(facts, stage.bare.name)) return std::nullopt;
   const core::workload_result& model = *facts.bench;
-  const auto dim = [&](const char* name) {
-    const auto found = model.model_dims.find(name);
-    return found == model.model_dims.end() ? 0.0 : found->second;
-  };
   const std::vector<operator_figures>& operators = stage.traced->operators;
   const bool is_shared_apart =
       std::any_of(operators.begin(), operators.end(),
                   [](const operator_figures& one) { return one.record.op_name == "moe.shared"; });
-  const double rows = dim("num_experts_per_tok") * dim("moe_intermediate_size") +
-                      (is_shared_apart ? 0 : dim("shared_intermediate_size"));
-  constexpr double products = 3;  // gate, up and down
-  const double bytes = products * dim("hidden_size") * rows * bytes_a_weight(model.model_dtype).value_or(0);
-  return bytes > 0 ? std::optional(bytes) : std::nullopt;
+  return bytes_of_products(model,
+                           dim_of(model, "num_experts_per_tok") * dim_of(model, "moe_intermediate_size") +
+                               (is_shared_apart ? 0 : dim_of(model, "shared_intermediate_size")));
 }
 
-std::optional<operator_call> call_of(const run_facts& facts, const stage_figures& stage,
-                                     const std::string& op_name) {
-  if (op_name != experts_operator) return std::nullopt;
+/// Of the only one among them.
+std::optional<operator_call> call_of(const run_facts& facts, const run_figures& figures,
+                                     const stage_figures& stage, const std::vector<std::string>& op_names) {
+  if (op_names.size() != 1 || op_names.front() != experts_operator) return std::nullopt;
+  if (figures.bare.ceiling_bytes_per_s.value_or(0) <= 0) return std::nullopt;
   const std::optional<double> bytes = bytes_of_experts(facts.bare, stage);
   for (const operator_figures& one : stage.traced->operators) {
-    if (one.record.op_name != op_name || !one.cuda_exclusive_ns || one.record.calls <= 0 || !bytes) continue;
-    return operator_call{op_name, *bytes,
-                         static_cast<double>(*one.cuda_exclusive_ns) / static_cast<double>(one.record.calls)};
+    if (one.record.op_name != op_names.front() || one.cuda_exclusive_ns.value_or(0) <= 0 ||
+        one.record.calls <= 0 || !bytes)
+      continue;
+    const auto calls = static_cast<double>(one.record.calls);
+    return operator_call{*bytes, static_cast<double>(*one.cuda_exclusive_ns) / calls,
+                         calls / static_cast<double>(stage.traced->occurrences)};
   }
   return std::nullopt;
 }
 
+/// What the call would take at the bandwidth's ceiling.
+double least_ns(const run_figures& figures, const operator_call& call) {
+  return call.bytes / *figures.bare.ceiling_bytes_per_s * core::ns_per_s;
+}
+
+/// How much of the stage the operator's calls lie above what their bytes take, beyond what rows about its
+/// kernels have already. Other operators may be faster than the ceiling: that makes nothing here less.
+double above_rows(const run_figures& figures, const stage_figures& stage, const operator_call& call,
+                  const findings& result) {
+  double above_ns = call.calls * (call.own_ns - least_ns(figures, call));
+  for (const recommendation& row : result.recommendations)
+    if (row.stage == stage.bare.name && row.from == saved_time::one_kernel &&
+        row.op_name == experts_operator && row.saves_at_most_ns)
+      above_ns -= *row.saves_at_most_ns;
+  return above_ns / *median_ns_of(stage);
+}
+
 /// "its kernels together reach 62.5 % of the bandwidth (the model's 55 MB a layer in 21 µs)"
-std::string reached_together(const run_facts& facts, const run_figures& figures, const stage_figures& stage,
-                             const std::vector<std::string>& operators) {
-  const double ceiling_bytes_per_s = figures.bare.ceiling_bytes_per_s.value_or(0);
-  const std::optional<operator_call> call = operators.size() == 1 && ceiling_bytes_per_s > 0
-                                                ? call_of(facts, stage, operators.front())
-                                                : std::nullopt;
-  if (call && call->own_ns > 0)
-    return fmt::format(
-        "its kernels together reach {} of the bandwidth (the model's {} a layer in {})",
-        core::format_share_of_ceiling(call->bytes / call->own_ns * core::ns_per_s / ceiling_bytes_per_s),
-        core::format_bytes(call->bytes), core::format_duration(call->own_ns));
+std::string reached_together(const run_figures& figures, const stage_figures& stage,
+                             const std::optional<operator_call>& call) {
+  if (call)
+    return fmt::format("its kernels together reach {} of the bandwidth (the model's {} a layer in {})",
+                       core::format_share_of_ceiling(least_ns(figures, *call) / call->own_ns),
+                       core::format_bytes(call->bytes), core::format_duration(call->own_ns));
   return fmt::format("the stage's kernels together reach {} of the bandwidth (the model's {} in {})",
                      core::format_share_of_ceiling(*stage.bare.use.mbu_over_measured_ratio),
                      core::format_bytes(*stage.bare.use.bytes), core::format_duration(*median_ns_of(stage)));
@@ -130,19 +141,21 @@ void judge_read_ahead(const run_facts& facts, const run_figures& figures, const 
   const measured<double> above = above_own_roofs(stage);
   const measured<double> bytes_ratio = counted_over_needed(stage);
   if (!room || !above || !bytes_ratio || *bytes_ratio <= 1) return;
-  const double between_ratio = *room - (1 - busy_ratio_of(stage)) - *above;
-  if (between_ratio < small_opportunity_ratio) return;
   const std::vector<std::string> operators = helped_operators(*stage.counters);
+  const std::optional<operator_call> call = call_of(facts, figures, stage, operators);
+  const double between_ratio =
+      call ? above_rows(figures, stage, *call, result) : *room - (1 - busy_ratio_of(stage)) - *above;
+  if (between_ratio < small_opportunity_ratio) return;
   recommendation item = saving(
       figures, stage, saved_time::one_kernel, between_ratio,
       fmt::format("{}more bytes in flight: {}. One kernel prefetches what the next one reads, so ncu counts "
                   "those bytes in both, and each row looks nearer to its roof than it is.",
                   operators.empty() ? "" : fmt::format("{}: ", fmt::join(operators, " and ")),
-                  reached_together(facts, figures, stage, operators)),
+                  reached_together(figures, stage, call)),
       fmt::format(
           "ncu counts {:.2f} times the bytes that the model needs; by ncu's bytes the stage would be at "
           "{} of its roof, by the model's it is at {}",
-          *bytes_ratio, core::format_percent(1 - *above - (1 - busy_ratio_of(stage))),
+          *bytes_ratio, core::format_share_of_ceiling(*bytes_ratio * (1 - *room)),
           core::format_percent(1 - *room)));
   if (operators.empty()) item.text.front() = 'M';
   if (operators.size() == 1) item.op_name = operators.front();

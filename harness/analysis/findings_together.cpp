@@ -37,12 +37,20 @@ class rows_of_stage {
     return sum_ns(from, [](const recommendation&) { return true; });
   }
 
-  /// What the rows about single kernels have of its time already.
+  /// What the rows about single kernels have of its time already, at least. Of neighbours the longest stays:
+  /// what is won of it is another time.
   double in_rows_of_kernels_ns(const recommendation& row) const {
-    return sum_ns(saved_time::one_kernel, [&](const recommendation& one) {
-      if (row.from == saved_time::some_kernels) return one.op_name == row.op_name;
-      return std::find(row.neighbours.begin(), row.neighbours.end(), one.kernel_name) != row.neighbours.end();
-    });
+    if (row.from == saved_time::some_kernels)
+      return sum_ns(saved_time::one_kernel,
+                    [&](const recommendation& one) { return one.op_name == row.op_name; });
+    double sum = 0;
+    for (const fused_kernel& fused : row.fused) {
+      const double in_rows_ns = sum_ns(saved_time::one_kernel, [&](const recommendation& one) {
+        return one.kernel_name == fused.kernel_name && one.op_name == fused.op_name;
+      });
+      sum += std::max(0.0, in_rows_ns - fused.stays_ns);
+    }
+    return sum;
   }
 
  private:

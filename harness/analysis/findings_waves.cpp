@@ -19,6 +19,8 @@ namespace {
 constexpr double full_wave_ratio = 0.9;
 /// Of its places over all of its waves; below it an emptier last wave is no finding.
 constexpr double large_tail_ratio = 0.2;
+/// ncu tells waves in hundredths.
+constexpr double ncu_rounds_waves_to = 0.01;
 /// Of the multiprocessors: a grid for fewer leaves nearly all of the GPU idle.
 constexpr double few_sms_ratio = 0.1;
 
@@ -65,6 +67,26 @@ double blocks_in_grid(const counted_kernel& kernel) {
   return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
 }
 
+/// How many waves of blocks a grid makes.
+struct wave_count {
+  double waves;
+  bool is_exact;  ///< else as ncu rounds it
+};
+
+/// Nothing where ncu did not tell.
+std::optional<wave_count> waves_of(const counted_kernel& kernel) {
+  const measured<double> rounded = metric_of(kernel, "waves_ratio");
+  if (!rounded) return std::nullopt;
+  const std::optional<resident_blocks> resident = blocks_an_sm(kernel);
+  if (!resident || resident->at_most <= 0 || kernel.multiprocessors.value_or(0) <= 0)
+    return wave_count{*rounded, false};
+  const double waves =
+      blocks_in_grid(kernel) / (resident->at_most * static_cast<double>(*kernel.multiprocessors));
+  // Where they are farther apart, something else (clusters, barriers) limits what an SM holds.
+  return std::abs(waves - *rounded) <= ncu_rounds_waves_to ? wave_count{waves, true}
+                                                           : wave_count{*rounded, false};
+}
+
 /// How many of the multiprocessors get a block, for blocks go to empty ones first; 1 where nobody tells.
 double used_sms_ratio(const counted_kernel& kernel) {
   if (kernel.multiprocessors && *kernel.multiprocessors > 0)
@@ -80,9 +102,10 @@ bool is_causal(const counted_kernel& kernel) {
   return kernel.group.category == "attention" && kernel.group.kernel_name.find("causal") != std::string::npos;
 }
 
-/// ncu rounds waves to hundredths: of a few blocks they are 0.
-std::string filled_percent(double ratio) {
-  return ratio < 0.01 ? "less than 1 %" : core::format_percent(ratio);
+/// Of a wave, or of several: with no more digits than are known. Of a few blocks ncu's waves are 0.
+std::string wave_percent(double ratio, bool is_exact) {
+  if (is_exact) return core::format_percent(ratio);
+  return ratio < ncu_rounds_waves_to ? "less than 1 %" : fmt::format("{:.0f} %", 100 * ratio);
 }
 
 }  // namespace
@@ -105,8 +128,8 @@ std::string occupancy_limiter(const counted_kernel& kernel) {
 }
 
 double taken_places_ratio(const counted_kernel& kernel) {
-  const measured<double> waves = metric_of(kernel, "waves_ratio");
-  return waves && *waves > 0 ? *waves / std::ceil(*waves) : 1;
+  const std::optional<wave_count> count = waves_of(kernel);
+  return count && count->waves > 0 ? count->waves / std::ceil(count->waves) : 1;
 }
 
 bool leaves_most_sms_idle(const counted_kernel& kernel) {
@@ -114,39 +137,40 @@ bool leaves_most_sms_idle(const counted_kernel& kernel) {
 }
 
 std::string advice_on_empty_places(const counted_kernel& kernel) {
-  const measured<double> waves = metric_of(kernel, "waves_ratio");
-  if (!waves || *waves >= full_wave_ratio) return "";
+  const std::optional<wave_count> count = waves_of(kernel);
+  if (!count || count->waves >= full_wave_ratio) return "";
   const double sms_ratio = used_sms_ratio(kernel);
   if (sms_ratio < full_wave_ratio)
     return kernel.multiprocessors
                ? fmt::format("its grid of {} uses {:.0f} of {} SMs: {}",
                              blocks_in_words(blocks_in_grid(kernel)), blocks_in_grid(kernel),
                              *kernel.multiprocessors, split_further(kernel))
-               : fmt::format("its grid has blocks for {} of the SMs: {}", filled_percent(sms_ratio),
+               : fmt::format("its grid has blocks for {} of the SMs: {}", wave_percent(sms_ratio, false),
                              split_further(kernel));
-  return fmt::format("its grid fills {} of one wave: {}", filled_percent(*waves), split_further(kernel));
+  return fmt::format("its grid fills {} of one wave: {}", wave_percent(count->waves, count->is_exact),
+                     split_further(kernel));
 }
 
 std::string advice_on_last_wave(const counted_kernel& kernel) {
-  const measured<double> waves = metric_of(kernel, "waves_ratio");
-  if (!waves || *waves <= 1) return "";
+  const std::optional<wave_count> count = waves_of(kernel);
+  if (!count || count->waves <= 1) return "";
+  const std::string last_percent = wave_percent(count->waves - std::floor(count->waves), count->is_exact);
   const double empty_ratio = 1 - taken_places_ratio(kernel);
   if (empty_ratio < large_tail_ratio) return "";
   if (is_causal(kernel))
     return fmt::format(
         "its last wave is {} full, and its blocks differ in length, for later rows see more keys: start the "
         "longest first, so that short ones fill the end, or {}",
-        core::format_percent(*waves - std::floor(*waves)), split_further(kernel));
+        last_percent, split_further(kernel));
   return fmt::format(
       "its last wave is {} full, and blocks of equal length leave {} of the GPU's places empty: {}, or fit "
       "its grid to whole waves",
-      core::format_percent(*waves - std::floor(*waves)), core::format_percent(empty_ratio),
-      split_further(kernel));
+      last_percent, wave_percent(empty_ratio, count->is_exact), split_further(kernel));
 }
 
 std::string advice_on_single_wave(const counted_kernel& kernel) {
-  const measured<double> waves = metric_of(kernel, "waves_ratio");
-  if (!waves || *waves >= 1) return "";
+  const std::optional<wave_count> count = waves_of(kernel);
+  if (!count || count->waves >= 1) return "";
   // More blocks of the same size would only queue up behind these.
   const std::optional<resident_blocks> resident = blocks_an_sm(kernel);
   const std::string remedy =
@@ -170,7 +194,12 @@ std::string launch_in_words(const counted_kernel& kernel) {
 }
 
 std::string waves_words(double waves) {
-  const std::string number = fmt::format("{:.2g}", waves);
+  // ncu's hundredths, as far as a reader needs them: "1.45", "9.9", "123".
+  std::string number = waves < 10 ? fmt::format("{:.2f}", waves) : fmt::format("{:.3g}", waves);
+  if (number.find('.') != std::string::npos) {
+    number.erase(number.find_last_not_of('0') + 1);
+    if (number.back() == '.') number.pop_back();
+  }
   return number + (number == "1" ? " wave" : " waves");
 }
 

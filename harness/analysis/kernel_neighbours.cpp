@@ -25,6 +25,7 @@ constexpr std::size_t most_listed = 5;
 
 struct launched_kernel {
   std::string_view name{};
+  std::string_view op{};
   std::int64_t own_ns = 0;  ///< without what overlaps the kernel before it
   std::int64_t gap_ns = 0;  ///< to the kernel before it
 };
@@ -32,10 +33,26 @@ struct launched_kernel {
 /// Two or three names; the third may be empty.
 using chain = std::array<std::string_view, 3>;
 
+struct part_sums {
+  std::int64_t times = 0;
+  std::int64_t saves_at_most_ns = 0;
+};
+
+/// By the kernel's place in its chain and its operator's text, told from others by where it lies.
+struct part_before {
+  using place = std::pair<std::size_t, std::string_view>;
+  bool operator()(const place& a, const place& b) const {
+    if (a.first != b.first) return a.first < b.first;
+    return std::less<const char*>()(a.second.data(), b.second.data());
+  }
+};
+using sums_by_part = std::map<part_before::place, part_sums, part_before>;
+
 struct chain_sums {
   std::int64_t times = 0;
   std::int64_t together_ns = 0;
   std::int64_t saves_at_most_ns = 0;
+  sums_by_part parts{};
   const void* last_walk = nullptr;  ///< where it was counted last, and up to which kernel: none counts twice
   std::size_t last_end = 0;
 };
@@ -58,9 +75,10 @@ using sums_by_chain = std::unordered_map<chain, chain_sums, chain_hash, chain_eq
 /// The kernels of one stream in one occurrence of a stage, in the order of their starts.
 class stream_walk {
  public:
-  void add(const core::kernel_execution& kernel, sums_by_chain& sums) {
+  void add(const core::kernel_execution& kernel, std::string_view op, sums_by_chain& sums) {
     launched_kernel next;
     next.name = kernel.shape->name;
+    next.op = op;
     next.own_ns = std::max<std::int64_t>(0, kernel.end_ns - std::max(kernel.start_ns, m_end_ns));
     next.gap_ns = std::max<std::int64_t>(0, kernel.start_ns - m_end_ns);
     const bool is_short = kernel.end_ns - kernel.start_ns <= short_kernel_ns;
@@ -82,10 +100,10 @@ class stream_walk {
     chain key{};
     std::size_t length = 0;
     std::int64_t together_ns = 0;
-    std::int64_t longest_ns = 0;
+    const launched_kernel* longest = kernels.begin();
     for (const launched_kernel& kernel : kernels) {
       together_ns += kernel.own_ns + (length > 0 ? kernel.gap_ns : 0);
-      longest_ns = std::max(longest_ns, kernel.own_ns);
+      if (kernel.own_ns > longest->own_ns) longest = &kernel;
       key[length++] = kernel.name;
     }
     chain_sums& sum = sums[key];
@@ -94,7 +112,13 @@ class stream_walk {
     sum.last_end = m_position;
     sum.times += 1;
     sum.together_ns += together_ns;
-    sum.saves_at_most_ns += together_ns - longest_ns;
+    sum.saves_at_most_ns += together_ns - longest->own_ns;
+    std::size_t place = 0;
+    for (const launched_kernel& kernel : kernels) {
+      part_sums& part = sum.parts[{place++, kernel.op}];
+      part.times += 1;
+      if (&kernel != longest) part.saves_at_most_ns += kernel.own_ns;
+    }
   }
 
   std::array<launched_kernel, 2> m_last{};
@@ -111,6 +135,11 @@ std::map<chain, chain_sums> by_text(const sums_by_chain& sums) {
     whole.times += sum.times;
     whole.together_ns += sum.together_ns;
     whole.saves_at_most_ns += sum.saves_at_most_ns;
+    for (const auto& [place, part] : sum.parts) {
+      part_sums& whole_part = whole.parts[place];
+      whole_part.times += part.times;
+      whole_part.saves_at_most_ns += part.saves_at_most_ns;
+    }
   }
   return joined;
 }
@@ -140,6 +169,20 @@ class whole_results {
   std::map<std::string_view, bool> m_known;  ///< patterns are slow, names few
 };
 
+/// A kernel that stands twice in a chain is one part of it, and so are texts that are equal.
+std::vector<neighbour_part> parts_of(const chain& names, const sums_by_part& parts) {
+  std::map<std::pair<std::string_view, std::string_view>, part_sums> joined;
+  for (const auto& [place, sum] : parts) {
+    part_sums& whole = joined[{names[place.first], place.second}];
+    whole.times += sum.times;
+    whole.saves_at_most_ns += sum.saves_at_most_ns;
+  }
+  std::vector<neighbour_part> listed;
+  for (const auto& [of, sum] : joined)
+    listed.push_back({std::string(of.first), std::string(of.second), sum.times, sum.saves_at_most_ns});
+  return listed;
+}
+
 std::vector<kernel_neighbours> most_promising(const std::map<chain, chain_sums>& sums,
                                               whole_results& needing_all) {
   std::vector<std::pair<chain, chain_sums>> sorted(sums.begin(), sums.end());
@@ -164,6 +207,7 @@ std::vector<kernel_neighbours> most_promising(const std::map<chain, chain_sums>&
     found.times = sum.times;
     found.together_ns = sum.together_ns;
     found.saves_at_most_ns = sum.saves_at_most_ns;
+    found.parts = parts_of(names, sum.parts);
   }
   return listed;
 }
@@ -172,7 +216,8 @@ std::vector<kernel_neighbours> most_promising(const std::map<chain, chain_sums>&
 
 std::map<std::size_t, std::vector<kernel_neighbours>> find_neighbours(
     const core::timeline& timeline, const std::vector<stage_stretch>& stretches,
-    const std::vector<std::uint32_t>& kernel_stretches, const category_rules& categories) {
+    const std::vector<std::uint32_t>& kernel_stretches, const std::vector<std::string_view>& kernel_operators,
+    const category_rules& categories) {
   const std::vector<core::kernel_execution>& kernels = timeline.kernels;
   std::map<std::size_t, sums_by_chain> sums;
   std::map<std::tuple<std::uint32_t, int, std::uint32_t>, stream_walk> walks;  // by stretch, device, stream
@@ -183,7 +228,7 @@ std::map<std::size_t, std::vector<kernel_neighbours>> find_neighbours(
     if (kernel_stretches[k] == 0) continue;
     const std::uint32_t s = kernel_stretches[k] - 1;
     const core::kernel_execution& kernel = kernels[k];
-    walks[{s, kernel.device, kernel.stream}].add(kernel, sums[stretches[s].stage]);
+    walks[{s, kernel.device, kernel.stream}].add(kernel, kernel_operators[k], sums[stretches[s].stage]);
   }
   std::map<std::size_t, std::vector<kernel_neighbours>> found;
   whole_results needing_all(categories);

@@ -34,10 +34,10 @@ void stage_sums::add_range(const inner_range& inner) {
   if (inner.is_outermost) covered_ns += duration_ns;
 }
 
-void stage_sums::add_kernel(const core::kernel_execution& kernel,
-                            const std::vector<const core::range_record*>& enclosing,
-                            std::int64_t exclusive_ns, const graph_attribution::path& replayed,
-                            std::uint32_t shared) {
+std::string_view stage_sums::add_kernel(const core::kernel_execution& kernel,
+                                        const std::vector<const core::range_record*>& enclosing,
+                                        std::int64_t exclusive_ns, const graph_attribution::path& replayed,
+                                        std::uint32_t shared) {
   const std::int64_t duration_ns = kernel.end_ns - kernel.start_ns;
   std::string_view innermost;
   operator_sums* inner = nullptr;
@@ -79,6 +79,7 @@ void stage_sums::add_kernel(const core::kernel_execution& kernel,
     place.launch_call_ns += kernel.call_ns;
   }
   m_last_launch = launch;
+  return innermost;
 }
 
 void stage_sums::add_copy(const core::copy_execution& copy) {

@@ -49,10 +49,12 @@ class stage_sums {
  public:
   void add_range(const inner_range& inner);
   /// The kernel's operators as the ranges around its launch tell them, or those of the graph that it was
-  /// replayed from: of `replayed` the first `shared` go on since the node before it.
-  void add_kernel(const core::kernel_execution& kernel,
-                  const std::vector<const core::range_record*>& enclosing, std::int64_t exclusive_ns,
-                  const graph_attribution::path& replayed, std::uint32_t shared);
+  /// replayed from: of `replayed` the first `shared` go on since the node before it. Returns the innermost of
+  /// them, a text of the timeline's; empty: none.
+  std::string_view add_kernel(const core::kernel_execution& kernel,
+                              const std::vector<const core::range_record*>& enclosing,
+                              std::int64_t exclusive_ns, const graph_attribution::path& replayed,
+                              std::uint32_t shared);
   void add_copy(const core::copy_execution& copy);
 
   traced_steps steps;

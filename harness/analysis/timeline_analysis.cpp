@@ -61,6 +61,7 @@ class capture_sums : public sweep_visitor {
         m_stages(stages),
         m_outside(outside),
         m_kernel_stretches(source.timeline.kernels.size(), 0),
+        m_kernel_operators(source.timeline.kernels.size()),
         m_around(windows),
         m_exclusive_units(exclusive_units(source.timeline)) {}
 
@@ -89,7 +90,8 @@ class capture_sums : public sweep_visitor {
     stage_sums& stage = m_stages[launched.window->stage];
     stage.late_ns +=
         std::max<std::int64_t>(0, kernel.end_ns - std::max(kernel.start_ns, launched.window->device_end_ns));
-    stage.add_kernel(kernel, launched.enclosing, exclusive_ns, m_graphs.paths[place.path], place.shared);
+    m_kernel_operators[index] =
+        stage.add_kernel(kernel, launched.enclosing, exclusive_ns, m_graphs.paths[place.path], place.shared);
     if (place.is_unseen()) stage.unseen_kernels += 1;
   }
 
@@ -105,7 +107,7 @@ class capture_sums : public sweep_visitor {
         m_stages[stage].activities.emplace(place.second, activity);
     }
     for (auto& [stage, neighbours] :
-         find_neighbours(m_timeline, m_stretches.all, m_kernel_stretches, categories))
+         find_neighbours(m_timeline, m_stretches.all, m_kernel_stretches, m_kernel_operators, categories))
       m_stages[stage].neighbours = std::move(neighbours);
     for (const core::host_call& call : m_timeline.calls) {
       if (!is_synchronisation(call)) continue;
@@ -154,6 +156,7 @@ class capture_sums : public sweep_visitor {
   std::vector<stage_sums>& m_stages;
   kernel_sums& m_outside;
   std::vector<std::uint32_t> m_kernel_stretches;
+  std::vector<std::string_view> m_kernel_operators;  ///< the innermost ones
   windows_around m_around;
   std::vector<std::int64_t> m_exclusive_units;  ///< of the timeline's kernels, then of its copies
 };

@@ -266,7 +266,9 @@ TEST(counters, and_the_timeline_name_the_same_operator_of_nested_ones) {
 
 TEST(counters, call_a_kernel_that_is_short_in_the_run_bound_by_its_launch) {
   const core::kernel_counters waiting = launch("k", 7400, 1e6, 1);  // alone, with empty caches
-  EXPECT_EQ(*analyze({waiting}, {traced_group("k", 43000)})->kernels[0].bound, "launch");
+  const auto in_run = analyze({waiting}, {traced_group("k", 43000)});
+  EXPECT_EQ(*in_run->kernels[0].bound, "launch");
+  EXPECT_THAT(in_run->kernels[0].evidence, HasSubstr("; 4.30 µs a launch of its own in the run"));
   EXPECT_EQ(*analyze({waiting}, {traced_group("k", 60000)})->kernels[0].bound, "latency");
 }
 
@@ -330,13 +332,19 @@ TEST(savings_together, count_neighbours_and_experts_without_what_rows_of_their_k
   kernel.kernel_name = "norm";
   kernel.op_name = "moe.experts";
   recommendation fused = row(saved_time::kernels_and_gaps, 5e3);
-  fused.neighbours = {"scale", "add"};
+  fused.fused = {{"scale", "moe.experts"}, {"add", "moe.experts"}};
   const auto sum_ns = [&](const std::vector<recommendation>& rows) {
     return savings_together(figures, rows).at(0).saves_at_most_ns;
   };
   EXPECT_NEAR(sum_ns({kernel, fused}), 7e3, 1e-6) << "other kernels";
-  fused.neighbours = {"scale", "norm"};
+  fused.fused = {{"scale", "moe.experts"}, {"norm", "moe.experts"}};
   EXPECT_NEAR(sum_ns({kernel, fused}), 5e3, 1e-6);
+  fused.fused[1].stays_ns = 2e3;
+  EXPECT_NEAR(sum_ns({kernel, fused}), 7e3, 1e-6) << "the longest stays: the rows tell of different times";
+  fused.fused[1].stays_ns = 500;
+  EXPECT_NEAR(sum_ns({kernel, fused}), 5.5e3, 1e-6) << "it is the longest now and then";
+  fused.fused[1] = {"norm", "attn.norm"};
+  EXPECT_NEAR(sum_ns({kernel, fused}), 7e3, 1e-6) << "the same kernel in another operator";
   recommendation experts = row(saved_time::some_kernels, 6e3);
   experts.op_name = "moe.experts";
   EXPECT_NEAR(sum_ns({kernel, experts}), 6e3, 1e-6);

@@ -198,6 +198,31 @@ TEST(findings, bound_what_even_experts_save_by_their_share) {
       << "their kernels reach 90.0 % of their roof";
 }
 
+TEST(findings, bound_what_even_experts_save_by_the_weights_that_are_read) {
+  run_facts facts = example_run();
+  facts.bare.bench->experts["prefill"] = {6, 64, 280, {{1, 105, 26.25, 14}}};
+  run_figures figures = analyze_run(facts);
+  traced_stage traced = *figures.stages[0].traced;
+  traced.operators.resize(1);
+  traced.operators[0].record.op_name = "moe.experts";
+  traced.operators[0].share_ratio = 0.4;
+  figures.stages[0].traced = traced;
+  figures.stages[0].bare.use.roof_ns = measured<double>(1.0);  // far away
+  const auto row = [&] { return recommendation_with(find(facts, figures), "Even out").value(); };
+  EXPECT_THAT(row().evidence, Not(HasSubstr("to read"))) << "nobody tells how large an expert is";
+  facts.bare.bench->model_dtype = "bfloat16";
+  facts.bare.bench->model_dims = {{"hidden_size", 1000}, {"moe_intermediate_size", 500}};
+  // 50 of the 64 got a row: 3 MB each, at 100 GB/s.
+  EXPECT_NEAR(*row().saves_at_most_ns, 4e6 - 1.5e6, 1);
+  EXPECT_THAT(row().evidence, ::testing::EndsWith("; to read those that got any takes 1.50 ms (150 MB)"));
+  facts.bare.bench->model_dims["moe_intermediate_size"] = 100;
+  EXPECT_NEAR(*row().saves_at_most_ns, 4e6 * 0.75, 1) << "an even router is the nearer bound";
+  facts.bare.bench->model_dims["moe_intermediate_size"] = 500;
+  traced.devices.resize(2);
+  figures.stages[0].traced = traced;
+  EXPECT_NEAR(*row().saves_at_most_ns, 4e6 * 0.75, 1) << "each device has a bandwidth of its own";
+}
+
 TEST(findings, call_wide_spreads_unreliable) {
   run_facts facts = example_run();
   facts.bare.bench->samples_ns["prefill"] = {9000000, 11000000};  // std 1.41 ms of 10 ms

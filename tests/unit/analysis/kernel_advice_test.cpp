@@ -62,7 +62,7 @@ TEST(kernel_advice, counts_the_multiprocessors_that_a_small_grid_uses) {
   EXPECT_THAT(advice_with(stage_with_one_block(132, "other")),
               HasSubstr("order in moe.route: its grid of 1 block uses 1 of 132 SMs: spread it over more"));
   EXPECT_THAT(advice_with(stage_with_one_block(std::nullopt, "other")),
-              HasSubstr("its grid fills 1.0 % of one wave"));
+              HasSubstr("its grid fills 1 % of one wave"));
 }
 
 TEST(kernel_advice, leaves_out_what_the_whole_does_not_feel_unless_it_is_a_kernel_of_few_blocks) {
@@ -133,7 +133,7 @@ std::string advice_on_attention(const std::string& name) {
 
 TEST(kernel_advice, on_causal_blocks_starts_the_longest_first) {
   EXPECT_THAT(advice_on_attention("causal_attention<128>"),
-              AllOf(HasSubstr("its last wave is 21.0 % full, and its blocks differ in length, for later rows "
+              AllOf(HasSubstr("its last wave is 21 % full, and its blocks differ in length, for later rows "
                               "see more keys: start the longest first"),
                     Not(HasSubstr("equal length"))));
   EXPECT_THAT(advice_on_attention("split_attention<128>"), HasSubstr("blocks of equal length"));

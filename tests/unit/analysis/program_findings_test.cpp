@@ -1,4 +1,5 @@
 // What is said of programs that know nothing of profgate: no result file, stages of any name.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -219,6 +220,41 @@ TEST(neighbours, are_the_kernels_that_follow_each_other_and_what_one_of_them_wou
               "20 times a step, together 9.50 µs each time, of which the longest takes 4.00 µs");
     EXPECT_NEAR(*item.saves_at_most_ns, 20 * 5500, 1);
     EXPECT_FALSE(item.adds_up) << "the row about idle time holds what lies between them, too";
+    return;
+  }
+  FAIL() << "nobody says that they could be fused";
+}
+
+TEST(neighbours, are_known_by_the_operators_that_launch_them) {
+  timeline_builder builder;
+  builder.range("denoise", 0, 100 * ms);
+  for (int k = 0; k < 20; ++k) {
+    const std::int64_t at_ns = k * ms + us;
+    builder.range(k % 4 == 0 ? "attn" : "mlp", at_ns - us, at_ns + 9 * us);
+    builder.kernel("norm", at_ns - us, at_ns, at_ns + 3 * us);
+    builder.kernel("gelu", at_ns - us, at_ns + 3 * us, at_ns + (k % 4 == 0 ? 5 : 8) * us);
+  }
+  const run_facts facts = program(builder.build());
+  const run_figures figures = analyze_run(facts);
+  const std::vector<kernel_neighbours>& found = figures.stages.at(0).traced->neighbours;
+  ASSERT_EQ(found.size(), 1U);
+  std::vector<std::string> parts;
+  for (const neighbour_part& part : found[0].parts)
+    parts.push_back(fmt::format("{} in {}: {} times, {} ns", part.kernel_name, part.op_name, part.times,
+                                part.saves_at_most_ns));
+  EXPECT_THAT(parts, ElementsAre("gelu in attn: 5 times, 10000 ns", "gelu in mlp: 15 times, 0 ns",
+                                 "norm in attn: 5 times, 0 ns", "norm in mlp: 15 times, 45000 ns"));
+  EXPECT_EQ(found[0].saves_at_most_ns, 55000) << "all but the longest of each";
+}
+
+TEST(neighbours, leave_the_longest_of_them_as_it_is) {
+  const run_facts facts = program(steps_with_neighbours());
+  for (const recommendation& item : find(facts, analyze_run(facts)).recommendations) {
+    if (!item.text.starts_with("Fuse norm")) continue;
+    ASSERT_EQ(item.fused.size(), 3U);
+    EXPECT_EQ(item.fused[0].kernel_name, "add");
+    EXPECT_NEAR(item.fused[0].stays_ns, 20 * 4000, 1) << "a step";
+    EXPECT_NEAR(item.fused[1].stays_ns + item.fused[2].stays_ns, 0, 1);
     return;
   }
   FAIL() << "nobody says that they could be fused";

@@ -58,6 +58,13 @@ enum class saved_time {
   idle,
 };
 
+/// One of the kernels that would become one, under one of its operators.
+struct fused_kernel {
+  std::string kernel_name;  ///< whole
+  std::string op_name;
+  double stays_ns = 0;  ///< of its own time, what one kernel instead of several would not save
+};
+
 struct recommendation {
   std::string stage;  ///< empty: the whole run
   std::string text;
@@ -69,6 +76,7 @@ struct recommendation {
   std::string kernel_name{};  ///< whole; empty: it is not about one kernel
   std::string op_name{};      ///< that the kernel runs under, or that it is about
   std::vector<std::string> neighbours{};  ///< whole names of the kernels that would become one
+  std::vector<fused_kernel> fused{};      ///< the same by operator
   bool adds_up = true;                ///< false: other rows of its stage hold (a part of) what it saves, too
   bool is_told_though_small = false;  ///< it is cheap to mend: the least share of the whole does not count
   bool comes_first = false;           ///< what others rest on cannot be told before

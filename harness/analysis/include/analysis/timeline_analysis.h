@@ -99,12 +99,21 @@ struct device_figures {
   std::vector<device_operator> operators{};    ///< largest own time first
 };
 
+/// What the launches of one kernel under one operator have of their neighbourhood.
+struct neighbour_part {
+  std::string kernel_name;  ///< whole
+  std::string op_name;      ///< empty: launched under none
+  std::int64_t times = 0;
+  std::int64_t saves_at_most_ns = 0;  ///< of its own time: where it is not the longest of them
+};
+
 /// Two or three short kernels that follow each other in a stream again and again: candidates for one kernel.
 struct kernel_neighbours {
   std::vector<std::string> kernel_names{};  ///< whole, in their order
   std::int64_t times = 0;                   ///< in all occurrences of the stage
   std::int64_t together_ns = 0;             ///< with what lies between them
   std::int64_t saves_at_most_ns = 0;        ///< of that, all but the longest of them
+  std::vector<neighbour_part> parts{};      ///< by kernel and operator
 };
 
 struct traced_stage {
