@@ -111,7 +111,8 @@ std::vector<figure<counted_kernel>> counted_kernel_rows() {
                   "`memory` or `compute` where it reaches half of that ceiling, the larger of the two; "
                   "`instructions` where it reaches half of the multiprocessors' peak throughput (deep mode "
                   "measures it), more than of its memory's ceiling, and not half of the arithmetic one; else "
-                  "`launch` below 5 µs a launch, else `latency`; and the figures that say so"});
+                  "`launch` below 5 µs a launch, alone under ncu or of its own in the run (then the evidence "
+                  "has that time, too), else `latency`; and the figures that say so"});
   rows.push_back({"evidence", [](const kernel& counted) {
                     return text_or_absent(counted.evidence, counted.bound.reason());
                   }});

@@ -113,7 +113,7 @@ accepted_baseline accept_baseline(stored_run_set candidate, const accept_request
   if (previous && !previous->accepted.empty() && measurement_id(*previous) == measurement_id(candidate)) {
     if (append_history(request.history_file, *previous, history_kind::accepted)) return {file, *previous};
     const acceptance& last = previous->accepted.back();
-    throw core::bad_input(
+    throw core::step_failure(
         fmt::format("{} already is this measurement: {} accepted it on {} ({}); nothing was written",
                     file.string(), last.author, last.accepted_utc, last.reason),
         "leave it as it is, or measure the build again");

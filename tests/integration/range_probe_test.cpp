@@ -110,8 +110,9 @@ TEST_P(range_probe, forked_children_that_nsys_does_not_see_are_told_and_the_othe
   EXPECT_EQ(stage(profile(), "setup").at("traced").at("occurrences_count"), 1);
   const std::string told =
       "note: stage 'job' is not in the trace: the unprofiled run went through it 6 times, nsys's trace has "
-      "none: it does not follow children that fork without exec; nsys.trace_forks=true or timeline=embedded "
-      "do";
+      "none: it does not follow children that fork without exec, and it loses what a process recorded last "
+      "that ends by _exit() or a signal; timeline=embedded sees both; for the children alone "
+      "nsys.trace_forks=true does";
   if (!is_nsys()) {
     EXPECT_THAT(result.output, Not(HasSubstr("is not in the trace")));
     return;

@@ -157,7 +157,7 @@ void tell_unseen_stages(step_context& context, const std::vector<profilers::rang
                   sees_forks ? "" : "it does not follow children that fork without exec, and ");
   const std::string who_does =
       sees_forks ? "timeline=embedded keeps it"
-                 : "timeline=embedded does both; for the children alone nsys.trace_forks=true does";
+                 : "timeline=embedded sees both; for the children alone nsys.trace_forks=true does";
   std::vector<std::string> stages = context.config.list("workload.stages");
   for (const stage_range& each : ranges_of(context.config)) {
     if (std::find(unseen.begin(), unseen.end(), each.range) == unseen.end()) continue;
