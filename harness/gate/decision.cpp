@@ -148,20 +148,14 @@ class stage_decision {
   }
 
   stage_step confirm(std::size_t first) {
+    if (auto step = early(first)) return *step;
     if (auto step = unless_complete(phase::confirm, first, m_rules.confirm_runs)) return *step;
     const log_ratios ratios = look_at(block_of(m_runs, first, m_rules.confirm_runs));
     const double shift = ratios.hodges_lehmann();
+    if (auto regressed = if_regressed(ratios, m_rules.confirm_alpha)) return *regressed;
     stage_step step;
     step.in_phase = phase::confirm;
     step.judged = m_last;
-    if (ratios.p_slower() <= m_rules.confirm_alpha && shift >= m_margins.confirm_log) {
-      step.final_verdict = verdict::regressed;
-      step.reason = fmt::format("{} ({}), confirmed on runs of its own", slowdown_text(shift),
-                                p_text(ratios.p_slower()));
-      if (m_last->lower_95_ratio.value_or(0) < unchanged_ratio())
-        step.fails_from_ratio = to_ratio(m_margins.confirm_log);
-      return step;
-    }
     if (auto unchanged = if_unchanged(step, ratios)) {
       unchanged->reason += "; what the screen showed was not confirmed";
       return *unchanged;
@@ -171,6 +165,37 @@ class stage_decision {
         fmt::format("what the screen showed was neither confirmed nor ruled out ({}, {}), and a slowdown is "
                     "confirmed once only, or chance would have a second try",
                     slowdown_text(shift), p_text(ratios.p_slower())));
+  }
+
+  /// A slowdown that nobody could miss is not measured any longer: a program that takes ten seconds to start
+  /// would be, for minutes. The step that gets the first runs of the confirming block, or the verdict by
+  /// them; nothing where they leave it open. All of the block, where it is there, says more than its
+  /// beginning.
+  std::optional<stage_step> early(std::size_t first) {
+    const auto survived = [&](const std::vector<double>& arm) {
+      return arm.size() - std::min(first, arm.size());
+    };
+    const std::size_t there = std::min(survived(m_runs.baseline_ns), survived(m_runs.candidate_ns));
+    if (there >= m_rules.confirm_runs || m_no_more_runs) return std::nullopt;
+    if (auto step = unless_complete(phase::confirm, first, m_rules.early_runs)) {
+      step->most_runs_left += m_rules.confirm_runs - m_rules.early_runs;
+      return step;
+    }
+    return if_regressed(look_at(block_of(m_runs, first, m_rules.early_runs)), m_rules.early_alpha);
+  }
+
+  std::optional<stage_step> if_regressed(const log_ratios& ratios, double alpha) const {
+    const double shift = ratios.hodges_lehmann();
+    if (ratios.p_slower() > alpha || shift < m_margins.confirm_log) return std::nullopt;
+    stage_step step;
+    step.in_phase = phase::confirm;
+    step.judged = m_last;
+    step.final_verdict = verdict::regressed;
+    step.reason =
+        fmt::format("{} ({}), confirmed on runs of its own", slowdown_text(shift), p_text(ratios.p_slower()));
+    if (m_last->lower_95_ratio.value_or(0) < unchanged_ratio())
+      step.fails_from_ratio = to_ratio(m_margins.confirm_log);
+    return step;
   }
 
   /// A gain of the size of an improvement that the screen's runs do not show surely: one slow process of six
@@ -227,12 +252,14 @@ class stage_decision {
 
 void check(const decision_rules& rules) {
   const bool sound = rules.min_runs >= 2 && rules.screen_runs >= rules.min_runs &&
-                     rules.extended_runs >= rules.screen_runs && rules.confirm_runs >= rules.min_runs;
+                     rules.extended_runs >= rules.screen_runs && rules.early_runs >= rules.min_runs &&
+                     rules.confirm_runs >= rules.early_runs;
   if (sound) return;
   throw core::bad_input(
-      fmt::format("the gate's runs do not fit together: min {}, screen {}, extended {}, confirm {}",
-                  rules.min_runs, rules.screen_runs, rules.extended_runs, rules.confirm_runs),
-      "choose 2 ≤ min ≤ screen ≤ extended, and min ≤ confirm");
+      fmt::format("the gate's runs do not fit together: min {}, screen {}, extended {}, early {}, confirm {}",
+                  rules.min_runs, rules.screen_runs, rules.extended_runs, rules.early_runs,
+                  rules.confirm_runs),
+      "choose 2 ≤ min ≤ screen ≤ extended, and min ≤ early ≤ confirm");
 }
 
 }  // namespace

@@ -35,12 +35,12 @@ struct rule {
   bool is_rare = false;  ///< its false alarms take many trials to see
 };
 
-void print_unchanged(const noise_sizes& noise, std::size_t trials) {
+void print_runs(const noise_sizes& noise, double slowdown, std::size_t trials) {
   std::map<std::string, std::size_t> verdicts;
   double runs = 0;
   for (std::size_t i = 0; i < trials; ++i) {
     random_source random(7'000'003 + i);
-    const gate_result result = run_gate(noise, random, 0);
+    const gate_result result = run_gate(noise, random, gate::to_log(slowdown));
     verdicts[gate::to_text(*result.step.final_verdict)] += 1;
     runs += static_cast<double>(result.runs_per_arm);
   }
@@ -90,7 +90,9 @@ int main(int argc, char** argv) {
       std::fflush(stdout);
     }
   }
-  fmt::print(
-      "\nThis gate, interleaved, where nothing changed (one discarded run of each arm comes on top)\n");
-  for (const noise_sizes& noise : scenarios()) print_unchanged(noise, power_trials);
+  for (const double slowdown : {0.0, 0.05, 0.10}) {
+    fmt::print("\nThis gate, interleaved, +{:.0f} % (one discarded run of each arm comes on top)\n",
+               100 * slowdown);
+    for (const noise_sizes& noise : scenarios()) print_runs(noise, slowdown, power_trials);
+  }
 }

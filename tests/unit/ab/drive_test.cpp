@@ -135,9 +135,9 @@ TEST_F(drive_test, wherever_it_is_cut_the_verdict_is_the_same) {
       rest.candidate.level_ns["decode_all"] = level_ns;
       EXPECT_EQ(compare(rest), expected) << "cut before run " << cut;
       const std::size_t kept = cut < 2 ? 0 : (cut - 2) / 4 * 4;
-      const bool only_traces_left = level_ns > 1e6 && cut >= 34;
+      const bool only_traces_left = level_ns > 1e6 && cut >= 26;
       if (!only_traces_left) {
-        const std::size_t counted = level_ns > 1e6 ? 32 : 12;
+        const std::size_t counted = level_ns > 1e6 ? 24 : 12;
         const std::size_t traced = level_ns > 1e6 ? 6 : 0;
         EXPECT_EQ(rest.stems.size(), counted - kept + traced + 2) << "cut before run " << cut;
       } else {

@@ -77,10 +77,10 @@ TEST(next_step, a_slower_candidate_is_confirmed_and_then_traced_in_turns) {
   builds.candidate.level_ns["decode_all"] = 1.1e6;
   const comparison_state state = run_to_end(settings, builds);
   EXPECT_EQ(stage_steps(settings, state)[0].final_verdict, verdict::regressed);
-  EXPECT_EQ(count(state, run_kind::counted), 2 * (6U + 10U));
+  EXPECT_EQ(count(state, run_kind::counted), 2 * (6U + 6U));
   ASSERT_EQ(count(state, run_kind::traced), 6U);
   const std::vector<arm> plan = gate::interleaved_plan(settings.seed, 3);
-  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(state.runs[34 + i].arm, plan[i]);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(state.runs[26 + i].arm, plan[i]);
 }
 
 TEST(next_step, too_much_noise_extends_the_screen_and_ends_inconclusive) {
@@ -175,7 +175,7 @@ TEST(next_step, a_trace_that_fails_does_not_fail_the_comparison) {
   const comparison_settings settings = one_stage();
   two_builds builds;
   builds.candidate.level_ns["decode_all"] = 1.1e6;
-  comparison_state state = run_to_end(settings, builds, {}, 34);
+  comparison_state state = run_to_end(settings, builds, {}, 26);
   const auto trace = [&](bool works) {
     const next_step next = next_action(settings, state);
     ASSERT_EQ(next.kind, run_kind::traced);
@@ -233,9 +233,9 @@ TEST(next_step, nothing_is_kept_before_the_first_whole_block) {
 TEST(next_step, traced_runs_are_kept) {
   two_builds builds;
   builds.candidate.level_ns["decode_all"] = 1.1e6;
-  const comparison_state state = run_to_end(one_stage(), builds, {}, 37);
+  const comparison_state state = run_to_end(one_stage(), builds, {}, 29);
   ASSERT_EQ(count(state, run_kind::traced), 3U);
-  EXPECT_EQ(runs_to_keep(state.runs), 37U);
+  EXPECT_EQ(runs_to_keep(state.runs), 29U);
 }
 
 TEST(next_step, the_most_runs_left_never_grow_within_a_phase) {

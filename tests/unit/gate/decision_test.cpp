@@ -72,7 +72,8 @@ TEST(decide, confirms_a_flag_on_fresh_runs_alone) {
   const stage_step flagged = decide(arms(6, 0.05, 0.01), {});
   EXPECT_FALSE(flagged.final_verdict);
   EXPECT_EQ(flagged.in_phase, phase::confirm);
-  EXPECT_EQ(flagged.more_candidate_runs, 10U);
+  EXPECT_EQ(flagged.more_candidate_runs, 6U);
+  EXPECT_EQ(flagged.most_runs_left, 10U);
   EXPECT_THAT(flagged.reason, HasSubstr("% slower"));
 
   const stage_step regressed = decide(arms(6, 0.05, 0.01) + arms(10, 0.04, 0.01), {});
@@ -91,6 +92,28 @@ TEST(decide, confirms_a_flag_on_fresh_runs_alone) {
   const stage_step refuted = decide(arms(6, 0.05, 0.01) + arms(10, 0.0, 0.01), {});
   EXPECT_EQ(refuted.final_verdict, verdict::unchanged);
   EXPECT_EQ(refuted.in_phase, phase::confirm);
+}
+
+TEST(decide, confirms_early_only_where_each_run_of_one_arm_is_slower_than_each_of_the_other) {
+  const arm_pair flagged = arms(6, 0.05, 0.01);
+  const stage_step clear = decide(flagged + arms(6, 0.05, 0.01), {});
+  EXPECT_EQ(clear.final_verdict, verdict::regressed);
+  EXPECT_EQ(clear.judged->candidate_runs, 6U);
+  EXPECT_NEAR(clear.judged->p_slower, 1.0 / 924, 1e-9);
+  EXPECT_EQ(decide(flagged + arms(6, 0.05, 0.01), {}, true).final_verdict, verdict::regressed)
+      << "judged later";
+  EXPECT_EQ(decide(flagged + arms(10, 0.05, 0.01), {}).judged->candidate_runs, 10U)
+      << "there for another stage";
+
+  arm_pair one_among_them = arms(6, 0.05, 0.01);
+  one_among_them.baseline_ns[2] *= 1.1;
+  const stage_step open = decide(flagged + one_among_them, {});
+  EXPECT_FALSE(open.final_verdict);
+  EXPECT_EQ(open.more_baseline_runs, 4U);
+  EXPECT_EQ(open.most_runs_left, 4U);
+  EXPECT_FALSE(decide(flagged + arms(6, 0.018, 0.001), {}).final_verdict)
+      << "surely slower, and by too little";
+  EXPECT_EQ(decide(flagged + arms(5, 0.05, 0.01), {}).more_candidate_runs, 1U);
 }
 
 TEST(decide, leaves_open_what_was_neither_confirmed_nor_ruled_out) {
@@ -141,11 +164,11 @@ TEST(decide, extends_a_screen_that_neither_shows_nor_rules_out_a_gain) {
   EXPECT_EQ(decide(one_slow, {}, true).final_verdict, verdict::unchanged) << "nothing got slower";
 }
 
-TEST(decide, an_extended_screen_can_raise_the_flag_and_the_next_ten_confirm_it) {
+TEST(decide, an_extended_screen_can_raise_the_flag_and_the_next_ones_confirm_it) {
   const arm_pair late = arms(6, 0.02, 0.035) + arms(4, 0.08, 0.0);
   const stage_step flagged = decide(late, {});
   EXPECT_EQ(flagged.in_phase, phase::confirm);
-  EXPECT_EQ(flagged.more_candidate_runs, 10U);
+  EXPECT_EQ(flagged.more_candidate_runs, 6U);
   EXPECT_EQ(decide(late + arms(10, 0.05, 0.01), {}).final_verdict, verdict::regressed);
 }
 
@@ -260,8 +283,8 @@ TEST(decide_stored, fails_only_where_the_lower_bound_is_above_eight_percent) {
 TEST(needed_by_all, is_the_largest_need_of_each_arm) {
   const runs_needed needed = needed_by_all(
       {decide(arms(6, 0.001, 0.005), {}), decide(arms(6, 0.0, 0.06), {}), decide(arms(6, 0.05, 0.01), {})});
-  EXPECT_EQ(needed.baseline, 10U);
-  EXPECT_EQ(needed.candidate, 10U);
+  EXPECT_EQ(needed.baseline, 6U);
+  EXPECT_EQ(needed.candidate, 6U);
 }
 
 TEST(verdicts, have_the_exit_codes_that_ctest_knows) {

@@ -22,11 +22,14 @@ struct decision_rules {
   std::size_t screen_runs = 6;        ///< of each arm
   std::size_t extended_runs = 10;     ///< of each arm, those of the screen included
   std::size_t confirm_runs = 10;      ///< of each arm, after a flag, judged alone
+  std::size_t early_runs = 6;         ///< of each arm, those of the confirming block that are looked at first
   std::size_t min_runs = 6;           ///< of each arm, for any judgement
   std::size_t most_repetitions = 10;  ///< of spoiled runs, in all; then what survived is judged
   double screen_alpha = 0.05;
   double screen_ratio = 0.015;
   double confirm_alpha = 0.01;
+  double early_alpha =
+      0.0011;  ///< of 6 and 6 runs: each of the candidate's is slower than each of the baseline's
   double confirm_ratio = 0.02;
   double improved_alpha = 0.01;
   double improved_ratio = 0.02;
