@@ -142,7 +142,10 @@ const figure_table<operator_figures>& operator_table() {
        {"cuda_exclusive_ns", &figures::cuda_self_ns},
        {"cuda_own_ns", &figures::cuda_exclusive_ns},
        {"cuda_whole_own_ns", &figures::cuda_whole_exclusive_ns},
-       {"cuda_share_ratio", &figures::cuda_share_ratio}});
+       {"cuda_share_ratio", &figures::cuda_share_ratio},
+       {"copies_ns", &figures::copies_ns,
+        "copies and memsets that were launched inside, those of nested operators too; in none of the times "
+        "above"}});
   return table;
 }
 

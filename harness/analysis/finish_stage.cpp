@@ -79,6 +79,12 @@ std::vector<operator_figures> operators_of(const std::string& stage_name, const 
     if (sum.calls == 0 && sum.replayed_calls == 0) continue;
     operators.push_back(operator_of(stage_name, name, sum, stage_ns, no_kernels_reason,
                                     sums.kernels.exclusive_ns(), sums.unseen_kernels));
+    operator_figures& figures = operators.back();
+    const auto copies_ns = sums.operator_copies_ns.find(name);
+    if (!figures.cuda_absent_reason.empty())
+      figures.copies_ns = measured<std::int64_t>::absent(figures.cuda_absent_reason);
+    else
+      figures.copies_ns = copies_ns == sums.operator_copies_ns.end() ? 0 : copies_ns->second;
   }
   const bool by_device_time = is_by_device(sums, no_kernels_reason);
   const auto weight_ns = [&](const operator_figures& figures) -> std::int64_t {

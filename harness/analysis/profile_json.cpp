@@ -191,14 +191,24 @@ json strip_json(const timeline_strip& strip) {
                json starts_ns = json::array();
                json durations_ns = json::array();
                json names = json::array();
+               json own_ns = json::array();
+               json counts = json::array();
+               bool has_together = false;
                for (const strip_span& span : row.spans) {
                  starts_ns.push_back(span.start_ns);
                  durations_ns.push_back(span.duration_ns);
                  names.push_back(span.name);
+                 own_ns.push_back(span.own_ns);
+                 counts.push_back(span.count);
+                 has_together = has_together || span.own_ns < span.duration_ns;
                }
                entry.put("starts_ns", std::move(starts_ns));
                entry.put("durations_ns", std::move(durations_ns));
                entry.put("names", std::move(names));
+               if (has_together) {
+                 entry.put("own_ns", std::move(own_ns));
+                 entry.put("counts", std::move(counts));
+               }
                return entry.take();
              }));
   return object.take();

@@ -82,7 +82,15 @@ std::string_view stage_sums::add_kernel(const core::kernel_execution& kernel,
   return innermost;
 }
 
-void stage_sums::add_copy(const core::copy_execution& copy) {
+void stage_sums::add_copy(const core::copy_execution& copy,
+                          const std::vector<const core::range_record*>& enclosing,
+                          const graph_attribution::path& replayed) {
+  std::vector<std::string_view> names(replayed.begin(), replayed.end());
+  if (replayed.empty())
+    for (const core::range_record* range : enclosing) names.push_back(range->name);
+  for (auto name = names.begin(); name != names.end(); ++name)
+    if (std::find(names.begin(), name, *name) == name)
+      operator_copies_ns[*name] += copy.end_ns - copy.start_ns;
   place_sums& place = place_of(copy.process_id, copy.device);
   place.copies += 1;
   place.copy_ns += copy.end_ns - copy.start_ns;

@@ -55,7 +55,9 @@ class stage_sums {
                               const std::vector<const core::range_record*>& enclosing,
                               std::int64_t exclusive_ns, const graph_attribution::path& replayed,
                               std::uint32_t shared);
-  void add_copy(const core::copy_execution& copy);
+  /// Its operators are told as those of a kernel.
+  void add_copy(const core::copy_execution& copy, const std::vector<const core::range_record*>& enclosing,
+                const graph_attribution::path& replayed);
 
   traced_steps steps;
   std::int64_t covered_ns = 0;
@@ -64,6 +66,8 @@ class stage_sums {
   std::map<int, device_activity> activities;                   ///< by device that ran kernels
   std::vector<kernel_neighbours> neighbours{};
   std::unordered_map<std::string_view, operator_sums> operators;
+  /// Of operators, with what nested ones asked for. Beside `operators`: a copy alone makes none.
+  std::unordered_map<std::string_view, std::int64_t> operator_copies_ns;
   std::int64_t synchronisations = 0;
   std::int64_t late_ns = 0;  ///< of its kernels' time, after the end of the range around their launch
   std::int64_t unlaunched_kernels = 0;  ///< of no operator: who launched them is not recorded

@@ -72,7 +72,8 @@ class capture_sums : public sweep_visitor {
   void on_operation(const launched_operation& launched) override {
     const std::size_t index = launched.which.index;
     if (launched.which.what == operation_id::copy && launched.window != nullptr && counts(*launched.window)) {
-      m_stages[launched.window->stage].add_copy(m_timeline.copies[index]);
+      m_stages[launched.window->stage].add_copy(m_timeline.copies[index], launched.enclosing,
+                                                m_graphs.path_of_copy(index));
     }
     if (launched.which.what != operation_id::kernel) return;
     const core::kernel_execution& kernel = m_timeline.kernels[index];

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/stage_operations.h"
 #include "analysis/stage_windows.h"
 #include "analysis/statistics.h"
 #include "analysis/timeline_analysis.h"
@@ -20,6 +21,7 @@ namespace {
 
 /// A picture is some 600 points wide: what is narrower than one is drawn together with its neighbours.
 constexpr std::int64_t points = 600;
+constexpr std::int64_t points_together = 4;  ///< wide enough to be pointed at
 constexpr std::size_t most_rows = 12;
 constexpr std::size_t most_strips = 4;
 
@@ -77,23 +79,17 @@ class strip_collector : public span_visitor {
     const std::int64_t start_ns = std::max(one.start_ns, m_window.start_ns) - m_window.start_ns;
     const std::int64_t end_ns = std::min(one.end_ns, m_window.end_ns) - m_window.start_ns;
     if (end_ns <= start_ns) return;
-    std::vector<strip_span>& spans = m_rows[m_place_of[index]].spans;
-    const std::int64_t point_ns = std::max<std::int64_t>(1, (m_window.end_ns - m_window.start_ns) / points);
-    const bool is_short = end_ns - start_ns < point_ns;
-    std::int64_t& together = m_together[index];
-    if (is_short && together > 0 &&
-        start_ns - (spans.back().start_ns + spans.back().duration_ns) < point_ns) {
-      together += 1;
-      spans.back().duration_ns = end_ns - spans.back().start_ns;
-      spans.back().name = fmt::format("{} short ones", together);
-      return;
-    }
-    spans.push_back({start_ns, end_ns - start_ns,
-                     m_is_kernels_row[index] ? m_kernel_names->of(one.name) : std::string(one.name)});
-    together = is_short ? 1 : 0;
+    const track_kind kind = std::get<track_kind>(m_place_of[index]);
+    const interval_of span{start_ns, end_ns};
+    // Both enclose what lies in them: a row of them is not read for how full it is.
+    if (kind == track_kind::ranges || kind == track_kind::operators)
+      put_enclosing(index, span, one.name);
+    else
+      put_apart(index, span, one.name, kind);
   }
 
   std::vector<strip_row> take() {
+    for (const auto& [index, row] : m_place_of) put_together(index);
     std::vector<strip_row> rows;
     for (auto& [at, row] : m_rows)
       if (!row.spans.empty() && rows.size() < most_rows) rows.push_back(std::move(row));
@@ -102,12 +98,91 @@ class strip_collector : public span_visitor {
 
  private:
   using place = std::tuple<track_kind, int, std::uint32_t, std::uint32_t, std::size_t>;  ///< as rows are read
+
+  /// Short spans side by side, of each kind how much.
+  struct neighbours {
+    struct of_kind {
+      std::string kind;
+      std::string first_name;
+      std::int64_t own_ns = 0;
+      std::int64_t count = 0;
+    };
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+    std::vector<of_kind> kinds{};
+  };
+
+  std::int64_t point_ns() const {
+    return std::max<std::int64_t>(1, (m_window.end_ns - m_window.start_ns) / points);
+  }
+  std::string shown_name(std::size_t index, std::string_view name) const {
+    return m_is_kernels_row.at(index) ? m_kernel_names->of(name) : std::string(name);
+  }
+
+  void put_enclosing(std::size_t index, const interval_of& span, std::string_view name) {
+    const std::int64_t length_ns = span.end_ns - span.start_ns;
+    std::vector<strip_span>& spans = m_rows[m_place_of[index]].spans;
+    const bool is_short = length_ns < point_ns();
+    std::int64_t& together = m_enclosing_together[index];
+    if (is_short && together > 0 &&
+        span.start_ns - (spans.back().start_ns + spans.back().duration_ns) < point_ns()) {
+      strip_span& last = spans.back();
+      together += 1;
+      last.duration_ns = std::max(last.duration_ns, span.end_ns - last.start_ns);
+      last.own_ns = last.duration_ns;
+      last.name = fmt::format("{} short ones", together);
+      return;
+    }
+    spans.push_back({span.start_ns, length_ns, shown_name(index, name), length_ns});
+    together = is_short ? 1 : 0;
+  }
+
+  /// What lies between short spans is not theirs: those that are drawn together keep their own time, and only
+  /// near ones are.
+  void put_apart(std::size_t index, const interval_of& span, std::string_view name, track_kind kind) {
+    const std::int64_t length_ns = span.end_ns - span.start_ns;
+    neighbours& near = m_together[index];
+    const bool is_short = length_ns < point_ns();
+    if (!is_short || span.start_ns - near.end_ns >= point_ns() ||
+        span.end_ns - near.start_ns > points_together * point_ns())
+      put_together(index);
+    if (!is_short) {
+      m_rows[m_place_of[index]].spans.push_back(
+          {span.start_ns, length_ns, shown_name(index, name), length_ns});
+      return;
+    }
+    if (near.kinds.empty()) near.start_ns = span.start_ns;
+    near.end_ns = span.end_ns;
+    const std::string kind_name = kind == track_kind::idle    ? std::string(name)
+                                  : kind == track_kind::calls ? "short calls"
+                                  : is_copy_name(name)        ? short_copies
+                                                              : "short kernels";
+    auto own = std::find_if(near.kinds.begin(), near.kinds.end(),
+                            [&](const neighbours::of_kind& one) { return one.kind == kind_name; });
+    if (own == near.kinds.end())
+      own = near.kinds.insert(own, {.kind = kind_name, .first_name = shown_name(index, name)});
+    own->own_ns += length_ns;
+    own->count += 1;
+  }
+
+  void put_together(std::size_t index) {
+    neighbours& near = m_together[index];
+    const bool is_idle = std::get<track_kind>(m_place_of[index]) == track_kind::idle;
+    for (const neighbours::of_kind& one : near.kinds)
+      m_rows[m_place_of[index]].spans.push_back(
+          {near.start_ns, near.end_ns - near.start_ns,
+           one.count == 1 || is_idle ? one.first_name : fmt::format("{} {}", one.count, one.kind), one.own_ns,
+           one.count});
+    near.kinds.clear();
+  }
+
   interval_of m_window;
   const core::short_kernel_names* m_kernel_names;
   std::map<std::size_t, place> m_place_of;
   std::map<std::size_t, bool> m_is_kernels_row;  ///< names of ranges and calls stay as they are
   std::map<place, strip_row> m_rows;
-  std::map<std::size_t, std::int64_t> m_together;  ///< short spans that the row's last one stands for
+  std::map<std::size_t, std::int64_t> m_enclosing_together;  ///< that the row's last one stands for
+  std::map<std::size_t, neighbours> m_together;
 };
 
 /// Those of the process that takes longest: the others wait for it.

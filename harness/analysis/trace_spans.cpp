@@ -260,12 +260,24 @@ std::uint64_t largest_cause(const gap_causes& causes) {
   return static_cast<std::uint64_t>(largest - all_gap_causes.begin());
 }
 
+const char* name_of_cause(std::int64_t gap_causes::*time_ns) {
+  return std::find_if(all_gap_causes.begin(), all_gap_causes.end(),
+                      [&](const gap_cause& one) { return one.time_ns == time_ns; })
+      ->name;
+}
+
 class idle_rows : public gap_listener {
  public:
-  explicit idle_rows(row_book& rows) : m_rows(rows) {}
+  idle_rows(const core::timeline& timeline, row_book& rows) : m_rows(rows) {
+    for (const core::copy_execution& copy : timeline.copies)
+      m_copies[copy.device].add({copy.start_ns, copy.end_ns});
+    for (auto& [device, intervals] : m_copies) intervals.join();
+  }
   void on_gap(int device, std::int64_t start_ns, std::int64_t end_ns, const gap_causes& causes) override {
+    gap_causes besides_copies = causes;
+    besides_copies.copy_ns -= m_copies[device].covered_ns({start_ns, end_ns});
     m_gaps[device].push_back({start_ns, static_cast<std::uint64_t>(end_ns - start_ns) & longest_gap_ns,
-                              largest_cause(causes) & 0xff});
+                              largest_cause(besides_copies) & 0xff});
   }
   void finish() {
     for (auto& [device, gaps] : m_gaps) {
@@ -292,16 +304,26 @@ class idle_rows : public gap_listener {
   }
 
  private:
+  /// While copies run it waits for those, whatever the rest of the gap waits for.
   void put(int device, interval idle, std::uint64_t cause) {
-    m_rows.put_in_lane({.kind = track_kind::idle, .device = device},
-                       {idle.start_ns, idle.end_ns, all_gap_causes[cause].name});
+    std::int64_t told_until_ns = idle.start_ns;
+    for (const interval& rest : m_copies[device].uncovered(idle)) {
+      put_part(device, {told_until_ns, rest.start_ns}, m_copy_cause);
+      put_part(device, rest, all_gap_causes[cause].name);
+      told_until_ns = rest.end_ns;
+    }
+    put_part(device, {told_until_ns, idle.end_ns}, m_copy_cause);
+  }
+  void put_part(int device, interval part, const char* cause) {
+    if (part.start_ns < part.end_ns)
+      m_rows.put_in_lane({.kind = track_kind::idle, .device = device}, {part.start_ns, part.end_ns, cause});
   }
 
   static constexpr std::uint64_t longest_gap_ns = (std::uint64_t{1} << 56) - 1;  // two years
   struct gap {
     std::int64_t start_ns;
     std::uint64_t length_ns : 56;
-    std::uint64_t cause : 8;  ///< its place in all_gap_causes
+    std::uint64_t cause : 8;  ///< of what no copy covers: its place in all_gap_causes
 
     std::int64_t end_ns() const { return start_ns + static_cast<std::int64_t>(length_ns); }
     bool operator<(const gap& other) const {
@@ -311,6 +333,8 @@ class idle_rows : public gap_listener {
   };
   static_assert(sizeof(gap) == 16, "one for each kernel of a trace, or nearly");
   row_book& m_rows;
+  const char* m_copy_cause = name_of_cause(&gap_causes::copy_ns);
+  std::map<int, interval_set> m_copies;   ///< by device
   std::map<int, std::deque<gap>> m_gaps;  ///< by device; a deque does not hold all twice when it grows
 };
 
@@ -342,7 +366,7 @@ void visit_spans(const core::timeline& timeline, const span_request& request, sp
   put_calls(timeline, rows);
   const std::vector<std::uint32_t> kernel_stretches =
       put_placed_work(timeline, windows, stretches, request, rows);
-  idle_rows idle(rows);
+  idle_rows idle(timeline, rows);
   find_activity(timeline, stretches.all, kernel_stretches, &idle);
   const std::vector<bool> holds_others = find_nesting(windows, request.stages.size()).holds_others;
   const bool is_nested = std::find(holds_others.begin(), holds_others.end(), true) != holds_others.end();

@@ -79,6 +79,12 @@ std::map<std::string, std::string> facts_of(const json& profile) {
     if (input.contains("name") && input.contains("value"))
       all["input." + scalar_text(input["name"])] = scalar_text(input["value"]);
   }
+  // A prompt with images is longer than the text that the configuration asks for.
+  const json throughput = profile.value("throughput", json::object());
+  const json prompt_tokens = throughput.value("prompt_tokens_count", json());
+  const auto asked_for = all.find("input.prompt_tokens");
+  if (prompt_tokens.is_number() && asked_for != all.end() && asked_for->second != scalar_text(prompt_tokens))
+    all["input.prompt_tokens_with_images"] = scalar_text(prompt_tokens);
   for (const json& capture : profile["timeline"]["captures"]) {
     all["timeline.tool"] = capture.value("tool", "");
     all["timeline.tool_version"] = capture.contains("tool_version") && !capture["tool_version"].is_null()

@@ -58,11 +58,15 @@ void put_counter_tables(json& profile) {
   keys.push_back(json::array({"bound", "bound by"}));
   profile["counter_columns"] = std::move(columns);
   profile["counter_keys"] = std::move(keys);
+  bool are_all_listed = true;
   for (json& stage : profile["stages"]) {
     if (!stage["counters"].is_object()) continue;
     const named_kernels named(profile["findings"]["recommendations"], text_or_empty(stage, "name"));
     stage["counters"]["listed"] = kernels_in_list(stage["counters"]["kernels"], named);
+    are_all_listed =
+        are_all_listed && stage["counters"]["listed"].size() == stage["counters"]["kernels"].size();
   }
+  profile["are_all_counted_listed"] = are_all_listed;
 }
 
 }  // namespace profgate::render

@@ -94,6 +94,20 @@ std::string ttft_words(bool is_seen_by_steps) {
                             "the stage alone, of all inputs of a repetition.";
 }
 
+/// Whether decode_all holds its steps and nothing else: then the mean of a token is the same by both.
+bool do_steps_add_up(const json& throughput, const json& decode_all) {
+  const auto tpot_mean_ns = number(throughput["tpot"], "mean_ns");
+  const json bare = decode_all.value("bare", json());
+  if (!bare.is_object() || !tpot_mean_ns) return false;
+  const auto mean_ns = number(bare, "mean_ns");
+  const auto median_ns = number(bare, "median_ns");
+  const auto token_ns = number(decode_all, "a_token_ns");
+  if (!mean_ns || !median_ns || !token_ns || *median_ns <= 0) return false;
+  constexpr double rounding_ratio = 1e-4;
+  const double token_mean_ns = *mean_ns * *token_ns / *median_ns;
+  return std::abs(*tpot_mean_ns - token_mean_ns) <= rounding_ratio * token_mean_ns;
+}
+
 /// Where TPOT is not decode_all's time over its tokens: why it is the shorter or the longer one.
 std::string tpot_words(double tpot_ns, double token_ns, const std::string& method) {
   if (tpot_ns < token_ns)
@@ -174,7 +188,11 @@ std::string token_times_note(const json& profile) {
   const json* decode = stage_called(profile, core::decode_all_stage);
   const auto token_ns = decode != nullptr ? number(*decode, "a_token_ns") : std::nullopt;
   if (tpot_ns && token_ns && differ(*tpot_ns, *token_ns))
-    note += (note.empty() ? "" : " ") + tpot_words(*tpot_ns, *token_ns, method);
+    note += (note.empty() ? "" : " ") +
+            (do_steps_add_up(throughput, *decode)
+                 ? std::string("TPOT's p50 is that of single tokens; decode_all over its tokens is that of "
+                               "whole repetitions: their means are the same.")
+                 : tpot_words(*tpot_ns, *token_ns, method));
   return note;
 }
 

@@ -286,10 +286,10 @@ json kernel_table_of(const std::vector<kernel_row>& rows) {
          {"own", core::format_duration(row->own_ns)},
          {"own_ns", fmt::format("{:.0f}", row->own_ns)},
          {"calls", is_called ? fmt::format("{:.0f}", row->calls_count) : ""},
-         {"calls_count", row->calls_count},
+         {"calls_count", fmt::format("{:.0f}", row->calls_count)},
          {"launch", is_called ? core::format_duration(launch_ns) : ""},
          {"roof", row->reached_ratio < 0 ? "" : formatted(row->reached_ratio, "ceiling")},
-         {"roof_ratio", fmt::format("{:.3f}", row->reached_ratio)},
+         {"roof_ratio", row->reached_ratio < 0 ? "-1" : fmt::format("{:.3f}", row->reached_ratio)},
          {"bound", row->bound}});
   }
   const bool are_kernels = !rows.empty() && !rows.front().kernel_name.empty();

@@ -7,7 +7,8 @@ namespace {
 
 constexpr double line_px = 13;  ///< height of a line of text
 constexpr double distance_px = 3;
-constexpr int most_lines_away = 5;
+constexpr double between_labels_px = 8;  ///< of one line, or they read as one word
+constexpr int most_lines_away = 16;      ///< a line leads back to the dot
 constexpr double label_margins_px = 8;
 constexpr std::size_t fewest_characters = 5;  ///< of a label that is cut
 
@@ -65,7 +66,10 @@ std::vector<label_place> place_labels(const std::vector<labelled_dot>& dots, con
              std::none_of(taken.begin(), taken.end(), [&](const box& other) { return meet(text, other); });
     });
     chosen.push_back(free == places.end() ? places.front() : *free);
-    taken.push_back(box_of(chosen.back(), dot.label_width));
+    box text = box_of(chosen.back(), dot.label_width);
+    text.left -= between_labels_px;
+    text.right += between_labels_px;
+    taken.push_back(text);
   }
   return chosen;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,17 @@ void add_operators(const json& stage, const time_fields& fields, std::vector<nes
   }
 }
 
+/// Of the stage, where its operators tell theirs, too: an earlier profgate did not.
+std::optional<double> copies_of(const json& stage) {
+  const json traced = stage.value("traced", json());
+  if (!traced.is_object() || !traced.value("activity", json()).is_object()) return std::nullopt;
+  const json& operators = stage["operators"];
+  const bool do_all_tell = std::all_of(operators.begin(), operators.end(), [](const json& each) {
+    return number(each, "copies_ns").has_value() || !number(each, on_device.own);
+  });
+  return do_all_tell ? number(traced["activity"], "copy_ns") : std::nullopt;
+}
+
 bool has_device_time(const json& stages) {
   return std::any_of(stages.begin(), stages.end(), [](const json& stage) {
     return stage["operators"].is_array() &&
@@ -87,15 +99,20 @@ std::string parts_of_vision(const json& profile) {
   const time_fields& fields = is_on_device ? on_device : on_host;
   std::vector<std::pair<double, std::string>> parts;  // share of its stage, name
   std::string of_stage;
+  bool is_with_copies = is_on_device;
   for (const json& stage : profile["stages"]) {
     if (!stage["operators"].is_array()) continue;
     double stage_ns = 0;
     for (const json& each : stage["operators"]) stage_ns += number(each, fields.own).value_or(0);
+    const std::optional<double> copies_ns = copies_of(stage);
+    if (is_on_device) stage_ns += copies_ns.value_or(0);
     for (const json& each : stage["operators"]) {
       const std::string name = core::to_valid_utf8(each["op_name"].get<std::string>());
       if (!name.starts_with("vision.") || stage_ns <= 0) continue;
       of_stage = core::to_valid_utf8(stage["name"].get<std::string>());
-      parts.emplace_back(number(each, fields.whole).value_or(0) / stage_ns, name);
+      is_with_copies = is_with_copies && copies_ns;
+      const double own_copies_ns = is_on_device && copies_ns ? number(each, "copies_ns").value_or(0) : 0;
+      parts.emplace_back((number(each, fields.whole).value_or(0) + own_copies_ns) / stage_ns, name);
     }
   }
   if (parts.empty()) return "";
@@ -105,8 +122,10 @@ std::string parts_of_vision(const json& profile) {
   for (const auto& [share, name] : parts)
     words.push_back(fmt::format("{} {}", name, formatted(share, "percent")));
   return fmt::format("Of the {} of {} in the trace: {}.",
-                     is_on_device ? "kernels and copies" : "time of the operators", of_stage,
-                     fmt::join(words, ", "));
+                     is_with_copies ? "kernels and copies"
+                     : is_on_device ? "kernels"
+                                    : "time of the operators",
+                     of_stage, fmt::join(words, ", "));
 }
 
 }  // namespace profgate::render

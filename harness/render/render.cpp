@@ -283,6 +283,35 @@ json report_list() {
   return list;
 }
 
+json first_gpu_of(const json& document) {
+  const json start = document["environment"].value("gpu_at_start", json());
+  const json devices = start.is_object() ? start.value("devices", json()) : json();
+  return devices.is_array() && !devices.empty() && devices[0].is_object() ? devices[0] : json::object();
+}
+
+/// What of the machine the run used: a GPU and a profiler may be there without.
+void put_what_was_used(json& document) {
+  document["has_run_on_gpu"] = text_or_empty(document["run"], "device") != "cpu" &&
+                               !text_or_empty(first_gpu_of(document), "name").empty();
+  const json& captures = document["timeline"]["captures"];
+  document["has_used_nsys"] = std::any_of(captures.begin(), captures.end(), [](const json& capture) {
+    return text_or_empty(capture, "tool") == "nsys";
+  });
+  document["has_used_ncu"] = !having(document["stages"], "counters").empty();
+}
+
+/// A prompt with images is longer than the text that was asked for.
+void put_prompt_note(json& document) {
+  const auto real = number(document["throughput"], "prompt_tokens_count");
+  for (json& input : document["inputs"]) {
+    input["note"] = "";
+    if (!real || text_or_empty(input, "name") != "prompt_tokens") continue;
+    const std::string real_text = fmt::format("{:.0f}", *real);
+    if (text_or_empty(input, "value") != real_text)
+      input["note"] = fmt::format(" of text; the prompts that ran had {}", real_text);
+  }
+}
+
 }  // namespace
 
 const std::vector<report>& reports() {
@@ -323,6 +352,8 @@ std::vector<std::filesystem::path> render_reports(std::string_view profile_json_
   document["findings"]["why_nothing_is_told"] = why_nothing_is_told(document);
   document["reports"] = report_list();
   document["vision_parts"] = parts_of_vision(document);
+  put_what_was_used(document);
+  put_prompt_note(document);
   document["has_experts"] = std::any_of(document["stages"].begin(), document["stages"].end(),
                                         [](const json& stage) { return stage.contains("experts"); });
   put_counter_tables(document);

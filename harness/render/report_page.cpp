@@ -134,10 +134,13 @@ json report_pictures(const json& profile, const core::short_kernel_names& names,
   const std::vector<kernel_row> kernels = kernel_rows_of(profile, names);
   const bool has_lanes = std::any_of(strips.begin(), strips.end(),
                                      [](const json& strip) { return strip["has_lanes"].get<bool>(); });
+  const bool has_strips_together = std::any_of(
+      strips.begin(), strips.end(), [](const json& strip) { return strip["has_together"].get<bool>(); });
   json icicle = icicle_of(kernels);
   if (icicle.is_object()) put_icicle_note(icicle, profile, kernels);
   return {{"has_idle_rows", has_idle_rows},
           {"has_lanes", has_lanes},
+          {"has_strips_together", has_strips_together},
           {"idle_legend", idle_legend()},
           {"banner", banner_of(judged)},
           {"cards", cards_of(profile, judged)},

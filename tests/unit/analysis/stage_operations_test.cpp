@@ -108,6 +108,25 @@ TEST(stage_sums, count_an_operator_that_calls_itself_once) {
   EXPECT_EQ(prefill.uncovered_ns, 16);
 }
 
+TEST(analyze_timelines, sums_the_copies_of_an_operator_and_of_those_inside_of_it) {
+  const traced_stage prefill = *analyze_one(timeline_builder()
+                                                .range("prefill", 0, 100)
+                                                .range("vision", 5, 60)
+                                                .range("vision", 8, 40)
+                                                .range("sam", 10, 30)
+                                                .kernel("k", 12, 20, 25)
+                                                .copy(15, 26, 33, 0)
+                                                .copy(41, 42, 44, 0)
+                                                .range("attn", 70, 90)
+                                                .kernel("k", 72, 75, 80)
+                                                .copy(95, 96, 99, 0)
+                                                .build())
+                                    .stages[0];
+  EXPECT_EQ(*find_operator(prefill, "vision")->copies_ns, 7 + 2);
+  EXPECT_EQ(*find_operator(prefill, "sam")->copies_ns, 7);
+  EXPECT_EQ(*find_operator(prefill, "attn")->copies_ns, 0);
+}
+
 TEST(stage_sums, count_a_replayed_operator_that_calls_itself_once) {
   core::timeline timeline = timeline_builder().kernel("k", 5, 10, 30).build();
   stage_sums sums;

@@ -338,6 +338,64 @@ TEST(timeline_strips, follow_the_device_where_the_host_runs_ahead) {
   EXPECT_EQ(strips[0].duration_ns, 200);
 }
 
+TEST(trace_spans, tell_that_a_device_waits_for_a_copy_while_it_runs) {
+  const core::timeline timeline = timeline_builder()
+                                      .range("prefill", 0, 200)
+                                      .kernel("k", 2, 10, 20)
+                                      .copy(22, 60, 75, 0)
+                                      .kernel("k", 140, 150, 190)
+                                      .build();
+  written_spans spans;
+  visit_spans(timeline, both_stages, spans);
+  EXPECT_THAT((spans.of[{track_kind::idle, 0}]),
+              ElementsAre("waits for a launch 0-10", "waits for a launch 20-60", "waits for a copy 60-75",
+                          "waits for a launch 75-150", "after the last kernel 190-200"));
+}
+
+/// Of a strip's first row of that kind: "name own/duration x count" of each span.
+std::string spans_together(const core::timeline& timeline, const std::string& kind) {
+  std::string shown;
+  const std::vector<timeline_strip> strips = find_strips(traced(timeline), {});
+  for (const strip_row& row : strips.at(0).rows) {
+    if (row.kind != kind) continue;
+    for (const strip_span& span : row.spans)
+      shown += span.name + " " + std::to_string(span.own_ns) + "/" + std::to_string(span.duration_ns) + " x" +
+               std::to_string(span.count) + "; ";
+    break;
+  }
+  return shown;
+}
+
+TEST(timeline_strips, draw_short_spans_together_for_no_longer_than_they_take) {
+  timeline_builder builder;
+  builder.range("prefill", 0, 600'000);  // a point is 1000 ns
+  std::int64_t start_ns = 0;
+  for (; start_ns < 300'000; start_ns += 1000) {
+    builder.kernel("k", 0, start_ns, start_ns + 850);
+    builder.copy(0, start_ns + 900, start_ns + 950, 0);
+  }
+  builder.kernel("long", 0, start_ns, 600'000);
+  const core::timeline timeline = builder.build();
+  std::int64_t idle_ns = 0;
+  std::int64_t copies_ns = 0;
+  std::int64_t longest_ns = 0;
+  const std::vector<timeline_strip> strips = find_strips(traced(timeline), {});
+  for (const strip_row& row : strips[0].rows) {
+    for (const strip_span& span : row.spans) {
+      if (row.kind != "idle") continue;
+      idle_ns += span.own_ns;
+      copies_ns += span.name == "waits for a copy" ? span.own_ns : 0;
+      longest_ns = std::max(longest_ns, span.duration_ns);
+    }
+  }
+  EXPECT_EQ(idle_ns, 300 * 150);
+  EXPECT_EQ(copies_ns, 300 * 50);
+  EXPECT_LE(longest_ns, 4000) << "how full it is changes over time";
+  EXPECT_THAT(spans_together(timeline, "stream"),
+              ::testing::StartsWith("4 short kernels 3400/3950 x4; 4 short copies 200/3950 x4; "));
+  EXPECT_THAT(spans_together(timeline, "stream"), ::testing::EndsWith("long 300000/300000 x1; "));
+}
+
 TEST(timeline_strips, are_bounded) {
   timeline_builder builder;
   builder.range("prefill", 0, 1'000'000);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/error.h"
@@ -209,6 +210,23 @@ TEST(compare_sides, folds_facts_that_are_the_same) {
   EXPECT_EQ(same.count("run.mode"), 0U);
   EXPECT_EQ(same.count("created_utc"), 0U);  // explains nothing
   EXPECT_THAT(compare_sides(both.a, both.a).differs, IsEmpty());
+}
+
+TEST(compare_sides, tells_how_long_prompts_with_images_really_were) {
+  const auto side_of = [](int prompt_tokens) {
+    nlohmann::json profile = nlohmann::json::parse(recorded_text("qwen3-0.6b.decode-b1.nsys"));
+    profile["inputs"] = {{{"name", "prompt_tokens"}, {"value", "10"}}};
+    profile["throughput"]["prompt_tokens_count"] = prompt_tokens;
+    return side_of_profile(profile.dump(), "profile.json", "x");
+  };
+  const std::string real = "input.prompt_tokens_with_images";
+  const profile_comparison both = compare_sides(side_of(283), side_of(913));
+  const auto fact = std::find_if(both.differs.begin(), both.differs.end(),
+                                 [&](const differing_fact& one) { return one.name == real; });
+  ASSERT_NE(fact, both.differs.end());
+  EXPECT_EQ(fact->a, "283");
+  EXPECT_EQ(fact->b, "913");
+  EXPECT_EQ(side_of(10).facts.count(real), 0U) << "the text is all there is";
 }
 
 TEST(compare_sides, names_the_reason_of_what_was_not_measured) {

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+#include <utility>
+
 namespace profgate::render {
 namespace {
 
@@ -31,6 +34,13 @@ TEST(label_places, a_label_covers_no_other_label) {
   EXPECT_GE(places[2].y - places[0].y, 13) << "both sides are taken at that height";
 }
 
+TEST(label_places, labels_of_one_line_are_apart) {
+  // The first one's ends at 168; the second one's, left of its dot, would begin at 170.
+  const std::vector<label_place> places =
+      place_labels({{100, 200, 5, 60}, {238, 200, 5, 60}, {250, 200, 5, 60}}, plot);
+  EXPECT_NE(places[1].y, places[0].y);
+}
+
 TEST(label_places, a_label_covers_nothing_that_is_drawn_already) {
   const box to_the_right{110, 120, 190, 210};
   EXPECT_TRUE(place_labels({{100, 200, 5, 60}}, plot, {to_the_right})[0].is_left_of);
@@ -40,6 +50,14 @@ TEST(label_places, a_label_stays_in_the_plot) {
   EXPECT_TRUE(place_labels({{880, 200, 5, 60}}, plot)[0].is_left_of);
   EXPECT_GE(place_labels({{100, 2, 1, 60}}, plot)[0].y, 6.5);
   EXPECT_LE(place_labels({{100, 398, 1, 60}}, plot)[0].y, 393.5);
+}
+
+TEST(label_places, labels_of_many_dots_in_one_place_cover_no_other_label) {
+  const std::vector<labelled_dot> dots(30, {400, 200, 5, 60});
+  const std::vector<label_place> places = place_labels(dots, plot);
+  std::set<std::pair<double, bool>> taken;
+  for (const label_place& place : places)
+    EXPECT_TRUE(taken.insert({place.y, place.is_left_of}).second) << place.y;
 }
 
 TEST(label_places, a_label_without_any_place_stands_to_the_right) {

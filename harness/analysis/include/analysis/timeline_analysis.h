@@ -24,6 +24,7 @@ struct operator_figures {
   measured<std::int64_t> cuda_self_ns;       ///< kernels launched in it and in no operator nested inside
   measured<std::int64_t> cuda_exclusive_ns;  ///< of these, without waits for the kernels before them
   measured<std::int64_t> cuda_whole_exclusive_ns;  ///< the same with those of operators nested inside
+  measured<std::int64_t> copies_ns;                ///< copies and memsets of all of them
   measured<double> cuda_share_ratio;               ///< exclusive time over that of all the stage's kernels
 };
 

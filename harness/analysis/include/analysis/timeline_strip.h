@@ -13,8 +13,15 @@ namespace profgate::analysis {
 struct strip_span {
   std::int64_t start_ns = 0;  ///< from the strip's start
   std::int64_t duration_ns = 0;
-  std::string name{};  ///< "3 short ones": too short to be drawn one by one
+  std::string name{};  ///< "3 short kernels": too short to be drawn one by one; of idle time its cause
+  /// How much of its duration is what it is called: less where it stands for several. Those of other kinds
+  /// among them have a span of their own, of the same start and duration.
+  std::int64_t own_ns = 0;
+  std::int64_t count = 1;  ///< that it stands for
 };
+
+/// How copies are called that are drawn as one span: "3 short copies".
+inline constexpr const char* short_copies = "short copies";
 
 struct strip_row {
   std::string kind{};  ///< "ranges", "calls", "operators", "stream" or "idle"
