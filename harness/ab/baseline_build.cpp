@@ -24,15 +24,8 @@ namespace profgate::ab {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* cache_file = "CMakeCache.txt";
-constexpr std::uint64_t max_cache_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t max_log_bytes = std::uint64_t{256} << 20;
 constexpr std::int64_t longest_wait_ms = std::int64_t{4} * 3600 * 1000;
-
-/// Of a folder that has a cache.
-build_settings settings_in(const fs::path& binary_dir) {
-  return read_cmake_cache(artifacts::read_file(binary_dir / cache_file, max_cache_bytes), binary_dir);
-}
 
 std::string trimmed(std::string text) {
   text.erase(text.find_last_not_of(" \t\r\n") + 1);

@@ -6,6 +6,8 @@
 #include <array>
 #include <cctype>
 
+#include "artifacts/files.h"
+
 namespace profgate::ab {
 namespace fs = std::filesystem;
 namespace {
@@ -90,6 +92,11 @@ std::string bracketed(const std::string& text) {
 }
 
 }  // namespace
+
+build_settings settings_in(const fs::path& binary_dir) {
+  constexpr std::uint64_t max_cache_bytes = std::uint64_t{16} << 20;
+  return read_cmake_cache(artifacts::read_file(binary_dir / cache_file, max_cache_bytes), binary_dir);
+}
 
 build_settings read_cmake_cache(std::string_view text, const fs::path& build_dir) {
   build_settings settings;

@@ -23,6 +23,11 @@ struct build_settings {
   std::vector<cache_entry> variables{};  ///< those that another build of the project shall share
 };
 
+constexpr const char* cache_file = "CMakeCache.txt";
+
+/// Of a folder that has a cache.
+build_settings settings_in(const std::filesystem::path& binary_dir);
+
 /// Reads the text of a CMakeCache.txt. Shared are options and texts, the compilers, the toolchain, the places
 /// to search and the libraries that were found; not what CMake made for that folder itself.
 build_settings read_cmake_cache(std::string_view text, const std::filesystem::path& build_dir);

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "ab/gate_config.h"
+#include "ab/stale_program.h"
 #include "artifacts/gpu_facts.h"
 #include "artifacts/sha256.h"
 #include "core/error.h"
@@ -82,6 +84,17 @@ std::vector<std::string> warnings_of(const comparison_state& state,
   return warnings;
 }
 
+/// What is said before the first run, so that nobody waits for what does not count.
+std::set<std::string> stale_programs(const surroundings& where, const std::vector<const arm_build*>& arms) {
+  std::set<std::string> texts;
+  for (const arm_build* arm : arms) {
+    if (std::string text = stale_program_text(arm->command.front()); !text.empty()) texts.insert(text);
+  }
+  for (const std::string& text : texts)
+    if (where.say) where.say("warning: " + text);
+  return texts;
+}
+
 /// Which of an adapter's or of a recipe's stages a program has is known only when it has run: an adapter asks
 /// for those of a decoder, and a server may never mix prefill and decode. Rethrows where somebody has named
 /// the stage.
@@ -106,6 +119,7 @@ config::resolved with_stages_it_has(const stage_not_closed& missing, const confi
 comparison_result compare_builds(const request& wanted) {
   const comparison_settings settings = settings_of(wanted.candidate);
   const std::optional<artifacts::gpu_device> gpu = measured_gpu(wanted.candidate);
+  const std::set<std::string> stale = stale_programs(wanted.where, {&wanted.baseline, &wanted.candidate});
   run_folder folder(wanted.where.folder,
                     plan_of(wanted.where, wanted.baseline, wanted.candidate, gpu, "comparison"),
                     wanted.where.say);
@@ -125,6 +139,7 @@ comparison_result compare_builds(const request& wanted) {
   result.candidate_name = wanted.candidate.name;
   result.look_deeper = wanted.look_deeper;
   result.warnings = warnings_of(folder.state(), {&baseline, &candidate});
+  result.warnings.insert(result.warnings.end(), stale.begin(), stale.end());
   for (const finished_run& run : folder.state().runs) result.seconds += run.seconds;
   const auto counting_started = std::chrono::steady_clock::now();
   const arm_program& before = runs.program(gate::arm::baseline);
@@ -140,6 +155,7 @@ comparison_result compare_builds(const request& wanted) {
 
 gate::run_set measure_build(const surroundings& where, const arm_build& build, std::size_t count,
                             traced_too traced) {
+  stale_programs(where, {&build});
   const comparison_settings settings = settings_of(build);
   const std::optional<artifacts::gpu_device> gpu = measured_gpu(build);
   run_folder folder(where.folder, plan_of(where, build, build, gpu, fmt::format("{} runs of one", count)),

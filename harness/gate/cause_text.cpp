@@ -79,6 +79,11 @@ std::string place_of_host(const cause& cause) {
   return " " + (cause.name == "synchronisation" ? wait_place(cause.place) : cause.place);
 }
 
+/// "is", or "are" of what is named "f and 2 more".
+const char* is_or_are(const cause& cause) {
+  return cause.name.ends_with(" more") ? "are" : "is";
+}
+
 std::string text_of_kind(const cause& cause) {
   const bool more = cause.delta_ns > 0;
   if (is_of_host(cause) && cause.kind != cause_kind::replaced) {
@@ -87,19 +92,21 @@ std::string text_of_kind(const cause& cause) {
   }
   switch (cause.kind) {
     case cause_kind::duration:
-      return fmt::format("{} is {}: {} {}, {}", subject_of(cause), more ? "slower" : "faster",
-                         times_text(cause.baseline_each_ns, cause.candidate_each_ns),
-                         is_copy(cause) ? "each" : "a launch",
-                         launch_count_text(cause, cause.candidate_launches));
+      return fmt::format(
+          "{} {} {}: {} {}, {}", subject_of(cause), is_or_are(cause), more ? "slower" : "faster",
+          times_text(cause.baseline_each_ns, cause.candidate_each_ns), is_copy(cause) ? "each" : "a launch",
+          launch_count_text(cause, cause.candidate_launches));
     case cause_kind::launches:
-      return fmt::format("{} is {} {}: {}", subject_of(cause), is_copy(cause) ? "made" : "launched",
-                         more ? "more often" : "less often", launches_text(cause));
+      return fmt::format("{} {} {} {}: {}", subject_of(cause), is_or_are(cause),
+                         is_copy(cause) ? "made" : "launched", more ? "more often" : "less often",
+                         launches_text(cause));
     case cause_kind::new_operation:
-      return fmt::format("{} is new: {}, {} each", subject_of(cause),
+      return fmt::format("{} {} new: {}, {} each", subject_of(cause), is_or_are(cause),
                          launch_count_text(cause, cause.candidate_launches),
                          core::format_duration(cause.candidate_each_ns));
     case cause_kind::gone_operation:
-      return fmt::format("{} is gone: it {} {}, {} each", subject_of(cause), is_copy(cause) ? "ran" : "had",
+      return fmt::format("{} {} gone: {} {} {}, {} each", subject_of(cause), is_or_are(cause),
+                         cause.name.ends_with(" more") ? "they" : "it", is_copy(cause) ? "ran" : "had",
                          launch_count_text(cause, cause.baseline_launches),
                          core::format_duration(cause.baseline_each_ns));
     case cause_kind::replaced:

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "ab/stale_program.h"
 #include "artifacts/files.h"
 #include "artifacts/gpu_choice.h"
 #include "artifacts/provenance.h"
@@ -106,6 +107,8 @@ void run_prepare(step_context& context) {
   artifacts::write_file_atomically(context.run_dir / "inputs.yaml", artifacts::inputs_yaml(inputs));
   artifacts::write_file_atomically(context.run_dir / "env.json", artifacts::env_json(provenance));
   if (context.config.text("workload.device") == "cuda") require_gpu(provenance.gpu_at_start);
+  if (std::string text = ab::stale_program_text(context.manifest.command.front()); !text.empty())
+    context.status.notes.push_back(std::move(text));
   context.display.note(describe(plan_starts(context.config, context.manifest.command_has_placeholders)));
 }
 
