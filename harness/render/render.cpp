@@ -1,5 +1,7 @@
 #include "render/render.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
