@@ -276,10 +276,7 @@ fs::path cmake_binary_dir(const fs::path& build_dir) {
 
 bool is_copy_of_build(const fs::path& build_dir) {
   const fs::path binary_dir = cmake_binary_dir(build_dir);
-  if (!fs::exists(binary_dir / cache_file)) return false;
-  const fs::path made_in = settings_in(binary_dir).made_in;
-  std::error_code is_gone;
-  return !made_in.empty() && !fs::equivalent(binary_dir, made_in, is_gone);
+  return fs::exists(binary_dir / cache_file) && is_copy(settings_in(binary_dir), binary_dir);
 }
 
 baseline_build provide_baseline(const baseline_request& wanted) {

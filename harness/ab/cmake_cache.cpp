@@ -98,6 +98,11 @@ build_settings settings_in(const fs::path& binary_dir) {
   return read_cmake_cache(artifacts::read_file(binary_dir / cache_file, max_cache_bytes), binary_dir);
 }
 
+bool is_copy(const build_settings& settings, const fs::path& binary_dir) {
+  std::error_code is_gone;
+  return !settings.made_in.empty() && !fs::equivalent(binary_dir, settings.made_in, is_gone);
+}
+
 build_settings read_cmake_cache(std::string_view text, const fs::path& build_dir) {
   build_settings settings;
   while (!text.empty()) {

@@ -28,6 +28,9 @@ constexpr const char* cache_file = "CMakeCache.txt";
 /// Of a folder that has a cache.
 build_settings settings_in(const std::filesystem::path& binary_dir);
 
+/// A cache holds the folder that CMake wrote it in: that of a build which was put aside is another.
+bool is_copy(const build_settings& settings, const std::filesystem::path& binary_dir);
+
 /// Reads the text of a CMakeCache.txt. Shared are options and texts, the compilers, the toolchain, the places
 /// to search and the libraries that were found; not what CMake made for that folder itself.
 build_settings read_cmake_cache(std::string_view text, const std::filesystem::path& build_dir);

@@ -85,13 +85,17 @@ std::vector<std::string> warnings_of(const comparison_state& state,
 }
 
 /// What is said before the first run, so that nobody waits for what does not count.
-std::set<std::string> stale_programs(const surroundings& where, const std::vector<const arm_build*>& arms) {
-  std::set<std::string> texts;
-  for (const arm_build* arm : arms) {
-    if (std::string text = stale_program_text(arm->command.front()); !text.empty()) texts.insert(text);
-  }
-  for (const std::string& text : texts)
+std::vector<std::string> stale_programs(const surroundings& where,
+                                        const std::vector<const arm_build*>& arms) {
+  std::set<std::string> programs;  // most often one: two settings of a build are compared, too
+  for (const arm_build* arm : arms) programs.insert(arm->command.front());
+  std::vector<std::string> texts;
+  for (const std::string& program : programs) {
+    std::string text = stale_program_text(program);
+    if (text.empty()) continue;
     if (where.say) where.say("warning: " + text);
+    texts.push_back(std::move(text));
+  }
   return texts;
 }
 
@@ -119,7 +123,7 @@ config::resolved with_stages_it_has(const stage_not_closed& missing, const confi
 comparison_result compare_builds(const request& wanted) {
   const comparison_settings settings = settings_of(wanted.candidate);
   const std::optional<artifacts::gpu_device> gpu = measured_gpu(wanted.candidate);
-  const std::set<std::string> stale = stale_programs(wanted.where, {&wanted.baseline, &wanted.candidate});
+  const std::vector<std::string> stale = stale_programs(wanted.where, {&wanted.baseline, &wanted.candidate});
   run_folder folder(wanted.where.folder,
                     plan_of(wanted.where, wanted.baseline, wanted.candidate, gpu, "comparison"),
                     wanted.where.say);

@@ -48,7 +48,7 @@ std::string stale_program_text(const fs::path& program) {
   const std::optional<fs::path> build_dir = build_folder_of(file);
   if (!build_dir || !fs::exists(*build_dir / "build.ninja", problem)) return "";
   const build_settings settings = settings_in(*build_dir);
-  if (!settings.made_in.empty() && !fs::equivalent(*build_dir, settings.made_in, problem)) return "";
+  if (is_copy(settings, *build_dir)) return "";
   const std::optional<std::string> steps = steps_left(*build_dir, file, settings.make_program);
   // "[1/2] Building …"; "[0/1] Re-running CMake..." tells nothing of the program.
   if (!steps || steps->find("\n[1/") == std::string::npos) return "";

@@ -79,9 +79,8 @@ std::string place_of_host(const cause& cause) {
   return " " + (cause.name == "synchronisation" ? wait_place(cause.place) : cause.place);
 }
 
-/// "is", or "are" of what is named "f and 2 more".
 const char* is_or_are(const cause& cause) {
-  return cause.name.ends_with(" more") ? "are" : "is";
+  return names_several(cause.name) ? "are" : "is";
 }
 
 std::string text_of_kind(const cause& cause) {
@@ -106,7 +105,7 @@ std::string text_of_kind(const cause& cause) {
                          core::format_duration(cause.candidate_each_ns));
     case cause_kind::gone_operation:
       return fmt::format("{} {} gone: {} {} {}, {} each", subject_of(cause), is_or_are(cause),
-                         cause.name.ends_with(" more") ? "they" : "it", is_copy(cause) ? "ran" : "had",
+                         names_several(cause.name) ? "they" : "it", is_copy(cause) ? "ran" : "had",
                          launch_count_text(cause, cause.baseline_launches),
                          core::format_duration(cause.baseline_each_ns));
     case cause_kind::replaced:
@@ -122,6 +121,10 @@ std::string text_of_kind(const cause& cause) {
 }
 
 }  // namespace
+
+bool names_several(std::string_view name) {
+  return name.ends_with(" more") && name.find(" and ") != std::string_view::npos;
+}
 
 bool is_copy(const cause& cause) {
   return cause.kind != cause_kind::idle && analysis::is_copy_name(cause.name);

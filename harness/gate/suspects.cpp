@@ -26,10 +26,7 @@ bool is_called(const std::string& story, const std::string& kernel) {
 
 /// Of which one alone was counted: nothing can be said of all by its counters.
 bool is_of_several(const cause& story) {
-  const auto is_several = [](const std::string& name) {
-    return name.ends_with(" more") && name.find(" and ") != std::string::npos;
-  };
-  return is_several(story.name) || is_several(story.baseline_name);
+  return names_several(story.name) || names_several(story.baseline_name);
 }
 
 bool is_of_kernel(const cause& story) {

@@ -49,12 +49,11 @@ void fail_absent_range(const range_name& wanted, const core::timeline& timeline)
   const std::string what = fmt::format("the workload never opened the NVTX range '{}' in {}", wanted.range,
                                        in_words(wanted.domain));
   if (seen.empty()) {
-    throw core::step_failure(what + "; it opened no range at all",
-                             "check that the program calls NVTX in this mode, with headers of version 3, "
-                             "that it does not clear its "
-                             "environment, and that it ends by exit() (nsys loses what it holds at an "
-                             "_exit()); nsys sees children that fork without exec only with "
-                             "nsys.trace_forks=true");
+    throw core::step_failure(
+        what + "; it opened no range at all",
+        "check that the program calls NVTX in this mode, with headers of version 3, that it does not clear "
+        "its environment, and that it ends by exit() (nsys loses what it holds at an _exit()); nsys sees "
+        "children that fork without exec only with nsys.trace_forks=true");
   }
   std::set<std::string> names;
   for (const core::range_record& range : seen) {

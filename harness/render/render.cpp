@@ -285,16 +285,10 @@ json report_list() {
   return list;
 }
 
-json first_gpu_of(const json& document) {
-  const json start = document["environment"].value("gpu_at_start", json());
-  const json devices = start.is_object() ? start.value("devices", json()) : json();
-  return devices.is_array() && !devices.empty() && devices[0].is_object() ? devices[0] : json::object();
-}
-
 /// What of the machine the run used: a GPU and a profiler may be there without.
 void put_what_was_used(json& document) {
   document["has_run_on_gpu"] = text_or_empty(document["run"], "device") != "cpu" &&
-                               !text_or_empty(first_gpu_of(document), "name").empty();
+                               is_known(document["environment"], "/gpu_at_start/devices/0/name");
   const json& captures = document["timeline"]["captures"];
   document["has_used_nsys"] = std::any_of(captures.begin(), captures.end(), [](const json& capture) {
     return text_or_empty(capture, "tool") == "nsys";

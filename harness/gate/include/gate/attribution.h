@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/exclusive_time.h"
@@ -117,6 +118,9 @@ void name_causes(std::vector<cause>& causes);
 
 /// cuBLASLt multiplies by another of its kernels than before.
 bool is_other_choice(const cause& cause);
+
+/// Operations that changed together are called by the largest: "f and 2 more".
+bool names_several(std::string_view name);
 
 /// A copy is not launched.
 bool is_copy(const cause& cause);

@@ -28,8 +28,7 @@ struct decision_rules {
   double screen_alpha = 0.05;
   double screen_ratio = 0.015;
   double confirm_alpha = 0.01;
-  double early_alpha =
-      0.0011;  ///< of 6 and 6 runs: each of the candidate's is slower than each of the baseline's
+  double early_alpha = 0.0011;  ///< of 6 and 6: each run of the candidate is slower than each of the baseline
   double confirm_ratio = 0.02;
   double improved_alpha = 0.01;
   double improved_ratio = 0.02;
