@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <numeric>
 
 #include "gpu_pair_fixture.h"
 #include "parsers/nsys_csv.h"
@@ -137,6 +138,21 @@ double share_under_modules(const nlohmann::json& stage) {
   return all_ns > 0 ? named_ns / all_ns : 0;
 }
 
+/// What the program timed in each round, a number or a list of them, against a figure of the report, which
+/// leaves the first rounds out where they warm up. Means, for a host that runs at two speeds has a median of
+/// either.
+void expect_mean_of_last(std::size_t rounds, const nlohmann::json& own_s, const nlohmann::json& figure) {
+  ASSERT_GT(rounds, 0U);
+  ASSERT_LE(rounds, own_s.size());
+  std::vector<double> all_ns;
+  for (std::size_t round = own_s.size() - rounds; round < own_s.size(); ++round)
+    for (const nlohmann::json& seconds : own_s[round].flatten())
+      all_ns.push_back(seconds.get<double>() * 1e9);
+  const double mean_ns =
+      std::accumulate(all_ns.begin(), all_ns.end(), 0.0) / static_cast<double>(all_ns.size());
+  EXPECT_NEAR(figure["mean_ns"].get<double>() / mean_ns, 1, 0.03) << own_s << '\n' << figure;
+}
+
 const std::vector<std::string> with_adapter = {"--adapter", "pytorch"};
 
 TEST_F(torch_program, generating_unedited_has_its_modules_its_tokens_and_its_work) {
@@ -156,10 +172,10 @@ TEST_F(torch_program, generating_unedited_has_its_modules_its_tokens_and_its_wor
   EXPECT_EQ(throughput["decode_tokens_count"], 15) << "the first token is the prefill's";
   const nlohmann::json own = told(text_of("stage1/log.txt"), "{\"ttft_s\"");
   ASSERT_TRUE(own.is_object());
-  for (const char* figure : {"ttft", "tpot"}) {
-    const double own_ns = own[std::string(figure) + "_s"].get<double>() * 1e9;
-    EXPECT_NEAR(throughput[figure]["p50_ns"].get<double>() / own_ns, 1, 0.03) << figure;
-  }
+  const auto decoded_texts = stage_in(profile(), "decode_all")["bare"]["samples_count"].get<std::size_t>();
+  expect_mean_of_last(throughput["ttft"]["samples_count"].get<std::size_t>(), own["ttft_s"],
+                      throughput["ttft"]);
+  expect_mean_of_last(decoded_texts, own["tpot_s"], throughput["tpot"]);
 }
 
 TEST_F(torch_program, out_of_a_cuda_graph_has_the_modules_of_its_capture) {
