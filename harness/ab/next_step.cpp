@@ -98,6 +98,23 @@ std::optional<arm> needs_warm_up(const comparison_state& state) {
   return std::nullopt;
 }
 
+/// A traced process of a small model may hold a single occurrence of a millisecond, of which the scatter of
+/// three is no measure. More of them cost nothing.
+constexpr double short_trace_s = 0.3;
+constexpr std::size_t more_short_traces = 3;
+
+/// Whether the first `count` traced processes are there, and took so little that there can be more.
+bool are_traces_short(const comparison_state& state, std::size_t count) {
+  double all_s = 0;
+  std::size_t seen = 0;
+  for (const finished_run& run : state.runs) {
+    if (run.kind != run_kind::traced || seen == count) continue;
+    all_s += run.seconds;
+    ++seen;
+  }
+  return seen == count && all_s > 0 && all_s < short_trace_s * static_cast<double>(count);
+}
+
 std::optional<arm> next_traced(const comparison_settings& settings, const comparison_state& state,
                                const std::vector<gate::stage_step>& steps) {
   const bool regressed = std::any_of(steps.begin(), steps.end(), [](const gate::stage_step& step) {
@@ -105,8 +122,9 @@ std::optional<arm> next_traced(const comparison_settings& settings, const compar
   });
   std::size_t wanted = regressed ? settings.traced_processes : 0;
   if (settings.compares_structure && settings.traced_processes > 0) wanted = std::max<std::size_t>(wanted, 1);
-  const std::vector<arm> plan = gate::interleaved_plan(settings.seed, wanted);
   const auto is_traced = [](const finished_run& run) { return run.kind == run_kind::traced; };
+  if (regressed && are_traces_short(state, 2 * wanted)) wanted *= more_short_traces;
+  const std::vector<arm> plan = gate::interleaved_plan(settings.seed, wanted);
   const auto done = static_cast<std::size_t>(std::count_if(state.runs.begin(), state.runs.end(), is_traced));
   if (done < plan.size()) return plan[done];
   // An arm without any trace leaves the cause, or a rule on what is launched, in the dark.

@@ -84,7 +84,10 @@ std::vector<schema_row> gate_rows() {
       ratio("gate.unchanged_ratio", "0.03", "unchanged: a slowdown of this size can be ruled out"),
       ratio("gate.stored_ratio", "0.08", "the margin against numbers of another session"),
       integer("gate.ignored_difference_us", "5", 0, 1e9, "differences of a stage below this are ignored"),
-      integer("gate.traced_processes", "3", 1, 20, "of each arm, after a regression: they name the cause"),
+      integer(
+          "gate.traced_processes", "3", 1, 20,
+          "of each arm, after a regression: they name the cause; three times as many where they take next to "
+          "nothing"),
       integer(
           "gate.counter_budget_s", "40", 0, 3600,
           "in which ncu counts the kernels that a regression is put down to, in both builds, the baseline "

@@ -117,6 +117,7 @@ arm_sums sums_of(const std::vector<analysis::stage_operations>& processes) {
       std::set<std::int32_t>& numbers = sums.layers_by_list[std::string(list)];
       for (const auto& [number, cost] : group.layers) numbers.insert(number);
     }
+    group.launches_each = static_cast<double>(group.launches) / sums.occurrences;
     sums.groups.push_back(std::move(group));
   }
   return sums;

@@ -1,5 +1,7 @@
 #include "gate/matching.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -35,7 +37,7 @@ class matcher {
     match_all(matched_by::normalised_name,
               [&](const operation_group& g) { return joined(normalised(g), g.path); });
     match_all(matched_by::normalised_name, normalised);
-    match_in_order([](const operation_group& g) { return joined(g.path, kind_of_work(g.category)); });
+    match_in_order();
     m_result.gone = std::move(m_left.baseline);
     m_result.added = std::move(m_left.candidate);
     return std::move(m_result);
@@ -66,7 +68,16 @@ class matcher {
     }
   }
 
-  /// The first of one arm with the first of the other, and so on.
+  /// The first of one arm with the first of the other, and so on. Ranges of the host are all of one category:
+  /// of those only such that open as often.
+  void match_in_order() {
+    match_in_order([](const operation_group& g) {
+      const std::string openings =
+          g.category == "host" ? fmt::format("\n{:.0f}", g.launches_each) : std::string();
+      return joined(g.path, kind_of_work(g.category)) + openings;
+    });
+  }
+
   void match_in_order(const key_of& key) {
     const auto earlier = [](const operation_group& a, const operation_group& b) {
       return a.first_offset_ns < b.first_offset_ns;

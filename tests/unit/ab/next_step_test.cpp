@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 struct two_builds {
   invented_build baseline{{{"decode_all", 1e6}}};
   invented_build candidate{{{"decode_all", 1e6}}};
+  double traced_s = 2;
 };
 
 /// Runs what is asked for, `most` times at most.
@@ -27,6 +28,7 @@ comparison_state run_to_end(const comparison_settings& settings, const two_build
                                     next.kind, state.runs.size());
     run.session = state.session;
     run.record.slot = state.runs.size();
+    if (next.kind == run_kind::traced) run.seconds = builds.traced_s;
     state.runs.push_back(run);
   }
   return state;
@@ -81,6 +83,16 @@ TEST(next_step, a_slower_candidate_is_confirmed_and_then_traced_in_turns) {
   ASSERT_EQ(count(state, run_kind::traced), 6U);
   const std::vector<arm> plan = gate::interleaved_plan(settings.seed, 3);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(state.runs[26 + i].arm, plan[i]);
+}
+
+TEST(next_step, traced_processes_that_take_next_to_nothing_are_three_times_as_many) {
+  comparison_settings settings = one_stage();
+  two_builds builds;
+  builds.candidate.level_ns["decode_all"] = 1.1e6;
+  builds.traced_s = 0.05;
+  EXPECT_EQ(count(run_to_end(settings, builds), run_kind::traced), 18U);
+  builds.traced_s = 2;
+  EXPECT_EQ(count(run_to_end(settings, builds), run_kind::traced), 6U);
 }
 
 TEST(next_step, too_much_noise_extends_the_screen_and_ends_inconclusive) {

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "gate/exact_gates.h"
+#include "gate/matching.h"
 #include "test_categories.h"
 
 namespace profgate::gate {
@@ -244,6 +245,21 @@ TEST(attribute, aligns_leftovers_of_one_operator_by_launch_order) {
   EXPECT_DOUBLE_EQ(find(result, cause_kind::duration, "x_norm")->delta_ns, 100);
   EXPECT_DOUBLE_EQ(find(result, cause_kind::duration, "a_norm")->delta_ns, 200);
   EXPECT_EQ(find(result, cause_kind::duration, "a_norm")->match, matched_by::launch_order);
+}
+
+TEST(match_groups, ranges_of_the_host_are_renamed_only_where_they_open_as_often) {
+  const auto range = [](const char* name, double openings) {
+    return operation_group{
+        .name = name, .path = "decode_step", .category = "host", .launches_each = openings};
+  };
+  const group_matches renamed = match_groups({range("attn.rope", 48)}, {range("attn.rotary", 48)});
+  ASSERT_EQ(renamed.matched.size(), 1U);
+  EXPECT_EQ(renamed.matched[0].rule, matched_by::launch_order);
+  const group_matches others = match_groups({range("attn.rope", 48)}, {range("logits.penalty", 16)});
+  EXPECT_TRUE(others.matched.empty());
+  ASSERT_EQ(others.gone.size(), 1U);
+  EXPECT_EQ(others.gone[0].name, "attn.rope");
+  EXPECT_EQ(others.added[0].name, "logits.penalty");
 }
 
 TEST(attribute, sees_an_own_kernel_replaced_by_the_librarys) {

@@ -26,6 +26,7 @@ struct operation_group {
   std::int64_t total_ns = 0;         ///< from start to end of each
   std::int64_t waiting_ns = 0;       ///< see analysis::operation_sum
   std::int64_t first_offset_ns = 0;  ///< of its first start from the stage's: the launch order
+  double launches_each = 0;          ///< of an occurrence of the stage
   std::map<std::int32_t, layer_cost>
       layers{};  ///< by number; all launches are in one, or layers are not known
 };
