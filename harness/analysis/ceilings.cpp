@@ -57,14 +57,34 @@ void leave_memory_out(const std::string& reason, const bare_figures& figures, ut
   use.roof = std::string("compute");
 }
 
+/// What a model has in memory, its weights and its keys and values: passes over it read no others. Nothing
+/// where nobody tells.
+std::optional<double> different_bytes(const bare_facts& facts) {
+  if (facts.bench) {
+    if (!facts.bench->weight_bytes) return std::nullopt;
+    return static_cast<double>(*facts.bench->weight_bytes + facts.bench->kv_cache_bytes.value_or(0));
+  }
+  if (!facts.counted || !facts.counted->parameters) return std::nullopt;
+  const core::workload_result& model = *facts.counted;
+  const auto dim = [&](const char* name) {
+    const auto found = model.model_dims.find(name);
+    return found == model.model_dims.end() ? 0.0 : found->second;
+  };
+  const auto tokens = [&](const char* kind) {
+    const auto found = model.tokens.find(kind);
+    return found == model.tokens.end() ? 0.0 : static_cast<double>(found->second);
+  };
+  const double keys_and_values = 2 * dim("num_hidden_layers") * dim("num_key_value_heads") * dim("head_dim") *
+                                 tokens("batch") * (tokens("prompt") + tokens("decode"));
+  const double value_bytes = core::long_dtype(model.model_dtype) == "float32" ? 4 : 2;
+  return (static_cast<double>(*model.parameters) + keys_and_values) * value_bytes;
+}
+
 }  // namespace
 
 bool fits_cache(const bare_facts& facts, const measured<double>& moved_bytes) {
   if (!facts.last_level_cache_bytes || !moved_bytes) return false;
-  double bytes = *moved_bytes;  // no more than these can be different ones
-  if (facts.bench && facts.bench->weight_bytes)
-    bytes = std::min(
-        bytes, static_cast<double>(*facts.bench->weight_bytes + facts.bench->kv_cache_bytes.value_or(0)));
+  const double bytes = std::min(*moved_bytes, different_bytes(facts).value_or(*moved_bytes));
   return bytes <= static_cast<double>(*facts.last_level_cache_bytes);
 }
 

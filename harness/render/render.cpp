@@ -51,7 +51,8 @@ void put_prompt_note(json& document) {
     input["note"] = "";
     if (!real || text_or_empty(input, "name") != "prompt_tokens") continue;
     const std::string real_text = fmt::format("{:.0f}", *real);
-    if (text_or_empty(input, "value") != real_text)
+    const std::string asked = text_or_empty(input, "value");  // "24", or "24, read off the model's inputs"
+    if (asked.substr(0, asked.find(',')) != real_text)
       input["note"] = fmt::format(" of text; the prompts that ran had {}", real_text);
   }
 }

@@ -164,8 +164,8 @@ std::optional<std::string> server_run::look() {
         m_is_too_slow = true;
         begin_stop();
       } else if (elapsed > told_after && !std::exchange(m_has_told_wait, true)) {
-        m_say(fmt::format("the server is not ready yet: {}; {} s at most", waited_for(),
-                          m_rules.ready_within.count()));
+        m_say(fmt::format("the server is not ready yet: {}; {} s at most (workload.server.ready_within_s)",
+                          waited_for(), m_rules.ready_within.count()));
       }
       break;
     case phase::serving:

@@ -402,6 +402,17 @@ TEST_F(pytorch_adapter, takes_the_length_of_most_texts_where_warm_ups_have_anoth
               HasSubstr("1 of its 4 texts has 2 decode steps, the others 8"));
 }
 
+TEST_F(pytorch_adapter, leaves_out_the_text_in_which_a_program_failed) {
+  const command_result result = run_program({"--adapter", "pytorch", "timeline=none"},
+                                            {python, program("texts.py"), "8", "8", "8", "8", "fails"});
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  const auto profile = nlohmann::json::parse(text_of("profile.json"));
+  EXPECT_EQ(profile["throughput"]["decode_tokens_count"], 8);
+  EXPECT_EQ(profile["stages"][1]["bare"]["samples_count"], 4);
+  EXPECT_EQ(profile["stages"][1]["other_lengths"], "1 of its 5 texts has 2 decode steps, the others 8");
+  EXPECT_EQ(profile["throughput"]["tpot"]["samples_count"], 4 * 7) << "from each step to the next";
+}
+
 TEST_F(pytorch_adapter, takes_the_chunks_of_a_prompt_for_one_text) {
   const command_result result =
       run_program({"--adapter", "pytorch", "timeline=none"}, {python, program("chunks.py")});

@@ -131,6 +131,8 @@ void withhold_unknown_tokens(step_context& context, const std::vector<parsers::a
 /// It is no sample of a whole process.
 void keep_what_finished(step_context& context, const fs::path& folder, core::timeline timeline,
                         runs::process_samples samples) {
+  const bool has_adapter = config::has_adapter(context.config);
+  if (has_adapter) runs::add_token_times(timeline, samples);
   const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);
   std::vector<std::string> finished;
   std::vector<std::string> unfinished;
@@ -146,6 +148,13 @@ void keep_what_finished(step_context& context, const fs::path& folder, core::tim
                                    core::format_duration(median_ns_of(durations_ns))));
   }
   runs::add_stages(ranges, samples);
+  if (has_adapter) {
+    // A text that was cut off is one of another length.
+    samples.decode_steps.insert(samples.decode_steps.end(), ranges.decode_steps.begin(),
+                                ranges.decode_steps.end());
+    withhold_unknown_tokens(context, parsers::read_adapter_reports(parsers::adapter_report_files(folder)),
+                            samples);
+  }
   if (!finished.empty()) {
     context.status.notes.push_back(
         fmt::format("the process that failed had finished {}{}", fmt::join(finished, ", "),

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <utility>
+
 #include "run_builder.h"
 
 namespace profgate::analysis {
@@ -135,6 +138,22 @@ TEST(memory_ceiling, does_not_apply_to_what_fits_the_cache) {
                               reason),
                     Not(HasSubstr("memory-bound"))));
   EXPECT_THAT(roof_advice_on("decode_all", facts), StartsWith("Find what it waits for"));
+}
+
+TEST(memory_ceiling, of_a_counted_model_is_asked_of_its_weights_and_keys) {
+  run_facts facts = example_run();
+  facts.bare.counted = std::exchange(facts.bare.bench, std::nullopt);
+  core::workload_result& model = *facts.bare.counted;
+  model.parameters = 400'000;
+  model.model_dtype = "bf16";
+  model.model_dims = {{"num_hidden_layers", 2}, {"num_key_value_heads", 4}, {"head_dim", 16}};
+  model.tokens = {{"batch", 2}, {"prompt", 40}, {"decode", 10}};  // 25,600 keys and as many values
+  const auto reason = [&](std::int64_t cache_bytes) {
+    facts.bare.last_level_cache_bytes = cache_bytes;
+    return analyze_run(facts).stages.at(1).bare.use.mbu_over_measured_ratio.reason();
+  };
+  EXPECT_THAT(reason(851'200), HasSubstr("fits the 851 kB cache"));
+  EXPECT_THAT(reason(851'199), Not(HasSubstr("fits"))) << "all steps together move 3 GB";
 }
 
 TEST(memory_ceiling, applies_to_what_is_larger_and_where_no_cache_is_known) {

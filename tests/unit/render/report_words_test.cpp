@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/bare_run.h"
 #include "analysis/profile.h"
 #include "golden_cases.h"
 #include "golden_files.h"
@@ -20,12 +21,11 @@ json profile_of_gpu() {
 }
 
 TEST(token_times_note, knows_where_steps_add_up_to_decoding) {
-  const auto note = [](double tpot_mean_ns) {
+  const auto note = [](double tpot_mean_ns, const char* method = "every decode step was timed") {
     return token_times_note(
         {{"throughput",
           {{"ttft", json::object()},
-           {"tpot",
-            {{"p50_ns", 41'760}, {"mean_ns", tpot_mean_ns}, {"method", "every decode step was timed"}}}}},
+           {"tpot", {{"p50_ns", 41'760}, {"mean_ns", tpot_mean_ns}, {"method", method}}}}},
          {"stages",
           {{{"name", "decode_all"},
             {"a_token_ns", 42'480},
@@ -34,6 +34,7 @@ TEST(token_times_note, knows_where_steps_add_up_to_decoding) {
   EXPECT_THAT(note(42'022), HasSubstr("their means are the same"));
   EXPECT_THAT(note(42'022), Not(HasSubstr("lies between the steps")));
   EXPECT_THAT(note(41'500), HasSubstr("lies between the steps"));
+  EXPECT_THAT(note(41'500, analysis::from_step_to_step), HasSubstr("is the median of whole texts"));
 }
 
 TEST(parts_of_vision, counts_copies_where_operators_tell_theirs) {
@@ -90,6 +91,8 @@ TEST(reports, tell_how_long_prompts_with_images_really_were) {
   profile["throughput"]["prompt_tokens_count"] = 283;
   EXPECT_THAT(reports_of(profile.dump())["report.md"], HasSubstr("10 of text; the prompts that ran had 283"));
   profile["throughput"]["prompt_tokens_count"] = 10;
+  EXPECT_THAT(reports_of(profile.dump())["report.md"], Not(HasSubstr("the prompts that ran had")));
+  profile["inputs"][0]["value"] = "10, read off the model's inputs";
   EXPECT_THAT(reports_of(profile.dump())["report.md"], Not(HasSubstr("the prompts that ran had")));
 }
 
