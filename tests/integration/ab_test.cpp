@@ -72,7 +72,8 @@ TEST_F(ab, a_slower_candidate_fails_and_its_operators_are_named) {
   EXPECT_THAT(result.output,
               ::testing::ContainsRegex("  (prefill|decode_all)( \\([0-9]+ tokens\\))?: regressed: "));
   EXPECT_THAT(result.output, HasSubstr("attn.qkv in decode_step is slower"));
-  EXPECT_EQ(files_ending("embedded.timeline").size(), 6U);
+  // Three of each arm; three times as many where the machine is quick.
+  EXPECT_THAT(files_ending("embedded.timeline").size(), ::testing::AnyOf(6U, 18U));
 }
 
 TEST_F(ab, a_program_that_does_not_time_itself_is_compared_as_a_whole) {
