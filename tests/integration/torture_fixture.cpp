@@ -53,8 +53,10 @@ std::vector<pid_t> own_children() {
 }
 
 std::string command_line_of(pid_t pid) {
-  std::ifstream stream("/proc/" + std::to_string(pid) + "/cmdline");
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  const std::ifstream stream("/proc/" + std::to_string(pid) + "/cmdline");
+  std::ostringstream read;
+  read << stream.rdbuf();  // and no exception where the process ends between open and read
+  std::string text = read.str();
   std::replace(text.begin(), text.end(), '\0', ' ');
   return std::to_string(pid) + " " + text;
 }
