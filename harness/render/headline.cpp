@@ -110,18 +110,17 @@ bool do_steps_add_up(const json& throughput, const json& decode_all) {
 
 /// Where TPOT is not decode_all's time over its tokens: why it is the shorter or the longer one.
 std::string tpot_words(double tpot_ns, double token_ns, const std::string& method) {
-  if (method == analysis::from_step_to_step && tpot_ns < token_ns)
-    return "TPOT runs from each decode step to the next, and its p50 is of single tokens; decode_all over "
-           "its "
-           "tokens is the median of whole texts.";
+  if (method == analysis::from_step_to_step)
+    return tpot_ns < token_ns ? "TPOT runs from each decode step to the next, and its p50 is of single "
+                                "tokens; decode_all over "
+                                "its tokens is the median of whole texts."
+                              : "TPOT runs from each decode step to the next; decode_all ends with a text's "
+                                "last step, so that "
+                                "its tokens share one gap less.";
   if (tpot_ns < token_ns)
     return fmt::format(
         "TPOT is timed by itself ({}): decode_all over its tokens also holds what lies between the steps.",
         method);
-  if (method == analysis::from_step_to_step)
-    return "TPOT runs from each decode step to the next; decode_all ends with a text's last step, so that "
-           "its "
-           "tokens share one gap less.";
   return fmt::format(
       "TPOT is timed by itself ({}), and its p50 is of single tokens; decode_all over its tokens is a mean "
       "of "

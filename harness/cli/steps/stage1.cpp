@@ -127,6 +127,11 @@ void withhold_unknown_tokens(step_context& context, const std::vector<parsers::a
   samples.first_token_absent_reason = why;
 }
 
+void add_decode_steps(const runs::range_samples& ranges, runs::process_samples& samples) {
+  samples.decode_steps.insert(samples.decode_steps.end(), ranges.decode_steps.begin(),
+                              ranges.decode_steps.end());
+}
+
 /// Of a program that fails half-way: the stages that it finished by then stay, whatever it did not come to.
 /// It is no sample of a whole process.
 void keep_what_finished(step_context& context, const fs::path& folder, core::timeline timeline,
@@ -149,9 +154,7 @@ void keep_what_finished(step_context& context, const fs::path& folder, core::tim
   }
   runs::add_stages(ranges, samples);
   if (has_adapter) {
-    // A text that was cut off is one of another length.
-    samples.decode_steps.insert(samples.decode_steps.end(), ranges.decode_steps.begin(),
-                                ranges.decode_steps.end());
+    add_decode_steps(ranges, samples);  // a text that was cut off is one of another length
     withhold_unknown_tokens(context, parsers::read_adapter_reports(parsers::adapter_report_files(folder)),
                             samples);
   }
@@ -237,9 +240,7 @@ void measure_from_outside(step_context& context, const fs::path& folder) {
     const runs::range_samples ranges = runs::sample_ranges(std::move(timeline), context.config);
     process_ids.resize(parsers::process_count(samples.stage_processes));
     parsers::add_processes(std::move(adapted), ranges.stage_processes, process_ids);
-    if (has_adapter)
-      samples.decode_steps.insert(samples.decode_steps.end(), ranges.decode_steps.begin(),
-                                  ranges.decode_steps.end());
+    if (has_adapter) add_decode_steps(ranges, samples);
     runs::add_counts(ranges, samples);
     seen.ranges.insert(ranges.seen_if_unfitted.ranges.begin(), ranges.seen_if_unfitted.ranges.end());
     seen.opened.insert(ranges.seen_if_unfitted.opened.begin(), ranges.seen_if_unfitted.opened.end());
