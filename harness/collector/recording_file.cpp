@@ -215,6 +215,10 @@ void recording_file::describe_gpu(gpu_state state, std::uint32_t cupti_version, 
   file_header& head = *header();
   head.cupti_version = cupti_version;
   std::strncpy(head.gpu_note, note, sizeof head.gpu_note - 1);
+  // A list that is cut off would name another GPU.
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible != nullptr && std::strlen(visible) < sizeof head.visible_gpus)
+    std::strcpy(head.visible_gpus, visible);
   publish(head.gpu, static_cast<std::uint32_t>(state));
 }
 

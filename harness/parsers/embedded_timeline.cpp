@@ -260,6 +260,20 @@ std::string text_of(const char (&note)[size]) {
   return core::to_valid_utf8(std::string_view(note, strnlen(note, size)));
 }
 
+/// The words between the commas, without the blanks that CUDA ignores.
+std::vector<std::string> gpus_listed(std::string_view list) {
+  std::vector<std::string> gpus;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    std::string_view word = list.substr(begin, end - begin);
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    gpus.emplace_back(word);
+    begin = end + 1;
+  }
+  return gpus;
+}
+
 /// Of a child that was forked before its program used CUDA older collectors wrote that it never did, and its
 /// kernels nevertheless.
 bool is_gpu_recorded(const embedded_file& file) {
@@ -336,6 +350,10 @@ core::timeline read_embedded_timeline(const std::filesystem::path& file, embedde
   result.tool_version = std::to_string(recorded.header.version);
   result.texts.adopt(recorded.texts);
   result.kernels_absent_reason = kernels_absent_reason(recorded);
+  if (const std::string visible = text_of(recorded.header.visible_gpus); !visible.empty()) {
+    const auto process = static_cast<std::uint32_t>(recorded.header.process_id);
+    result.visible_gpus.emplace(process, gpus_listed(visible));
+  }
   // What was never delivered is at least one record.
   result.dropped_records =
       facts.dropped_ranges + facts.dropped_activities + (facts.is_activity_whole ? 0 : 1);

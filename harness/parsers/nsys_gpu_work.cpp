@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "gpu_numbers.h"
 #include "nsys_tables.h"
 #include "sort_by_start.h"
 
@@ -23,37 +23,19 @@ std::uint32_t narrow(std::int64_t value) {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) & 0xFFFFFFFF);
 }
 
-/// Each process counts the devices that it may see: with a CUDA_VISIBLE_DEVICES of its own every rank works
-/// on "device 0". Where one number stands for several GPUs so, work gets the GPUs' own numbers; elsewhere it
-/// keeps those that CUDA and ncu use.
-class gpu_numbers {
- public:
-  explicit gpu_numbers(const core::sqlite_database& database) {
-    const char* const table = "TARGET_INFO_CUDA_DEVICE";
-    if (!database.has_table(table)) return;
-    for (const char* column : {"gpuId", "cudaId", "pid"})
-      if (!database.has_column(table, column)) return;
-    std::map<int, int> first_gpu;  // by CUDA's number
-    bool is_ambiguous = false;
-    core::sqlite_statement rows = database.query(fmt::format("SELECT gpuId, cudaId, pid FROM {}", table));
-    while (rows.next()) {
-      const int gpu = static_cast<int>(narrow(rows.integer(0)));
-      const int device = static_cast<int>(narrow(rows.integer(1)));
-      m_gpus[{narrow(rows.integer(2)), device}] = gpu;
-      if (first_gpu.try_emplace(device, gpu).first->second != gpu) is_ambiguous = true;
-    }
-    if (!is_ambiguous) m_gpus.clear();
+gpu_numbers read_gpu_numbers(const core::sqlite_database& database) {
+  gpu_numbers gpus;
+  const char* const table = "TARGET_INFO_CUDA_DEVICE";
+  if (!database.has_table(table)) return gpus;
+  for (const char* column : {"gpuId", "cudaId", "pid"})
+    if (!database.has_column(table, column)) return gpus;
+  core::sqlite_statement rows = database.query(fmt::format("SELECT gpuId, cudaId, pid FROM {}", table));
+  while (rows.next()) {
+    const int gpu = static_cast<int>(narrow(rows.integer(0)));
+    gpus.add(narrow(rows.integer(2)), static_cast<int>(narrow(rows.integer(1))), gpu);
   }
-
-  int number(std::uint32_t process_id, int device) const {
-    if (m_gpus.empty()) return device;
-    const auto known = m_gpus.find({process_id, device});
-    return known == m_gpus.end() ? device : known->second;
-  }
-
- private:
-  std::map<std::pair<std::uint32_t, int>, int> m_gpus;  ///< by process and CUDA's number
-};
+  return gpus;
+}
 
 /// The first columns of every table of GPU work: start, end, deviceId, globalPid, correlationId.
 constexpr const char* common_columns = "start, end, deviceId, globalPid, correlationId";
@@ -174,7 +156,7 @@ void read_graph_nodes(const core::sqlite_database& database, core::timeline& res
 
 void read_nsys_gpu_work(const core::sqlite_database& database, nsys_strings& strings,
                         core::timeline& result) {
-  const gpu_numbers gpus(database);
+  const gpu_numbers gpus = read_gpu_numbers(database);
   read_kernels(database, strings, gpus, result);
   read_copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY", false, gpus, result);
   read_copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", true, gpus, result);

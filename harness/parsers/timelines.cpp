@@ -1,15 +1,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/stage_names.h"
+#include "gpu_numbers.h"
 #include "parsers/timeline.h"
 
 namespace profgate::parsers {
@@ -20,7 +24,52 @@ void append(std::vector<record>& all, std::vector<record>& more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+/// One number for each of the names, the same for all processes: the number that it is, or a free one.
+std::map<std::string_view, int> numbers_of_gpus(const core::timeline& timeline) {
+  std::map<std::string_view, int> numbers;
+  std::set<int> taken;
+  for (const auto& [process, gpus] : timeline.visible_gpus) {
+    for (const std::string& gpu : gpus) {
+      int number = -1;
+      const auto [end, error] = std::from_chars(gpu.data(), gpu.data() + gpu.size(), number);
+      const bool is_number = error == std::errc{} && end == gpu.data() + gpu.size() && number >= 0;
+      numbers.emplace(gpu, is_number ? number : -1);
+      if (is_number) taken.insert(number);
+    }
+  }
+  int next = 0;
+  for (auto& [gpu, number] : numbers) {
+    if (number >= 0) continue;
+    while (taken.contains(next)) ++next;
+    number = next++;
+  }
+  return numbers;
+}
+
 }  // namespace
+
+void tell_gpus_apart(core::timeline& timeline) {
+  if (timeline.visible_gpus.empty()) return;
+  const std::map<std::string_view, int> numbers = numbers_of_gpus(timeline);
+  gpu_numbers gpus;
+  const auto add = [&](const auto& works) {
+    for (const auto& work : works) {
+      const auto visible = timeline.visible_gpus.find(work.process_id);
+      if (visible == timeline.visible_gpus.end()) {
+        gpus.add(work.process_id, work.device, work.device);  // it sees them all
+      } else if (static_cast<std::size_t>(work.device) < visible->second.size()) {
+        gpus.add(work.process_id, work.device,
+                 numbers.at(visible->second[static_cast<std::size_t>(work.device)]));
+      }
+    }
+  };
+  add(timeline.kernels);
+  add(timeline.copies);
+  if (!gpus.is_ambiguous()) return;
+  for (core::kernel_execution& kernel : timeline.kernels)
+    kernel.device = gpus.number(kernel.process_id, kernel.device);
+  for (core::copy_execution& copy : timeline.copies) copy.device = gpus.number(copy.process_id, copy.device);
+}
 
 void append_timeline(core::timeline& all, core::timeline more, const std::filesystem::path& file_of_more) {
   if (more.tool != all.tool) {
@@ -29,6 +78,7 @@ void append_timeline(core::timeline& all, core::timeline more, const std::filesy
                           "read the files of one capture only");
   }
   all.process_names.merge(more.process_names);
+  all.visible_gpus.merge(more.visible_gpus);
   append(all.ranges, more.ranges);
   append(all.kernels, more.kernels);
   append(all.copies, more.copies);

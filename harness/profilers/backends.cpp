@@ -93,6 +93,7 @@ core::timeline read_timelines(const std::vector<std::filesystem::path>& files) {
   core::timeline all = read_by_its_owner(files.front());
   for (auto file = files.begin() + 1; file != files.end(); ++file)
     parsers::append_timeline(all, read_by_its_owner(*file), *file);
+  parsers::tell_gpus_apart(all);
   return all;
 }
 

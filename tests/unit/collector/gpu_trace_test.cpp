@@ -102,6 +102,17 @@ TEST_F(gpu_trace, a_program_without_nvtx_still_leaves_its_kernels) {
   EXPECT_TRUE(timeline().ranges.empty());
 }
 
+TEST_F(gpu_trace, tells_which_gpus_the_process_sees) {
+  m_environment["CUDA_VISIBLE_DEVICES"] = "3, GPU-12ab";
+  ASSERT_TRUE(trace({"cuda", "kernel:_Z1av:1"}).is_good());
+  const auto visible = timeline().visible_gpus;
+  ASSERT_EQ(visible.size(), 1U);
+  EXPECT_THAT(visible.begin()->second, ElementsAre("3", "GPU-12ab"));
+  m_environment["CUDA_VISIBLE_DEVICES"] = std::string(1024, '1');
+  ASSERT_TRUE(trace({"cuda", "kernel:_Z1av:1"}).is_good());
+  EXPECT_TRUE(timeline().visible_gpus.empty()) << "a list that is cut off would name another GPU";
+}
+
 TEST_F(gpu_trace, keeps_what_was_launched_inside_the_gate) {
   m_environment["PROFGATE_COLLECTOR_GATE"] = "decode_all@LLM";
   ASSERT_TRUE(trace({"cuda", "kernel:before:5", "copy:1", "push:LLM:decode_all", "kernel:inside:2", "copy:2",

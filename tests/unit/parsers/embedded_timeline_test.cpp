@@ -317,6 +317,34 @@ TEST_F(embedded_timeline, ranks_that_load_the_same_code_in_any_order_have_one_ha
   EXPECT_NE(hashes({a, other}).at("LLM"), 1234U);
 }
 
+/// Each on the device that it calls 0.
+TEST_F(embedded_timeline, ranks_that_see_one_gpu_each_are_told_apart) {
+  m_header.gpu = static_cast<std::uint32_t>(format::gpu_state::recording);
+  m_header.gpu_flushed_ns = 100;
+  const auto devices = [&](const std::vector<std::string>& visible) {
+    std::vector<std::filesystem::path> files;
+    for (const std::string& gpus : visible) {
+      std::strcpy(m_header.visible_gpus, gpus.c_str());
+      ++m_header.process_id;
+      files.push_back(write(
+          bytes_with<format::kernel_record>(format::chunk_kind::kernels, {kernel(40 + files.size(), 50)}),
+          std::to_string(m_header.process_id)));
+    }
+    std::vector<int> numbers;
+    for (const core::kernel_execution& each : profilers::read_timelines(files).kernels)
+      numbers.push_back(each.device);
+    return numbers;
+  };
+  using numbers = std::vector<int>;
+  EXPECT_EQ(devices({"0", "1"}), (numbers{0, 1}));
+  EXPECT_EQ(devices({"3, 1", "1"}), (numbers{3, 1}));
+  EXPECT_EQ(devices({"GPU-b", "GPU-a", "GPU-b"}), (numbers{1, 0, 1}));
+  EXPECT_EQ(devices({"", "1"}), (numbers{0, 1})) << "the first sees them all";
+  EXPECT_EQ(devices({"3", "3"}), (numbers{0, 0})) << "what CUDA calls it, where that is clear";
+  EXPECT_EQ(devices({"3"}), (numbers{0}));
+  EXPECT_EQ(devices({"0", "-1,1", ""}), (numbers{0, 2, 0})) << "what is no GPU's number gets a free one";
+}
+
 TEST_F(embedded_timeline, several_files_become_one_timeline) {
   const auto first = write(bytes(), "a");
   m_header.process_id = 43;

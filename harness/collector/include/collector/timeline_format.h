@@ -69,7 +69,8 @@ struct file_header {
   std::uint64_t
       dropped_code_hashes;  ///< of kernels that found no room; a module that could not be read counts as one
   std::uint64_t
-      range_cost_ps;  ///< what it took to record one, tried before the program's first; 0: not tried
+      range_cost_ps;        ///< what it took to record one, tried before the program's first; 0: not tried
+  char visible_gpus[1024];  ///< CUDA_VISIBLE_DEVICES when CUDA was initialised; ends with a zero
 };
 
 enum class chunk_kind : std::uint32_t {

@@ -112,6 +112,8 @@ struct timeline {
   /// Of processes with records, as the tool saw them start: "/usr/bin/env", "python3". Empty, or without a
   /// process: it does not tell.
   std::map<std::uint32_t, std::string> process_names{};
+  /// Of processes with a CUDA_VISIBLE_DEVICES of their own: what their devices 0, 1, … are called in it.
+  std::map<std::uint32_t, std::vector<std::string>> visible_gpus{};
   std::vector<range_record> ranges{};
   std::vector<kernel_execution> kernels{};
   std::optional<std::int64_t> recording_end_ns{};      ///< nsys closes there what is open still

@@ -46,4 +46,8 @@ void rename_raised_calls(core::timeline& timeline);
 /// Adds to a timeline what another file of the same capture holds; bad_input where another tool recorded it.
 void append_timeline(core::timeline& all, core::timeline more, const std::filesystem::path& file_of_more);
 
+/// Once all files of a capture are in it: work of processes that call several GPUs by one number gets numbers
+/// that tell them apart.
+void tell_gpus_apart(core::timeline& timeline);
+
 }  // namespace profgate::parsers
