@@ -20,6 +20,12 @@ struct layer_units {
   std::int64_t cost = 0;  ///< in units
 };
 
+/// How long an operation had been asked for while its device was idle.
+struct waited_time {
+  std::int64_t all_ns = 0;
+  std::int64_t latency_ns = 0;  ///< of it: see operation_sum
+};
+
 /// Units become nanoseconds once all are summed up.
 struct growing_sum {
   operation_sum sum{};
@@ -36,9 +42,10 @@ struct growing_sum {
     own.cost += exclusive_units;
   }
 
-  void add_waiting(std::int32_t layer, std::int64_t waited_ns) {
-    sum.waiting_ns += waited_ns;
-    if (are_layers_known) layers[layer].cost += waited_ns * units_per_ns;
+  void add_waiting(std::int32_t layer, const waited_time& waited) {
+    sum.waiting_ns += waited.all_ns;
+    if (sum.latency_ns) *sum.latency_ns += waited.latency_ns;
+    if (are_layers_known) layers[layer].cost += waited.all_ns * units_per_ns;
   }
 
   operation_sum take() {
@@ -81,7 +88,7 @@ class idle_explainer {
   }
 
   /// `next` ends the gap; null: the stage does. Returns how long `next` had been asked for.
-  std::int64_t explain(interval gap, const operation* next, bool was_busy) {
+  waited_time explain(interval gap, const operation* next, bool was_busy) {
     if (next == nullptr) {
       const host_wait* const last = was_busy && m_waits.covered_ns(gap) > 0 ? call_in(gap) : nullptr;
       const std::int64_t gap_ns = gap.end_ns - gap.start_ns;
@@ -89,7 +96,7 @@ class idle_explainer {
         add_place(idle_cause::synchronisation, gap_ns, last->call, last->host_range);
       else
         add_some(was_busy ? idle_cause::synchronisation : idle_cause::host, gap_ns);
-      return 0;
+      return {};
     }
     // Who does not tell when it was asked for leaves only the waits to go by.
     const std::int64_t asked_ns =
@@ -102,13 +109,18 @@ class idle_explainer {
     const idle_cause own = next->is_copy ? idle_cause::copy : idle_cause::launch;
     if (next->launched_ns == 0) {
       add_some(own, elsewhere_ns);
-      return elsewhere_ns;
+      return {elsewhere_ns, 0};
     }
     // The host that has waited for the device to run dry begins its work only then.
     if (elsewhere_ns > 0)
       add_place(idle_cause::host, elsewhere_ns, wait == nullptr ? "" : wait->call, next->host_range);
-    add_some(own, gap.end_ns - asked_ns);
-    return gap.end_ns - asked_ns;
+    const std::int64_t asked_for_ns = gap.end_ns - asked_ns;
+    if (asked_ns == gap.start_ns) {
+      add_some(own, asked_for_ns);
+      return {asked_for_ns, 0};
+    }
+    if (asked_for_ns > 0) add_place(own, asked_for_ns, "", next->host_range);
+    return {asked_for_ns, asked_for_ns};
   }
 
   void put_into(stage_times& times) const {
@@ -178,6 +190,7 @@ class occurrence_sums {
       sweep.add(i, {0, one.device, one.stream}, cut(one.start_ns), cut(one.end_ns));
     }
     const std::vector<std::int64_t> exclusive_units = sweep.take();
+    const std::vector<bool> is_early = early_launches();
     for (std::size_t i = 0; i < m_trace.operations.size(); ++i) {
       const operation& one = m_trace.operations[i];
       const std::int64_t at_ns = cut(one.start_ns) - m_trace.start_ns;
@@ -188,11 +201,25 @@ class occurrence_sums {
         sum.operator_path = one.path;
         sum.category = one.is_copy ? "copy" : one.category.empty() ? "other" : one.category;
         sum.first_at_ns = at_ns;
+        if (one.category != "host") sum.latency_ns = sum.early_launches = 0;
       }
+      if (sum.early_launches && is_early[i]) ++*sum.early_launches;
       sum.first_at_ns = std::min(sum.first_at_ns, at_ns);
       sum.total_ns += one.end_ns - one.start_ns;
       found->second.add_launch(one.layer, exclusive_units[i]);
     }
+  }
+
+  std::vector<bool> early_launches() const {
+    std::vector<bool> is_early(m_trace.operations.size());
+    std::map<std::pair<int, std::uint32_t>, std::int64_t> busy_until_ns;  // by device and stream
+    for (const std::uint32_t i : m_order) {
+      const operation& one = m_trace.operations[i];
+      const auto [ahead, is_first] = busy_until_ns.try_emplace({one.device, one.stream}, one.end_ns);
+      is_early[i] = !is_first && one.start_ns < ahead->second;
+      ahead->second = std::max(ahead->second, one.end_ns);
+    }
+    return is_early;
   }
 
   void add_times(sums_by_name& sums, stage_times& times) const {
@@ -229,7 +256,7 @@ class occurrence_sums {
 };
 
 /// Enough to name a cause.
-constexpr std::size_t most_places = 8;
+constexpr std::size_t most_places = 12;
 
 }  // namespace
 

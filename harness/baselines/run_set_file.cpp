@@ -186,6 +186,8 @@ analysis::operation_sum read_operation(const json_cursor& object) {
   sum.exclusive_units = number("shared_ns") * analysis::units_per_ns;
   sum.first_at_ns = number("first_at_ns");
   sum.waiting_ns = number("waiting_ns");
+  if (const auto latency = object.find("latency_ns")) sum.latency_ns = traced_number(*latency);
+  if (const auto early = object.find("early_launches")) sum.early_launches = traced_number(*early);
   if (const auto layers = object.find("layers")) sum.layers = read_layers(*layers);
   return sum;
 }

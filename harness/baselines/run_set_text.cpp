@@ -157,6 +157,8 @@ json operation_json(const analysis::operation_sum& sum, bool has_shares) {
     object["first_at_ns"] = sum.first_at_ns;
     object["shared_ns"] = analysis::whole_ns(sum.exclusive_units);
     if (sum.waiting_ns > 0) object["waiting_ns"] = sum.waiting_ns;
+    if (sum.latency_ns) object["latency_ns"] = *sum.latency_ns;
+    if (sum.early_launches) object["early_launches"] = *sum.early_launches;
     if (!sum.layers.empty()) object["layers"] = layers_json(sum.layers);
   }
   return object;

@@ -96,12 +96,15 @@ arm_sums sums_of(const std::vector<analysis::stage_operations>& processes) {
     for (const analysis::operation_sum& one : process->operations) {
       const auto [found, is_new] = groups.try_emplace({one.name, one.operator_path});
       operation_group& group = found->second;
-      if (is_new) group = {one.name, one.operator_path, one.category, 0, 0, 0, 0, one.first_at_ns};
+      if (is_new) group = {one.name, one.operator_path, one.category, 0, 0, 0, 0, 0, 0, one.first_at_ns};
       group.first_offset_ns = std::min(group.first_offset_ns, one.first_at_ns);
       group.launches += one.launches;
       group.units += one.exclusive_units;
       group.total_ns += one.total_ns;
       group.waiting_ns += one.waiting_ns;
+      group.latency_ns += one.latency_ns.value_or(0);
+      group.early_launches += one.early_launches.value_or(0);
+      if (one.category != "host" && !(one.latency_ns && one.early_launches)) sums.tells_starts = false;
       for (const analysis::layer_sum& layer : one.layers) {
         group.layers[layer.layer].launches += layer.launches;
         group.layers[layer.layer].cost_ns += layer.cost_ns;

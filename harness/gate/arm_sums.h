@@ -23,6 +23,7 @@ struct arm_sums {
   std::vector<analysis::idle_place> places{};
   std::size_t operations = 0;
   std::vector<operation_group> groups{};
+  bool tells_starts = true;  ///< whether all operations of devices have a latency and early launches
   /// The numbers of all layers of each list ("model.layers.*") that any group is in.
   std::map<std::string, std::set<std::int32_t>, std::less<>> layers_by_list{};
 

@@ -16,6 +16,7 @@
 #include "gate/exact_gates.h"
 #include "gate/matching.h"
 #include "joined_causes.h"
+#include "launch_orders.h"
 
 namespace profgate::gate {
 namespace {
@@ -73,7 +74,11 @@ void add_waiting(const group_matches& matches, const arm_sums& baseline, const a
     if (was.launches <= 0 || is.launches <= 0 || path.empty() || path == first.path) continue;
     const double lasts_longer_ns = is.lasting_ns / is.launches - was.lasting_ns / was.launches;
     const double costs_more_ns = is.each_ns() - was.each_ns();
-    if (lasts_longer_ns > grown_ns / 2 && costs_more_ns < grown_ns / 4) first.waiting.push_back(path);
+    if (lasts_longer_ns <= grown_ns / 2 || costs_more_ns >= grown_ns / 4) continue;
+    if (std::find(first.waiting.begin(), first.waiting.end(), path) == first.waiting.end())
+      first.waiting.push_back(path);
+    for (const operation_group& group : match.candidate)
+      first.waiting_members.push_back({group.name, group.path});
   }
 }
 
@@ -178,8 +183,12 @@ attribution attribute(const std::vector<analysis::stage_trace>& baseline,
 attribution attribute(const std::vector<analysis::stage_operations>& baseline,
                       const std::vector<analysis::stage_operations>& candidate,
                       std::optional<double> bare_difference_ns, const exact_comparison* exact) {
-  const arm_sums before = sums_of(baseline);
-  const arm_sums after = sums_of(candidate);
+  arm_sums before = sums_of(baseline);
+  arm_sums after = sums_of(candidate);
+  if (!before.tells_starts || !after.tells_starts) {  // latency counts as the operations' own in both then
+    for (operation_group& group : before.groups) group.latency_ns = 0;
+    for (operation_group& group : after.groups) group.latency_ns = 0;
+  }
   attribution result;
   result.baseline_ns = before.mean(before.total_ns);
   result.candidate_ns = after.mean(after.total_ns);
@@ -188,10 +197,12 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
   result.idle_difference_ns = result.difference_ns - result.busy_difference_ns;
   result.bare_difference_ns = bare_difference_ns;
   result.operations = before.operations + after.operations;
+  result.launch_order = launch_order_of(after);
 
-  const group_matches matches = match_groups(before.groups, after.groups);
+  group_matches matches = match_groups(before.groups, after.groups);
+  keep_own_waits(before, after, matches);
   std::vector<part> parts = parts_of(matches, before, after);
-  add_idle(before, after, parts);
+  add_idle(matches, before, after, parts);
   check_sum(parts, result);
   if (exact != nullptr) join_lost_lead(*exact, parts);
   for (part& one : parts) one.story.traced_delta_ns = one.story.delta_ns = one.traced_ns();

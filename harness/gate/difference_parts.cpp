@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/kernel_names.h"
+#include "launch_orders.h"
 #include "odd_layers.h"
 
 namespace profgate::gate {
@@ -46,6 +47,7 @@ part part_of(const std::vector<operation_group>& before, const std::vector<opera
   result.busy_ns = is.busy_ns - was.busy_ns;
   result.waiting_ns = is.waiting_ns - was.waiting_ns;
   cause& story = result.story;
+  for (const operation_group& group : after) story.members.push_back({group.name, group.path});
   story.kind = kind_of(was, is);
   story.name = name_of(shown);
   if (!after.empty()) story.baseline_name = name_of(before);
@@ -69,6 +71,14 @@ struct operator_change {
   std::vector<operation_group> before{};
   std::vector<operation_group> after{};
 };
+
+/// Whether it costs another sum: a kernel that only has another name is no part of what is new beside it.
+bool costs_otherwise(const group_match& match, const arm_sums& baseline, const arm_sums& candidate) {
+  constexpr double same_ratio = 0.1;
+  const double was_ns = side_of(baseline, match.baseline).total_ns();
+  const double is_ns = side_of(candidate, match.candidate).total_ns();
+  return std::abs(is_ns - was_ns) > same_ratio * std::max(is_ns, was_ns);
+}
 
 /// Where the host was in most of what the candidate idled longer.
 std::string place_of(analysis::idle_cause cause, const arm_sums& baseline, const arm_sums& candidate) {
@@ -99,7 +109,7 @@ side side_of(const arm_sums& arm, const std::vector<operation_group>& groups) {
   for (const operation_group& group : groups) {
     sum.launches += group.launches;
     sum.units += group.units;
-    sum.waiting_ns += group.waiting_ns;
+    sum.waiting_ns += group.waiting_ns - group.latency_ns;
     sum.total_ns += group.total_ns;
   }
   return {arm.mean(sum.launches), arm.mean_ns(sum.units), arm.mean(sum.waiting_ns), arm.mean(sum.total_ns)};
@@ -114,43 +124,85 @@ std::string path_of(const std::vector<operation_group>& groups) {
 
 std::vector<part> parts_of(const group_matches& matches, const arm_sums& baseline,
                            const arm_sums& candidate) {
+  const launch_orders orders(matches, baseline, candidate);
   std::map<std::string, operator_change> changed;
-  for (const operation_group& group : matches.added) changed[group.path].after.push_back(group);
-  for (const operation_group& group : matches.gone) changed[group.path].before.push_back(group);
+  for (const operation_group& group : matches.added)
+    changed[orders.story_in_candidate(group)].after.push_back(group);
+  for (const operation_group& group : matches.gone)
+    changed[orders.story_in_baseline(group)].before.push_back(group);
   std::vector<part> parts;
   for (const group_match& match : matches.matched) {
-    const auto around = changed.find(match.candidate.front().path);
-    if (match.rule == matched_by::launch_order && around != changed.end()) {
+    const auto around = changed.find(orders.story_in_candidate(match.candidate.front()));
+    if (match.rule == matched_by::launch_order && around != changed.end() &&
+        costs_otherwise(match, baseline, candidate)) {
       std::copy(match.baseline.begin(), match.baseline.end(), std::back_inserter(around->second.before));
       std::copy(match.candidate.begin(), match.candidate.end(), std::back_inserter(around->second.after));
       continue;
     }
     parts.push_back(part_of(match.baseline, match.candidate, match.rule, baseline, candidate));
+    orders.tell_early_launches(match, parts.back().story);
   }
-  for (const auto& [path, change] : changed) {
+  for (const auto& [key, change] : changed) {
     parts.push_back(part_of(change.before, change.after, matched_by::nothing, baseline, candidate));
     if (!change.before.empty() && !change.after.empty()) parts.back().story.kind = cause_kind::replaced;
   }
   return parts;
 }
 
-void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<part>& parts) {
+void keep_own_waits(const arm_sums& baseline, const arm_sums& candidate, group_matches& matches) {
+  struct waits {
+    double own_ns = 0;
+    double latency_ns = 0;
+    waits(const arm_sums& arm, const std::vector<operation_group>& groups) {
+      for (const operation_group& group : groups) {
+        own_ns += arm.mean(group.waiting_ns - group.latency_ns);
+        latency_ns += arm.mean(group.latency_ns);
+      }
+    }
+  };
+  const auto give_back = [](double mean_ns, const arm_sums& arm, std::vector<operation_group>& groups) {
+    auto left_ns = static_cast<std::int64_t>(mean_ns * arm.occurrences);
+    for (operation_group& group : groups) {
+      const std::int64_t some_ns =
+          std::clamp<std::int64_t>(left_ns, 0, std::max<std::int64_t>(0, group.latency_ns));
+      group.latency_ns -= some_ns;
+      left_ns -= some_ns;
+    }
+  };
+  for (group_match& match : matches.matched) {
+    const waits was(baseline, match.baseline);
+    const waits is(candidate, match.candidate);
+    if (was.own_ns > is.own_ns && is.latency_ns > was.latency_ns)
+      give_back(std::min(was.own_ns - is.own_ns, is.latency_ns - was.latency_ns), candidate, match.candidate);
+    if (is.own_ns > was.own_ns && was.latency_ns > is.latency_ns)
+      give_back(std::min(is.own_ns - was.own_ns, was.latency_ns - is.latency_ns), baseline, match.baseline);
+  }
+}
+
+void add_idle(const group_matches& matches, const arm_sums& baseline, const arm_sums& candidate,
+              std::vector<part>& parts) {
+  std::vector<operation_group> before = matches.gone;
+  std::vector<operation_group> after = matches.added;
+  for (const group_match& match : matches.matched) {
+    before.insert(before.end(), match.baseline.begin(), match.baseline.end());
+    after.insert(after.end(), match.candidate.begin(), match.candidate.end());
+  }
   for (std::size_t i = 0; i < analysis::idle_cause_count; ++i) {
     const auto which = static_cast<analysis::idle_cause>(i);
     part idle;
     idle.story.kind = cause_kind::idle;
     idle.story.name = to_text(which);
-    const auto of_operations = [&](const arm_sums& arm) {
+    const auto of_operations = [&](const std::vector<operation_group>& groups) {
       std::int64_t waiting_ns = 0;
-      for (const operation_group& group : arm.groups) {
+      for (const operation_group& group : groups) {
         const bool is_its = which == (analysis::is_copy_name(group.name) ? analysis::idle_cause::copy
                                                                          : analysis::idle_cause::launch);
-        waiting_ns += is_its ? group.waiting_ns : 0;
+        waiting_ns += is_its ? group.waiting_ns - group.latency_ns : 0;
       }
       return waiting_ns;
     };
-    idle.story.baseline_idle_ns = baseline.mean(baseline.idle.by_cause_ns[i] - of_operations(baseline));
-    idle.story.candidate_idle_ns = candidate.mean(candidate.idle.by_cause_ns[i] - of_operations(candidate));
+    idle.story.baseline_idle_ns = baseline.mean(baseline.idle.by_cause_ns[i] - of_operations(before));
+    idle.story.candidate_idle_ns = candidate.mean(candidate.idle.by_cause_ns[i] - of_operations(after));
     idle.waiting_ns = idle.story.candidate_idle_ns - idle.story.baseline_idle_ns;
     idle.story.place = place_of(which, baseline, candidate);
     parts.push_back(std::move(idle));
@@ -160,10 +212,12 @@ void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<p
 void join_lost_lead(const exact_comparison& exact, std::vector<part>& parts) {
   std::vector<std::string> waits_more;
   std::string call;
+  std::int64_t more_waits = 0;  // of all calls: one that took the place of another is none
   for (const exact_change& change : exact.changes) {
-    const bool is_more = change.kind == exact_kind::synchronisations &&
-                         std::stoll(change.candidate) > std::stoll(change.baseline);
-    if (!is_more) continue;
+    if (change.kind != exact_kind::synchronisations) continue;
+    const std::int64_t more = std::stoll(change.candidate) - std::stoll(change.baseline);
+    more_waits += more;
+    if (more <= 0) continue;
     if (waits_more.empty()) call = change.subject;
     waits_more.push_back(fmt::format("{}: {}", change.subject, difference_text(change)));
   }
@@ -174,14 +228,17 @@ void join_lost_lead(const exact_comparison& exact, std::vector<part>& parts) {
   };
   const auto wait = idle_part(analysis::idle_cause::synchronisation);
   const auto host = idle_part(analysis::idle_cause::host);
-  if (waits_more.empty() || wait == parts.end() || host == parts.end()) return;
+  const auto launch = idle_part(analysis::idle_cause::launch);
+  if (more_waits <= 0 || wait == parts.end() || host == parts.end() || launch == parts.end()) return;
   if (wait->waiting_ns + host->waiting_ns <= 0) return;
   wait->story.evidence = std::move(waits_more);
   wait->story.changes.emplace_back("synchronisation");
   if (wait->story.place.empty()) wait->story.place = call;
-  wait->story.baseline_idle_ns += host->story.baseline_idle_ns;
-  wait->story.candidate_idle_ns += host->story.candidate_idle_ns;
-  wait->waiting_ns += std::exchange(host->waiting_ns, 0);
+  for (const auto& follows : {host, launch}) {
+    wait->story.baseline_idle_ns += follows->story.baseline_idle_ns;
+    wait->story.candidate_idle_ns += follows->story.candidate_idle_ns;
+    wait->waiting_ns += std::exchange(follows->waiting_ns, 0);
+  }
   for (part& one : parts) {
     if (one.story.kind != cause_kind::duration) continue;
     one.story.candidate_each_ns -= one.waiting_ns / one.story.candidate_launches;

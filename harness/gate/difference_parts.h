@@ -39,8 +39,13 @@ std::string path_of(const std::vector<operation_group>& groups);
 /// are fused, split and exchanged.
 std::vector<part> parts_of(const group_matches& matches, const arm_sums& baseline, const arm_sums& candidate);
 
-/// What the device idled and no operation had been asked for.
-void add_idle(const arm_sums& baseline, const arm_sums& candidate, std::vector<part>& parts);
+/// Between two kernels of which the second had been asked for the device idles, too. That stays the second
+/// one's where the device runs dry before it is asked for: only what it then waits longer is the launch's.
+void keep_own_waits(const arm_sums& baseline, const arm_sums& candidate, group_matches& matches);
+
+/// What the device idled and no operation had been asked for, or was on its way.
+void add_idle(const group_matches& matches, const arm_sums& baseline, const arm_sums& candidate,
+              std::vector<part>& parts);
 
 /// A host that waits for the device more often than before no longer runs ahead of it: what the device then
 /// idles, for the host's work and until each launch arrives, follows from it and is one part.

@@ -9,11 +9,15 @@
 #include "analysis/stage_operations.h"
 #include "core/kernel_names.h"
 #include "core/units.h"
+#include "launch_orders.h"
 
 namespace profgate::gate {
 namespace {
 
 constexpr double far_longer_ratio = 1.5;
+
+/// A small kernel between two that overlapped may keep the second from more than it takes itself.
+constexpr double small_cause_ratio = 2;
 
 /// On the device, with nothing known of it but its time.
 bool only_lasts_otherwise(const cause& one) {
@@ -100,6 +104,47 @@ void join_displaced(attribution& result) {
       changed_causes(result), [&](const cause& one) { return (one.delta_ns > 0) != is_slower; }, 1, result);
 }
 
+/// Kernels that begin later, or earlier, than they did because of what is new ahead of them.
+void join_behind(attribution& result) {
+  std::vector<operation_key> ahead;  // causes move while others are joined
+  for (const cause& one : result.causes)
+    if (one.behind && std::find(ahead.begin(), ahead.end(), *one.behind) == ahead.end())
+      ahead.push_back(*one.behind);
+  for (const operation_key& key : ahead) {
+    std::vector<cause*> changed = changed_causes(result);
+    std::erase_if(changed, [&](const cause* one) {
+      return std::find(one->members.begin(), one->members.end(), key) == one->members.end();
+    });
+    join_followers(
+        changed, [&](const cause& one) { return one.behind == key; }, small_cause_ratio, result);
+  }
+}
+
+/// A device that ran dry since the host came late waits for each launch as well, from the call on.
+void join_launches(attribution& result) {
+  const double difference_ns = std::abs(result.explained_difference_ns());
+  const double least_ns = trifle_ratio * difference_ns;
+  cause* waits = nullptr;
+  const cause* launches = nullptr;
+  for (cause& one : result.causes) {
+    if (one.kind != cause_kind::idle) continue;
+    if (one.name == to_text(analysis::idle_cause::launch)) {
+      launches = &one;
+    } else if (one.traced_delta_ns >= least_ns && (waits == nullptr || one.delta_ns > waits->delta_ns)) {
+      waits = &one;
+    }
+  }
+  if (waits == nullptr || launches == nullptr || launches->delta_ns <= 0) return;
+  const bool are_mostly_launches = launches->traced_delta_ns > 2 * waits->traced_delta_ns;
+  const bool is_room_for_both = launches->traced_delta_ns + waits->traced_delta_ns <= difference_ns;
+  if (are_mostly_launches && is_room_for_both) return;
+  move_to(*waits, 1, *launches);
+  waits->evidence.push_back(fmt::format("with it the wait for each launch: {} → {}",
+                                        core::format_duration(launches->baseline_idle_ns),
+                                        core::format_duration(launches->candidate_idle_ns)));
+  result.causes.erase(result.causes.begin() + (launches - result.causes.data()));
+}
+
 void join_first_kernel(const std::string& path, const std::string& name, attribution& result) {
   const double difference_ns = std::abs(result.explained_difference_ns());
   const double least_ns = trifle_ratio * difference_ns;
@@ -129,30 +174,59 @@ void join_first_kernel(const std::string& path, const std::string& name, attribu
 }  // namespace
 
 void join_causes(const std::string& first_path, const std::string& first_name, attribution& result) {
+  join_launches(result);
   join_first_kernel(first_path, first_name, result);
+  join_behind(result);
   join_displaced(result);
 }
 
 void join_waiting(cause& first, attribution& result) {
-  const std::vector<std::string> waiting = first.waiting;
+  const std::vector<operation_key> waiting = first.waiting_members;
   const bool is_slower = first.delta_ns > 0;
   join_followers(
       {&first},
       [&](const cause& one) {
         return (one.delta_ns > 0) == is_slower &&
-               std::find(waiting.begin(), waiting.end(), one.path) != waiting.end();
+               std::any_of(one.members.begin(), one.members.end(), [&](const operation_key& member) {
+                 return std::find(waiting.begin(), waiting.end(), member) != waiting.end();
+               });
       },
       1, result);
 }
 
+void call_first_kernel_a_launch(const std::function<bool(const cause&)>& is_no_slower_alone,
+                                attribution& result) {
+  if (result.launch_order.empty()) return;
+  for (cause& one : result.causes) {
+    const bool is_first = one.members.size() == 1 && one.members.front() == result.launch_order.front().key;
+    const bool is_far_longer = one.candidate_each_ns > far_longer_ratio * one.baseline_each_ns;
+    if (!is_first || !is_far_longer || !only_lasts_otherwise(one) || !is_no_slower_alone(one)) continue;
+    one.evidence.push_back(fmt::format("as the wait of the first kernel, {}: {}, alone no slower than before",
+                                       one.path.empty() ? one.short_name : "in " + one.path,
+                                       times_text(one.baseline_each_ns, one.candidate_each_ns)));
+    one.baseline_idle_ns = one.baseline_launches * one.baseline_each_ns;
+    one.candidate_idle_ns = one.candidate_launches * one.candidate_each_ns;
+    one.kind = cause_kind::idle;
+    one.name = one.short_name = to_text(analysis::idle_cause::launch);
+    one.baseline_name = one.baseline_short_name = one.path = one.baseline_path = one.category = "";
+    one.changes.emplace_back("idle");
+  }
+}
+
 void join_unchanged_alone(const std::function<bool(const cause&)>& is_no_slower_alone, attribution& result) {
   const bool is_slower = result.explained_difference_ns() > 0;
-  // A small kernel between two that overlapped may keep the second from more than it takes itself.
-  constexpr double most_ratio = 2;
+  const std::vector<cause*> changed = changed_causes(result);
+  const bool are_new = std::all_of(changed.begin(), changed.end(), [](const cause* one) {
+    return one->kind == cause_kind::new_operation || one->kind == cause_kind::replaced;
+  });
   join_followers(
-      changed_causes(result),
-      [&](const cause& one) { return (one.delta_ns > 0) == is_slower && is_no_slower_alone(one); },
-      most_ratio, result);
+      changed,
+      [&](const cause& one) {
+        const auto is_beside_it = [&](const cause* other) { return are_neighbours(result, *other, one); };
+        return (one.delta_ns > 0) == is_slower && is_no_slower_alone(one) &&
+               std::any_of(changed.begin(), changed.end(), is_beside_it);
+      },
+      are_new ? small_cause_ratio : 1, result);
 }
 
 }  // namespace profgate::gate

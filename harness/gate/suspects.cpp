@@ -266,13 +266,13 @@ void add_counters(const run_set& baseline, const run_set& candidate, judgement& 
     const auto now_of = [&](const cause& story) {
       return counts_of(candidate, stage.stage, in_candidate(story));
     };
-    join_unchanged_alone(
-        [&](const cause& story) {
-          const kernel_counts* const before = before_of(story);
-          const kernel_counts* const now = now_of(story);
-          return before != nullptr && now != nullptr && is_no_slower_alone(*before, *now);
-        },
-        *stage.attributed);
+    const auto is_so_alone = [&](const cause& story) {
+      const kernel_counts* const before = before_of(story);
+      const kernel_counts* const now = now_of(story);
+      return before != nullptr && now != nullptr && is_no_slower_alone(*before, *now);
+    };
+    call_first_kernel_a_launch(is_so_alone, *stage.attributed);
+    join_unchanged_alone(is_so_alone, *stage.attributed);
     for (cause& story : stage.attributed->causes)
       if (is_of_kernel(story))
         add_to(story, before_of(story), now_of(story),

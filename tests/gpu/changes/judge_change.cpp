@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -18,7 +19,10 @@ namespace {
 
 const std::set<std::string, std::less<>> kinds_of_evidence = {
     "launch configuration", "code",  "new kernel", "more launches", "work", "idle",
-    "other kernel",         "moved", "routing",    "none"};
+    "other kernel",         "moved", "routing",    "early launch",  "none"};
+
+/// Above it the gate's headline says that the cause is not known.
+constexpr double most_unexplained_ratio = 0.3;
 
 std::string contents_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -105,6 +109,10 @@ void judge_causes(const expectation& wanted, const core::json_cursor& stage, jud
     result.explained = first->require("delta_ns").number() / bare_ns->number();
   if (!wanted.regresses) return;
   judge_cause(wanted, *first, result.mistakes);
+  const auto unexplained_ns = attribution->find("unexplained_ns");
+  if (bare_ns && unexplained_ns &&
+      std::abs(unexplained_ns->number()) > most_unexplained_ratio * std::abs(bare_ns->number()))
+    result.mistakes.emplace_back("the headline says that the cause is not known");
   if (!wanted.explained_at_least) return;
   if (!result.explained)
     result.mistakes.emplace_back("what it explains is not known: there is no bare difference");

@@ -61,6 +61,34 @@ TEST(sum_up, gives_each_gap_to_the_first_wait_in_it) {
   }
 }
 
+TEST(sum_up, tells_the_latency_of_a_launch_from_the_wait_of_a_kernel_that_was_asked_for) {
+  stage_trace trace{0, 10'000};
+  const auto launch = [&](std::int64_t launched_ns, std::int64_t start_ns, std::int64_t end_ns,
+                          std::uint32_t stream) {
+    operation& kernel = trace.operations.emplace_back();
+    kernel.name = "k";
+    kernel.host_range = "attn";
+    kernel.launched_ns = launched_ns;
+    kernel.start_ns = start_ns;
+    kernel.end_ns = end_ns;
+    kernel.stream = stream;
+  };
+  launch(300, 1000, 2000, 7);   // the device had run dry: 700 of latency
+  launch(400, 2500, 4000, 7);   // asked for long before: 500 are its own
+  launch(500, 3500, 5000, 7);   // begins before the one ahead of it ends
+  launch(600, 4500, 6000, 8);   // nothing is ahead of it in its stream
+  launch(8000, 8200, 9000, 8);  // 200 of latency
+  const stage_operations summed = sum_up({trace});
+  const operation_sum& sum = summed.operations.at(0);
+  EXPECT_EQ(sum.waiting_ns, 700 + 500 + 200);
+  EXPECT_EQ(sum.latency_ns, 700 + 200);
+  EXPECT_EQ(sum.early_launches, 1);
+  std::int64_t launches_ns = 0;
+  for (const idle_place& waited : summed.times->places)
+    if (waited.cause == idle_cause::launch && waited.host_range == "attn") launches_ns += waited.idle_ns;
+  EXPECT_EQ(launches_ns, 900) << "and where the host asked for them";
+}
+
 stage_trace occurrence_of(std::uint32_t process_id, std::size_t operations, std::int64_t duration_ns) {
   stage_trace trace{0, duration_ns};
   trace.process_id = process_id;

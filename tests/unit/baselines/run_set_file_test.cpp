@@ -100,6 +100,7 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_EQ(read.runs.structure.at("prefill").kernels_absent_reason,
             "the pair runs on the CPU: there are no kernels");
   const analysis::stage_operations& traced = read.runs.traces.at(0).at("decode_all");
+  EXPECT_EQ(traced.operations.at(0).latency_ns, std::nullopt) << "as in files of earlier versions";
   EXPECT_EQ(traced.operations.at(0).total_ns, 12345);
   EXPECT_EQ(traced.operations.at(0).exclusive_units, 12345 * analysis::units_per_ns);
   ASSERT_TRUE(traced.times);
@@ -107,6 +108,19 @@ TEST(run_set_file, reading_and_writing_again_gives_the_same_bytes) {
   EXPECT_EQ(traced.times->idle.by_cause_ns, (std::array<std::int64_t, 4>{1000, 900, 755, 0}));
   EXPECT_EQ(read.accepted.at(0).reason, "faster: “graphs”");
   EXPECT_EQ(read.runs.identity.versions, everything().runs.identity.versions);
+}
+
+TEST(run_set_file, keeps_how_launches_began) {
+  stored_run_set stored = everything();
+  analysis::operation_sum& sum = stored.runs.traces[0].at("decode_all").operations[0];
+  sum.latency_ns = 0;
+  sum.early_launches = 27;
+  const std::string text = run_set_text(stored);
+  const stored_run_set read = parse_run_set(text, "b.json");
+  EXPECT_EQ(run_set_text(read), text);
+  const analysis::operation_sum& same = read.runs.traces[0].at("decode_all").operations[0];
+  EXPECT_EQ(same.latency_ns, 0) << "none is known";
+  EXPECT_EQ(same.early_launches, 27);
 }
 
 TEST(run_set_file, keeps_what_each_layer_took) {

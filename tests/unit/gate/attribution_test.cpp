@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -370,6 +371,130 @@ TEST(attribute, a_host_that_waits_more_often_is_one_cause_with_all_that_it_no_lo
       << "it waits less often: that explains nothing";
 }
 
+TEST(attribute, a_wait_that_took_the_place_of_another_is_none_more) {
+  const auto stage = [](std::int64_t host_ns) {
+    analysis::stage_trace trace =
+        stage_builder().kernel("a", "x", 5000).wait(6000, 6200).kernel("b", "x", 1000, 1200 + host_ns).end();
+    trace.operations[0].launched_ns = 1;
+    trace.operations[1].launched_ns = 6200 + host_ns;
+    return sum_up({trace});
+  };
+  exact_comparison exact;
+  exact.changes = {{exact_kind::synchronisations, "cudaDeviceSynchronize", "1", "0", false, {}},
+                   {exact_kind::synchronisations, "cudaStreamSynchronize", "0", "1", false, {}}};
+  const attribution result = attribute({stage(0)}, {stage(3000)}, std::nullopt, &exact);
+  expect_exact(result, 3000);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_EQ(result.causes[0].name, "host") << to_text(result.causes[0]);
+}
+
+/// Of an eager program: the device has nothing to do until the host asks for the next kernel.
+analysis::stage_operations run_dry(std::int64_t host_ns, std::int64_t latency_ns) {
+  stage_builder builder;
+  std::vector<std::int64_t> asked_ns;
+  std::int64_t now_ns = 0;
+  for (const char* name : {"gemm", "softmax"}) {
+    builder.kernel(name, "attn", 5000, host_ns + latency_ns);
+    asked_ns.push_back(now_ns + host_ns);
+    now_ns += host_ns + latency_ns + 5000;
+  }
+  analysis::stage_trace trace = builder.end();
+  for (std::size_t i = 0; i < asked_ns.size(); ++i) {
+    trace.operations[i].launched_ns = asked_ns[i];
+    trace.operations[i].host_range = "attn";
+  }
+  return sum_up({trace});
+}
+
+TEST(attribute, what_a_launch_takes_is_not_the_kernels) {
+  const attribution result = attribute({run_dry(2000, 3000)}, {run_dry(2000, 9000)});
+  expect_exact(result, 12'000);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_EQ(to_text(result.causes[0]),
+            "+12.0 µs: longer idle: waiting for a launch in attn: 6.00 → 18.00 µs");
+}
+
+TEST(attribute, a_device_that_runs_dry_waits_for_launches_too) {
+  // In the baseline the host is ahead: the kernels follow each other.
+  const auto ahead =
+      sum_up({stage_builder().kernel("gemm", "attn", 5000).kernel("softmax", "attn", 5000).end()});
+  const attribution result = attribute({ahead}, {run_dry(20'000, 4000)});
+  ASSERT_EQ(result.causes.size(), 1U) << "and the kernels' own 1 µs between them stays theirs";
+  EXPECT_EQ(result.causes[0].name, "host");
+  EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, result.difference_ns);
+  EXPECT_THAT(to_text(result.causes[0]), HasSubstr("; with it the wait for each launch: 0 ns → 6.00 µs"));
+}
+
+TEST(attribute, run_sets_that_do_not_tell_of_launches_are_judged_as_ever) {
+  analysis::stage_operations older = run_dry(2000, 3000);
+  for (analysis::operation_sum& one : older.operations) one.latency_ns = one.early_launches = std::nullopt;
+  const attribution result = attribute({older}, {run_dry(2000, 9000)});
+  expect_exact(result, 12'000);
+  EXPECT_EQ(result.causes.size(), 2U) << "a wait is its kernel's";
+}
+
+/// "b" starts before "a" ends, where it may.
+analysis::stage_operations overlapped(bool may_overlap, bool has_clip, std::int64_t b_ns = 3000) {
+  stage_builder builder;
+  builder.kernel("a_gemv", "qkv", 6000);
+  if (has_clip) builder.kernel("clip", "act", 1000);
+  builder.kernel("b_gemv", "mlp", b_ns, may_overlap ? -500 : 1000);
+  return sum_up({builder.kernel("c_gemv", "out", 2000).end()});
+}
+
+TEST(attribute, a_kernel_that_no_longer_starts_early_has_changed) {
+  const attribution result = attribute({overlapped(true, false)}, {overlapped(false, false)});
+  expect_exact(result, 1500);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_EQ(result.causes[0].name, "b_gemv");
+  EXPECT_THAT(result.causes[0].changes, ElementsAre("early launch"));
+  EXPECT_THAT(to_text(result.causes[0]),
+              HasSubstr("; it no longer starts before the kernel ahead of it ends"));
+  EXPECT_THAT(attribute({overlapped(false, false)}, {overlapped(true, false)}).causes[0].evidence,
+              ElementsAre(HasSubstr("it starts before the kernel ahead of it ends")));
+}
+
+TEST(attribute, a_kernel_that_waits_for_a_new_one_follows_from_it) {
+  const attribution result = attribute({overlapped(true, false)}, {overlapped(false, true)});
+  expect_exact(result, 1500 + 2000);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_EQ(result.causes[0].name, "clip");
+  EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 3500);
+  EXPECT_THAT(to_text(result.causes[0]), HasSubstr("; with the 1.50 µs by which mlp cost more beside it"));
+}
+
+TEST(attribute, a_new_kernel_is_not_hidden_by_one_that_has_another_name) {
+  const auto before =
+      stage_builder().kernel("split_attention", "attn", 5000).kernel("gemv", "mlp", 900).end();
+  const auto after = stage_builder()
+                         .kernel("attention_of_split", "attn", 5010)
+                         .kernel("clip_rows", "attn", 2000)
+                         .kernel("gemv", "mlp", 900)
+                         .end();
+  const attribution result = attribute({before}, {after});
+  expect_exact(result, 3010);
+  EXPECT_EQ(result.causes.at(0).kind, cause_kind::new_operation);
+  EXPECT_EQ(result.causes[0].name, "clip_rows");
+}
+
+TEST(attribute, without_operators_what_replaces_another_is_in_its_place) {
+  const auto stage = [](const std::vector<const char*>& names) {
+    stage_builder builder;
+    const std::map<std::string_view, std::int64_t> others_ns{{"zz_rows", 9000}, {"softmax", 5000}};
+    for (const char* name : names)
+      builder.kernel(name, "", others_ns.contains(name) ? others_ns.at(name) : 3000);
+    return builder.end();
+  };
+  const attribution result =
+      attribute({stage({"a_gemm", "flash_fwd", "b_gemm", "c_gemm"})},
+                {stage({"a_gemm", "softmax", "masked", "b_gemm", "c_gemm", "zz_rows"})});
+  ASSERT_EQ(result.causes.size(), 2U);
+  EXPECT_EQ(result.causes[0].name, "zz_rows");
+  EXPECT_EQ(result.causes[0].kind, cause_kind::new_operation);
+  EXPECT_EQ(result.causes[1].kind, cause_kind::replaced) << to_text(result.causes[1]);
+  EXPECT_EQ(result.causes[1].baseline_name, "flash_fwd");
+}
+
 TEST(attribute, tells_copies_from_kernels_that_copy) {
   const auto stage = [](std::int64_t gap_ns) {
     analysis::stage_trace trace = stage_builder().kernel("copy_kernel", "x", 5000, gap_ns).end();
@@ -628,6 +753,21 @@ TEST(attribute, what_waits_for_a_cause_is_no_cause_of_its_own) {
   EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 1500) << "its time is kept";
   EXPECT_THAT(to_text(result.causes[0]),
               HasSubstr("; with the 100 ns by which attn.out cost more beside it; attn.out waits for it"));
+}
+
+TEST(attribute, only_the_kernel_that_waits_is_no_cause_of_its_own) {
+  const auto stage = [](std::int64_t attention_ns, std::int64_t other_ns) {
+    analysis::stage_trace trace = stage_builder()
+                                      .kernel("split", "attn.core", attention_ns)
+                                      .kernel("gemv", "attn.out", 1600, 0)
+                                      .kernel("other", "attn.out", other_ns, 0)
+                                      .end();
+    trace.operations[1].start_ns = 2000;
+    return trace;
+  };
+  const attribution result = attribute({sum_up({stage(7900, 900)})}, {sum_up({stage(9300, 1700)})}, 2200.0);
+  ASSERT_EQ(result.causes.size(), 2U) << "the other kernel of the operator is slower by itself";
+  EXPECT_EQ(result.causes[1].name, "other");
 }
 
 TEST(attribute, what_costs_less_beside_a_changed_kernel_has_handed_it_its_time) {

@@ -181,6 +181,45 @@ TEST_F(suspects_test, what_is_no_slower_alone_may_lose_more_than_the_kernel_befo
   EXPECT_NEAR(first_cause().delta_ns, 0.9e6, 1e4) << "three times as much is another matter";
 }
 
+/// Two changes in one commit: what the second one did is not put down to the first.
+TEST_F(suspects_test, what_is_launched_elsewhere_does_not_follow_from_a_cause) {
+  const auto layer = [](std::int64_t first_ns, std::int64_t last_ns) {
+    return std::vector<made_kernel>{{"a", "qkv", first_ns}, {"b", "rope", 900'000}, {"c", "core", 900'000},
+                                    {"d", "norm", 900'000}, {"e", "act", 900'000},  {"f", "rms", 900'000},
+                                    {"g", "down", last_ns}};
+  };
+  trace(m_before, layer(2'000'000, 2'000'000));
+  trace(m_now, layer(3'900'000, 3'100'000));
+  // Around the end of a layer "g" is next to "a": as often launched kernels lie between on both sides.
+  for (run_set* runs : {&m_before, &m_now}) {
+    auto& operations = runs->traces[0].at("decode_all").operations;
+    operations.insert(operations.begin(), {"first", "x", "gemv", 16, 0, 0, -3});
+    operations.insert(operations.begin(), {"second", "x", "gemv", 16, 0, 0, -2});
+    operations.insert(operations.begin(), {"third", "x", "gemv", 16, 0, 0, -1});
+    runs->counters = {{"decode_all", "a", "qkv", 3, 9200}, {"decode_all", "g", "down", 3, 5800}};
+  }
+  m_before.structure["decode_all"].operations = {{"a", "qkv", {}, 0, "c0de"}};
+  m_now.structure["decode_all"].operations = {{"a", "qkv", {}, 0, "other"}};
+  const judgement all = judged();
+  const std::vector<cause>& causes = all.stages.at(0).attributed->causes;
+  ASSERT_EQ(causes.size(), 2U);
+  EXPECT_EQ(causes[0].name, "a");
+  EXPECT_EQ(causes[1].name, "g");
+}
+
+TEST_F(suspects_test, a_first_kernel_that_is_as_fast_alone_waits_for_its_launch) {
+  trace(m_before, {{"embed", "embed", 500'000}, {"b", "rope", 8'500'000}});
+  trace(m_now, {{"embed", "embed", 3'500'000}, {"b", "rope", 8'500'000}});
+  m_before.counters = {{"decode_all", "embed", "embed", 3, 4000}};
+  m_now.counters = {{"decode_all", "embed", "embed", 3, 3900}};
+  const cause first = first_cause();
+  EXPECT_EQ(first.kind, cause_kind::idle);
+  EXPECT_THAT(to_text(first), ::testing::AllOf(::testing::HasSubstr("longer idle: waiting for a launch: "),
+                                               ::testing::HasSubstr("the first kernel, in embed: ")));
+  m_now.counters[0].duration_ns = 28'000;
+  EXPECT_EQ(first_cause().name, "embed") << "it is slower by itself";
+}
+
 TEST_F(suspects_test, are_the_first_of_each_stage_then_those_that_matter_most_in_theirs) {
   trace(m_before, {{"a", "qkv", 9'000'000}, {"b", "out", 900'000}});
   const analysis::stage_operations quick = m_before.traces[0].at("decode_all");

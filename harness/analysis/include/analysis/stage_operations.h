@@ -99,7 +99,8 @@ struct idle_times {
   std::array<std::int64_t, idle_cause_count> by_cause_ns{};
 };
 
-/// Idle time in which the host stood in one call, or in none, in one range.
+/// Idle time in which the host stood in one call, or in none, in one range; of a launch that was waited for,
+/// the range in which the host asked for it.
 struct idle_place {
   idle_cause cause = idle_cause::host;
   std::string call{};        ///< empty: in none that is known
@@ -129,6 +130,12 @@ struct operation_sum {
   /// In which the device had nothing else to do and this had been asked for: from the end of what ran before
   /// to its start. With the exclusive time it is what the operation costs its stage.
   std::int64_t waiting_ns = 0;
+  /// Of waiting_ns: what a launch took from the call to its start where the device had run dry before the
+  /// call. Whichever operation comes first then waits; it is the launch's time and not its own.
+  std::optional<std::int64_t> latency_ns{};
+  /// Launches that began before what is ahead of them in their stream had ended (programmatic dependent
+  /// launch). Nothing, as above: run sets of earlier versions do not tell; nor do ranges of the host.
+  std::optional<std::int64_t> early_launches{};
   std::vector<layer_sum> layers{};  ///< by number. Empty: their layers are not known, or there are too many
 };
 

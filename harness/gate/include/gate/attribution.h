@@ -29,6 +29,19 @@ enum class cause_kind {
 /// Which rule said that an operation of one arm is that of the other.
 enum class matched_by { nothing, exact_name, normalised_name, launch_order, category };
 
+/// What tells an operation apart from the others of its arm.
+struct operation_key {
+  std::string name{};
+  std::string path{};
+  auto operator<=>(const operation_key&) const = default;
+};
+
+/// An operation in the order in which a stage launches them.
+struct launched {
+  operation_key key{};
+  double launches = 0;  ///< of one occurrence of the stage
+};
+
 /// One part of the difference. Counts and times are means of an arm's processes.
 struct cause {
   cause_kind kind = cause_kind::duration;
@@ -50,12 +63,17 @@ struct cause {
   std::string baseline_path{};  ///< where it was another
   std::string place{};          ///< idle only: where the host was, "cudaStreamSynchronize in decode"
   /// What is another thing than before, exactly: "new kernel", "more launches", "other kernel", "moved",
-  /// "launch configuration", "code", "work", "routing". Empty: it only takes longer.
+  /// "launch configuration", "code", "work", "routing", "early launch". Empty: it only takes longer.
   std::vector<std::string> changes{};
   /// Exact differences, "grid (16, 8, 1) → (8, 8, 1)", and before them which of a model's layers it is, where
   /// not all have changed alike: "model.layers.2 of 4: 31.20 → 43.90 µs a launch".
   std::vector<std::string> evidence{};
   std::vector<std::string> waiting{};  ///< operators that last longer only because they wait for it
+  // Of use while causes are joined; no file has them.
+  std::vector<operation_key> members{};          ///< the candidate's operations that it consists of
+  std::vector<operation_key> waiting_members{};  ///< the operations that wait for it
+  std::optional<operation_key>
+      behind{};  ///< new ahead of it, so that it starts later, or earlier, than it did
   // For people, told apart from those of the other causes: by name_causes().
   std::string short_name{};
   std::string baseline_short_name{};
@@ -81,7 +99,8 @@ struct attribution {
   double unexplained_ns = 0;                   ///< of the bare difference: what no cause explains
   double idle_of_tracer_ns = 0;  ///< of the traced difference: idle time that the bare one has no room for
   double residual_ns = 0;  ///< of the traces: difference − that − Σ causes as traced; next to nothing
-  std::size_t operations = 0;  ///< of both arms
+  std::size_t operations = 0;            ///< of both arms
+  std::vector<launched> launch_order{};  ///< of the candidate; no file has it
 
   /// What the causes are to explain.
   double explained_difference_ns() const { return bare_difference_ns.value_or(difference_ns); }

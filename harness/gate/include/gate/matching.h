@@ -25,6 +25,8 @@ struct operation_group {
   std::int64_t units = 0;            ///< of 1/720720 ns; matching does not look at them
   std::int64_t total_ns = 0;         ///< from start to end of each
   std::int64_t waiting_ns = 0;       ///< see analysis::operation_sum
+  std::int64_t latency_ns = 0;       ///< of it, as far as arm_sums::tells_starts
+  std::int64_t early_launches = 0;   ///< likewise
   std::int64_t first_offset_ns = 0;  ///< of its first start from the stage's: the launch order
   double launches_each = 0;          ///< of an occurrence of the stage
   std::map<std::int32_t, layer_cost>
