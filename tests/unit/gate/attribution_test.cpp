@@ -393,6 +393,15 @@ TEST(attribute, a_stage_without_a_device_is_the_hosts) {
   EXPECT_EQ(result.bare_difference_ns, 290.0);
 }
 
+TEST(attribute, two_traces_that_were_disturbed_otherwise_leave_one) {
+  const auto of_host = stage_builder().wait(0, 90'000).kernel("a", "x", 100'000, 90'000).end();
+  const auto of_device = stage_builder().kernel("a", "x", 107'000).end();
+  const auto slow = stage_builder().kernel("a", "x", 117'000).end();
+  const attribution result = attribute({sum_up({of_host}), sum_up({of_device})}, {sum_up({slow})}, 10'000.0);
+  ASSERT_EQ(result.causes.size(), 1U) << "the host held up the one with the least device time";
+  EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 10'000);
+}
+
 TEST(attribute, leaves_disturbed_processes_and_occurrences_out) {
   const auto fast = stage_builder().kernel("a", "x", 5000).end();
   const auto slow = stage_builder().kernel("a", "x", 5900).end();
