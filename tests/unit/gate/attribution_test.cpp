@@ -656,6 +656,22 @@ TEST(attribute, what_costs_less_beside_a_changed_kernel_has_handed_it_its_time) 
       << "what changed as well is faster by itself";
 }
 
+TEST(attribute, what_runs_beside_a_cause_without_an_operator_is_called_by_its_short_name) {
+  const auto stage = [](std::int64_t gemv_ns, std::int64_t split_ns) {
+    return stage_builder()
+        .kernel("gemv", "", gemv_ns)
+        .kernel("void llm::cuda::split_attention<(int)2>(llm::paged_cache<__nv_bfloat16>)", "", split_ns)
+        .end();
+  };
+  exact_comparison exact;
+  exact.changes.push_back({exact_kind::machine_code, "gemv", "a", "b", false, ""});
+  const attribution result =
+      attribute({sum_up({stage(3000, 8000)})}, {sum_up({stage(5000, 7500)})}, 1500.0, &exact);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_THAT(to_text(result.causes[0]),
+              HasSubstr("; less the 500 ns by which split_attention<2> cost less beside it"));
+}
+
 TEST(attribute, the_first_kernel_waits_with_its_device) {
   const auto stage = [](std::int64_t idle_ns, std::int64_t embed_ns, std::int64_t head_ns) {
     return stage_builder()
