@@ -262,6 +262,37 @@ TEST(match_groups, ranges_of_the_host_are_renamed_only_where_they_open_as_often)
   EXPECT_EQ(others.added[0].name, "logits.penalty");
 }
 
+TEST(cause_text, says_that_a_library_chose_where_several_kernels_took_the_place_of_one) {
+  const std::string split_k = "nvjet_sm90_tst_64x8_64x16_4x1_v_bz_splitK_TNT";
+  const std::string whole = "nvjet_sm90_tst_128x8_64x12_1x1_h_bz_TNT";
+  const auto before = stage_builder().kernel(whole, "mlp.down", 9000).end();
+  const auto after = stage_builder()
+                         .kernel(split_k, "mlp.down", 9500)
+                         .kernel("void cublasLt::splitKreduce_kernel<(int)32>(T6)", "mlp.down", 3000)
+                         .end();
+  const attribution result = attribute({before}, {after});
+  ASSERT_EQ(result.causes.size(), 1U);
+  ASSERT_EQ(result.causes[0].kind, cause_kind::replaced);
+  EXPECT_THAT(to_text(result.causes[0]),
+              HasSubstr(split_k + " and 1 more replaced " + whole +
+                        " (cuBLASLt chose another kernel) in mlp.down: 1 launch, "));
+}
+
+TEST(cause_text, calls_a_programs_own_kernels_no_choice_of_a_library) {
+  cause own;
+  own.name = "void flash_fwd_splitkv_kernel<traits<64, cutlass::bfloat16_t>>(Flash_fwd_params)";
+  own.baseline_name = "void flash_fwd_kernel<traits<128, cutlass::bfloat16_t>>(Flash_fwd_params)";
+  own.path = "attn.core";
+  std::vector<cause> causes{own};
+  name_causes(causes);
+  EXPECT_FALSE(is_other_choice(causes[0]));
+  EXPECT_THAT(to_text(causes[0]), HasSubstr("which was flash_fwd_kernel<"));
+  EXPECT_THAT(to_text(causes[0]), testing::Not(HasSubstr("chose")));
+  causes[0].name = "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_a";
+  causes[0].baseline_name = "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_b";
+  EXPECT_THAT(to_text(causes[0]), HasSubstr(" (cuDNN chose another kernel), in attn.core"));
+}
+
 TEST(attribute, sees_an_own_kernel_replaced_by_the_librarys) {
   const auto before = stage_builder().kernel("void v::gemv<bf16>(v::a)", "mlp.down", 9000).end();
   const auto after = stage_builder().kernel("nvjet_sm90_tst_64x8_64x16_1x1_h_bz_TNT", "mlp.down", 9500).end();

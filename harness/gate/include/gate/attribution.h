@@ -116,7 +116,7 @@ std::vector<cause> leading_causes(const attribution& result, std::size_t count);
 /// file does it again.
 void name_causes(std::vector<cause>& causes);
 
-/// cuBLASLt multiplies by another of its kernels than before.
+/// A library (core/library_kernels.h) computes it by another of its kernels than before.
 bool is_other_choice(const cause& cause);
 
 /// Operations that changed together are called by the largest: "f and 2 more".
