@@ -13,6 +13,7 @@
 #include "gate/process_runs.h"
 #include "gate/suspects.h"
 #include "notices.h"
+#include "same_work.h"
 
 namespace profgate::gate {
 namespace {
@@ -218,28 +219,6 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   explain_exact_failure(judged);
   explain_slowdown(baseline, candidate, judged);
   return judged;
-}
-
-/// Whether the traces tell of each operation what ran: of a kernel its machine code as well, since a change
-/// of its source need not show anywhere else.
-bool knows_what_ran(const run_set& runs, const std::string& stage) {
-  const auto known = runs.structure.find(stage);
-  if (known == runs.structure.end() || known->second.operations.empty()) return false;
-  return std::all_of(known->second.operations.begin(), known->second.operations.end(),
-                     [](const operation_facts& operation) {
-                       const bool is_copy = operation.launches.contains(launch_configuration{});
-                       return is_copy || !operation.code.empty();
-                     });
-}
-
-/// Whether the same operations were asked for in the same way, and nobody waited for the host, whose code no
-/// trace knows: only circumstances can have slowed the stage down.
-bool is_the_same_work(const run_set& baseline, const run_set& candidate, const stage_judgement& stage) {
-  if (!knows_what_ran(baseline, stage.stage) || !knows_what_ran(candidate, stage.stage)) return false;
-  if (!stage.exact.changes.empty() || !stage.exact.not_compared.empty()) return false;
-  if (!stage.attributed) return true;
-  const std::vector<cause> first = leading_causes(*stage.attributed, 1);
-  return first.empty() || first.front().kind != cause_kind::idle;
 }
 
 /// What else than the code can have made it slower. A stage that fails by what it launches alone needs no
