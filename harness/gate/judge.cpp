@@ -173,6 +173,14 @@ std::optional<std::int64_t> tokens_of(const run_set& baseline, const run_set& ca
   return found;
 }
 
+/// How full experts are says something also where it is as before, or nothing was traced.
+std::optional<expert_fill> fill_of_experts(const core::experts_by_stage& experts, const std::string& stage) {
+  const auto known = experts.find(stage);
+  if (known == experts.end() || known->second.layers.empty()) return std::nullopt;
+  const core::expert_layer& worst = known->second.worst_layer();
+  return expert_fill{worst.imbalance(), worst.largest_rows};
+}
+
 stage_judgement judge_stage(const std::string& stage, const run_set& baseline, const run_set& candidate,
                             const judge_rules& rules, bool is_interleaved) {
   stage_judgement judged;
@@ -180,6 +188,8 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   judged.in_phase = is_interleaved ? phase::screen : phase::stored;
   judged.attribution_reason = nothing_to_explain;
   judged.tokens = tokens_of(baseline, candidate, stage);
+  judged.experts = fill_of_experts(candidate.experts, stage);
+  judged.baseline_experts = fill_of_experts(baseline.experts, stage);
   if (is_figure_of_kind(candidate.units_of_figures, stage, figure_kind::rate))
     judged.rate_unit = candidate.units_of_figures.at(stage);
   if (!has_samples(candidate, stage)) {

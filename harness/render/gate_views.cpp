@@ -116,6 +116,7 @@ json markdown_data(const gate::judgement& whole) {
     const gate::stage_judgement& stage = whole.stages[i];
     json& shown = document["stages"][i];
     shown["title"] = core::to_valid_utf8(stage_title(stage));
+    shown["experts_text"] = gate::experts_text(stage);
     shown["times"] = nullptr;
     if (stage.numbers) {
       document["has_numbers"] = true;

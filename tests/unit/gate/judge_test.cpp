@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string_view>
+#include <utility>
 
 #include "gate/comparability.h"
 #include "gate/process_runs.h"
@@ -127,6 +128,24 @@ TEST(judging, other_routing_is_named_though_nothing_was_traced_and_nothing_is_sl
   EXPECT_TRUE(stage_of(judged, "decode_all").exact.changes.empty());
 }
 
+TEST(judging, how_full_experts_are_is_told_wherever_it_is_known) {
+  run_set before = made_runs(9e6, 17, 0);
+  run_set now = made_runs(9e6, 17, 1);
+  now.experts["prefill"] = {2, 8, 512, {{0, 129, 128, 0}, {1, 2048, 128, 4}}};
+  const auto text_of = [&](const char* stage) {
+    return experts_text(stage_of(judge_run_sets(before, now, {}, {}, today), stage));
+  };
+  EXPECT_EQ(text_of("prefill"), "the fullest expert gets 16.0 times the mean, 2048 rows");
+  before.experts = now.experts;
+  EXPECT_EQ(text_of("prefill"), "the fullest expert gets 16.0 times the mean, 2048 rows; as before");
+  before.experts["prefill"].layers[1].largest_rows = 160;
+  EXPECT_EQ(text_of("prefill"),
+            "the fullest expert gets 16.0 times the mean, 2048 rows; before: 1.2 times, 160 rows");
+  EXPECT_EQ(text_of("decode_all"), "") << "nobody told";
+  now.experts.clear();
+  EXPECT_EQ(text_of("prefill"), "");
+}
+
 std::map<std::string, analysis::stage_operations> traced(const std::string& kernel, std::int64_t kernel_ns) {
   analysis::stage_operations stage;
   stage.times = {{1, kernel_ns + 200, {{200, 0, 0, 0}}}};
@@ -149,6 +168,17 @@ void add_structure(run_set& runs, std::uint32_t blocks, const std::string& code 
     structure.synchronisations.emplace();
     structure.operations = {{"gemv", "mlp.gate_up", {{{{blocks, 1, 1}, {128, 1, 1}, 64, 0}, 16}}, 0, code}};
   }
+}
+
+/// Baseline and candidate, which does the same work.
+std::pair<run_set, run_set> slower_with_another_driver() {
+  run_set before = made_runs(9e6, 17, 0);
+  run_set now = made_runs(9.9e6, 17, 1);
+  now.identity.versions["driver"] = "590.1";
+  add_structure(before, 8);
+  add_structure(now, 8);
+  add_slower_traces(before, now);
+  return {before, now};
 }
 
 TEST(judging, circumstances_are_told_from_code) {
@@ -174,12 +204,9 @@ TEST(judging, circumstances_are_told_from_code) {
 }
 
 TEST(judging, it_is_the_code_until_the_traces_say_that_it_cannot_be) {
-  run_set before = made_runs(9e6, 17, 0);
-  run_set now = made_runs(9.9e6, 17, 1);
-  now.identity.versions["driver"] = "590.1";
-  add_structure(before, 8);
-  add_structure(now, 8);
-  add_slower_traces(before, now);
+  auto arms = slower_with_another_driver();  // clang 14 captures no structured binding
+  run_set& before = arms.first;
+  run_set& now = arms.second;
   const auto is_not_the_code = [&](const run_set& candidate, const judge_rules& rules = {}) {
     return judge_run_sets(before, candidate, rules, {}, today).is_not_the_code;
   };
@@ -219,12 +246,9 @@ TEST(judging, it_is_the_code_until_the_traces_say_that_it_cannot_be) {
 
 /// Launch attributes and the edges of graphs are recorded by nobody.
 TEST(judging, it_may_be_the_code_where_a_kernel_is_slower_by_what_is_around_it) {
-  run_set before = made_runs(9e6, 17, 0);
-  run_set now = made_runs(9.9e6, 17, 1);
-  now.identity.versions["driver"] = "590.1";
-  add_structure(before, 8);
-  add_structure(now, 8);
-  add_slower_traces(before, now);
+  auto arms = slower_with_another_driver();  // clang 14 captures no structured binding
+  run_set& before = arms.first;
+  run_set& now = arms.second;
   const auto judged = [&] { return judge_run_sets(before, now, {}, {}, today); };
   ASSERT_TRUE(judged().is_not_the_code);
 
