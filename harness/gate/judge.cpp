@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/timeline_analysis.h"
+#include "arm_sums.h"
 #include "core/error.h"
 #include "core/stage_names.h"
 #include "gate/comparability.h"
@@ -119,6 +120,17 @@ std::string why_untraced(const run_set& runs, const char* whose) {
                                        : runs.untraced_because;
 }
 
+/// What the causes of a stage are to explain. The samples of a rate, and of a time for something, are no
+/// times of the stage: how much longer they are is what the stage takes longer.
+std::optional<double> difference_of_stage_ns(const run_set& candidate, const stage_judgement& judged,
+                                             const std::vector<analysis::stage_operations>& traced_baseline) {
+  if (!judged.numbers) return std::nullopt;
+  if (!is_figure_for_something(candidate.units_of_figures, judged.stage))
+    return judged.numbers->difference_ns;
+  const arm_sums traced = sums_of(traced_baseline);
+  return judged.numbers->slowdown_ratio * traced.mean(traced.total_ns);
+}
+
 /// A verdict stands without its cause, so whatever is wrong with the traces is only said.
 void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_judgement& judged) {
   if (judged.which != verdict::regressed) {
@@ -142,8 +154,7 @@ void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_j
   }
   try {
     judged.attributed =
-        attribute(before, now, judged.numbers ? std::optional(judged.numbers->difference_ns) : std::nullopt,
-                  &judged.exact);
+        attribute(before, now, difference_of_stage_ns(candidate, judged, before), &judged.exact);
     const auto known = baseline.structure.find(judged.stage);
     const auto known_now = candidate.structure.find(judged.stage);
     const stage_structure nothing;

@@ -247,6 +247,17 @@ TEST(gate_views, tell_how_full_experts_are_also_where_nothing_changed) {
   EXPECT_EQ(verdict_json(read), told);
 }
 
+TEST(gate_views, begin_a_told_rates_causes_with_the_time_of_its_stage) {
+  gate::judgement whole = made_up_judgement("regressed");
+  for (gate::stage_judgement& stage : whole.stages) {
+    if (!stage.attributed) continue;
+    stage.rate_unit = "tokens/s";
+    stage.numbers->baseline_median_ns = 574e6;  // of a thousand
+    stage.attributed->bare_difference_ns = stage.numbers->slowdown_ratio * 65.1e6;
+  }
+  EXPECT_THAT(rendered(whole).at("gate.md"), testing::ContainsRegex("\\| baseline +\\| +65\\.1 ms \\|"));
+}
+
 TEST(gate_views, draw_what_the_axis_counts_and_the_interval_over_its_dot) {
   gate::judgement whole = made_up_judgement("regressed");
   gate::cause more;
