@@ -182,7 +182,7 @@ std::string occupancy_limiter(const counted_kernel& kernel);
 /// Of the GPU's places over all of its waves, were its blocks of equal length; 1 where ncu did not tell.
 double taken_places_ratio(const counted_kernel& kernel);
 
-/// Whether it is one of cuBLAS, cuDNN or CUTLASS: its shape can be chosen, not written.
+/// Whether it is one of cuBLAS or cuDNN: its shape can be chosen, not written.
 bool is_library_kernel(std::string_view kernel_name);
 
 /// What keeps such a kernel busier.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/library_kernels.h"
 #include "core/units.h"
 #include "findings_parts.h"
 
@@ -111,10 +112,7 @@ std::string wave_percent(double ratio, bool is_exact) {
 }  // namespace
 
 bool is_library_kernel(std::string_view kernel_name) {
-  constexpr std::array<std::string_view, 6> marks{"nvjet_", "cutlass", "cublas",
-                                                  "cudnn",  "xmma_",   "splitKreduce"};
-  return std::any_of(marks.begin(), marks.end(),
-                     [&](std::string_view mark) { return kernel_name.find(mark) != std::string_view::npos; });
+  return !core::library_of_kernel(kernel_name).empty();
 }
 
 measured<double> metric_of(const counted_kernel& kernel, const std::string& key) {

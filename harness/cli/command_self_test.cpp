@@ -9,6 +9,7 @@
 #include "core/stage_names.h"
 #include "judging.h"
 #include "measuring_turn.h"
+#include "self_test_outcome.h"
 #include "steps/step.h"
 #include "terminal.h"
 
@@ -17,8 +18,6 @@ namespace {
 
 /// The delay is planted in decode steps, so this stage alone is judged.
 constexpr const char* planted_stage = core::decode_all_stage;
-constexpr const char* planted_operator = "planted";
-constexpr const char* noisy_words = "this machine was too noisy twice: ";
 
 /// The pair's build against itself; the candidate waits `delay_ns` in every decode step.
 gate::judgement compare_once(const pair_manifest& pair, std::vector<std::string> overrides,
@@ -51,24 +50,13 @@ gate::judgement compare_with_itself(const pair_manifest& pair, const std::vector
   return compare_once(pair, overrides, delay_ns);
 }
 
-core::exit_code end_with(core::exit_code code, const std::string& sentence) {
+core::exit_code end_with(const self_test_outcome& ends) {
   print("self-test {}: {}\n",
-        code == core::exit_code::good           ? "passed"
-        : code == core::exit_code::not_possible ? "inconclusive"
-                                                : "FAILED",
-        sentence);
-  return code;
-}
-
-/// Whether the cause that is named first is what was planted. Where nothing could be traced there is none.
-std::optional<std::string> wrong_cause(const gate::stage_judgement& stage) {
-  if (!stage.attributed) return std::nullopt;
-  const std::vector<gate::cause> causes = gate::leading_causes(*stage.attributed, 1);
-  if (causes.empty()) return "no cause is named";
-  const bool is_planted = causes.front().name.find(planted_operator) != std::string::npos ||
-                          causes.front().path.find(planted_operator) != std::string::npos;
-  if (is_planted) return std::nullopt;
-  return "the cause named first is another: " + gate::to_text(causes.front());
+        ends.code == core::exit_code::good           ? "passed"
+        : ends.code == core::exit_code::not_possible ? "inconclusive"
+                                                     : "FAILED",
+        ends.sentence);
+  return ends.code;
 }
 
 }  // namespace
@@ -89,32 +77,17 @@ core::exit_code gate_self_test(const self_test_options& options) {
   }
   const gate::judgement unchanged = compare_with_itself(pair, options.pair.overrides, 0);
   const gate::stage_judgement& first = unchanged.stages.front();
-  if (first.which == gate::verdict::inconclusive)
-    return end_with(core::exit_code::not_possible, noisy_words + first.reason);
+  if (first.which == gate::verdict::inconclusive) return end_with(too_noisy(first));
   // By chance "faster" in one of some hundred comparisons of noisy processes: its test passes.
   if (unchanged.code != core::exit_code::good || !first.numbers)
-    return end_with(core::exit_code::judged_bad,
-                    "an unchanged build was judged " + gate::to_text(first.which));
+    return end_with(
+        {core::exit_code::judged_bad, "an unchanged build was judged " + gate::to_text(first.which)});
 
   const auto steps = static_cast<double>(ab::gate_config(config).integer("workload.decode_tokens"));
   const std::int64_t delay_ns =
       std::llround(options.planted_ratio * first.numbers->baseline_median_ns / steps);
   const gate::judgement planted = compare_with_itself(pair, options.pair.overrides, delay_ns);
-  const gate::stage_judgement& second = planted.stages.front();
-  if (second.which == gate::verdict::inconclusive)
-    return end_with(core::exit_code::not_possible, noisy_words + second.reason);
-  if (second.which != gate::verdict::regressed) {
-    return end_with(core::exit_code::judged_bad,
-                    fmt::format("a planted slowdown of {:.1f} % was judged {}", 100 * options.planted_ratio,
-                                gate::to_text(second.which)));
-  }
-  if (const std::optional<std::string> fault = wrong_cause(second))
-    return end_with(core::exit_code::judged_bad, *fault);
-  return end_with(core::exit_code::good,
-                  fmt::format("an unchanged build passes, a planted slowdown of {:.1f} % fails{}",
-                              100 * options.planted_ratio,
-                              second.attributed ? " and is named first"
-                                                : ", its cause not traced: " + second.attribution_reason));
+  return end_with(outcome_of_planted(planted.stages.front(), options.planted_ratio));
 }
 
 }  // namespace profgate::cli

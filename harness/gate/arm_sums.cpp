@@ -53,7 +53,8 @@ void check(const analysis::stage_operations& process, std::int64_t before_ns) {
 
 /// Those that did not take much longer than the quickest, by what their devices did: what disturbs a process
 /// makes it slower. How long the host let the devices wait changes far more under a tracer, so by that only
-/// one far from the middle one is left out.
+/// one far from the middle one is left out, before the quickest of the others is looked for: so at least one
+/// stays.
 std::vector<const analysis::stage_operations*> least_disturbed(
     const std::vector<analysis::stage_operations>& processes) {
   std::vector<const analysis::stage_operations*> taken;
@@ -72,12 +73,12 @@ std::vector<const analysis::stage_operations*> least_disturbed(
   std::nth_element(all_whole_ns.begin(), all_whole_ns.begin() + (all_whole_ns.size() - 1) / 2,
                    all_whole_ns.end());
   const double middle_ns = all_whole_ns[(all_whole_ns.size() - 1) / 2];
+  std::erase_if(taken, [&](const auto* process) { return whole_ns(process) > calm_whole_ratio * middle_ns; });
+  // Of those that are left: one that the host held up may well be the least busy, and must not leave none.
   const double least_busy_ns = busy_ns(*std::min_element(
       taken.begin(), taken.end(), [&](const auto* a, const auto* b) { return busy_ns(a) < busy_ns(b); }));
-  std::erase_if(taken, [&](const auto* process) {
-    return busy_ns(process) > calm_busy_ratio * least_busy_ns ||
-           whole_ns(process) > calm_whole_ratio * middle_ns;
-  });
+  std::erase_if(taken,
+                [&](const auto* process) { return busy_ns(process) > calm_busy_ratio * least_busy_ns; });
   return taken;
 }
 

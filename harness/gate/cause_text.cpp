@@ -7,6 +7,7 @@
 
 #include "core/escape.h"
 #include "core/kernel_names.h"
+#include "core/library_kernels.h"
 #include "core/units.h"
 #include "gate/attribution.h"
 #include "gate/operator_calls.h"
@@ -34,12 +35,10 @@ std::string shown_path(std::string_view path) {
   }
 }
 
-/// A kernel of NVIDIA's library of matrix products, which chooses among many.
-bool is_of_cublas(const std::string& name) {
-  for (const char* part : {"nvjet", "cutlass", "xmma", "gemvx", "splitKreduce", "cublas"}) {
-    if (name.find(part) != std::string::npos) return true;
-  }
-  return false;
+/// " (cuBLASLt chose another kernel)" of two kernels of one library; empty where there is none.
+std::string choice_text(const cause& cause) {
+  const std::string_view library = core::library_of_both(cause.name, cause.baseline_name);
+  return library.empty() ? "" : fmt::format(" ({} chose another kernel)", library);
 }
 
 /// " in attn.qkv, once in attn.out".
@@ -53,8 +52,7 @@ std::string place_text(const cause& cause) {
 std::string subject_of(const cause& cause) {
   std::string text = cause.short_name;
   if (!cause.baseline_name.empty()) {
-    text += fmt::format(", which was {}{},", cause.baseline_short_name,
-                        is_other_choice(cause) ? " (cuBLASLt chose another kernel)" : "");
+    text += fmt::format(", which was {}{},", cause.baseline_short_name, choice_text(cause));
   }
   return text + place_text(cause);
 }
@@ -109,8 +107,8 @@ std::string text_of_kind(const cause& cause) {
                          launch_count_text(cause, cause.baseline_launches),
                          core::format_duration(cause.baseline_each_ns));
     case cause_kind::replaced:
-      return fmt::format("{} replaced {}{}: {} → {}", cause.short_name, cause.baseline_short_name,
-                         place_text(cause),
+      return fmt::format("{} replaced {}{}{}: {} → {}", cause.short_name, cause.baseline_short_name,
+                         choice_text(cause), place_text(cause),
                          total_text(cause, cause.baseline_launches, cause.baseline_each_ns),
                          total_text(cause, cause.candidate_launches, cause.candidate_each_ns));
     case cause_kind::idle:
@@ -131,7 +129,7 @@ bool is_copy(const cause& cause) {
 }
 
 bool is_other_choice(const cause& cause) {
-  return is_of_cublas(cause.name) && is_of_cublas(cause.baseline_name);
+  return !core::library_of_both(cause.name, cause.baseline_name).empty();
 }
 
 std::string launch_count_text(const cause& cause, double count) {

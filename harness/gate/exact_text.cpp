@@ -4,6 +4,7 @@
 
 #include "analysis/stage_operations.h"
 #include "gate/exact_gates.h"
+#include "gate/judgement.h"
 
 namespace profgate::gate {
 namespace {
@@ -80,6 +81,18 @@ std::string difference_text(const exact_change& change) {
     default:
       return fmt::format("{} → {}", change.baseline, change.candidate);
   }
+}
+
+std::string experts_text(const stage_judgement& stage) {
+  if (!stage.experts) return "";
+  const auto figures = [](const expert_fill& fill, const char* of_the_mean) {
+    return fmt::format("{:.1f} times{}, {} {}", fill.imbalance_ratio, of_the_mean, fill.largest_rows,
+                       fill.largest_rows == 1 ? "row" : "rows");
+  };
+  std::string text = "the fullest expert gets " + figures(*stage.experts, " the mean");
+  if (!stage.baseline_experts) return text;
+  if (*stage.baseline_experts == *stage.experts) return text + "; as before";
+  return text + "; before: " + figures(*stage.baseline_experts, "");
 }
 
 }  // namespace profgate::gate

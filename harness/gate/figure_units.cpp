@@ -34,6 +34,11 @@ bool is_figure_of_kind(const figure_units& units, const std::string& name, figur
   return found != units.end() && kind_of_unit(found->second) == kind;
 }
 
+bool is_figure_for_something(const figure_units& units, const std::string& name) {
+  const auto found = units.find(name);
+  return found != units.end() && found->second.find('/') != std::string::npos;
+}
+
 std::int64_t figure_sample_ns(double value, const std::string& unit, const std::string& name) {
   const bool is_rate = kind_of_unit(unit) == figure_kind::rate;
   const double sample_ns =

@@ -30,14 +30,15 @@ void move_to(cause& to, double share, const cause& from) {
   to.traced_delta_ns += share * from.traced_delta_ns;
 }
 
-const std::string& operator_or_name(const cause& one) {
-  return one.path.empty() ? one.name : one.path;
-}
-
+/// Kernels without an operator by their short names, told apart.
 std::string operators_of(const std::vector<const cause*>& causes) {
+  std::vector<std::string> whole_names;
+  for (const cause* one : causes)
+    if (one->path.empty()) whole_names.push_back(one->name);
+  const core::short_kernel_names short_names(std::move(whole_names));
   std::vector<std::string> names;
   for (const cause* one : causes) {
-    const std::string& name = operator_or_name(*one);
+    const std::string name = one->path.empty() ? short_names.of(one->name) : one->path;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return fmt::format("{}", fmt::join(names, ", "));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/timeline_analysis.h"
+#include "arm_sums.h"
 #include "core/error.h"
 #include "core/stage_names.h"
 #include "gate/comparability.h"
@@ -13,6 +14,7 @@
 #include "gate/process_runs.h"
 #include "gate/suspects.h"
 #include "notices.h"
+#include "same_work.h"
 
 namespace profgate::gate {
 namespace {
@@ -118,6 +120,17 @@ std::string why_untraced(const run_set& runs, const char* whose) {
                                        : runs.untraced_because;
 }
 
+/// What the causes of a stage are to explain. The samples of a rate, and of a time for something, are no
+/// times of the stage: how much longer they are is what the stage takes longer.
+std::optional<double> difference_of_stage_ns(const run_set& candidate, const stage_judgement& judged,
+                                             const std::vector<analysis::stage_operations>& traced_baseline) {
+  if (!judged.numbers) return std::nullopt;
+  if (!is_figure_for_something(candidate.units_of_figures, judged.stage))
+    return judged.numbers->difference_ns;
+  const arm_sums traced = sums_of(traced_baseline);
+  return judged.numbers->slowdown_ratio * traced.mean(traced.total_ns);
+}
+
 /// A verdict stands without its cause, so whatever is wrong with the traces is only said.
 void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_judgement& judged) {
   if (judged.which != verdict::regressed) {
@@ -141,8 +154,7 @@ void explain_slowdown(const run_set& baseline, const run_set& candidate, stage_j
   }
   try {
     judged.attributed =
-        attribute(before, now, judged.numbers ? std::optional(judged.numbers->difference_ns) : std::nullopt,
-                  &judged.exact);
+        attribute(before, now, difference_of_stage_ns(candidate, judged, before), &judged.exact);
     const auto known = baseline.structure.find(judged.stage);
     const auto known_now = candidate.structure.find(judged.stage);
     const stage_structure nothing;
@@ -172,6 +184,14 @@ std::optional<std::int64_t> tokens_of(const run_set& baseline, const run_set& ca
   return found;
 }
 
+/// How full experts are says something also where it is as before, or nothing was traced.
+std::optional<expert_fill> fill_of_experts(const core::experts_by_stage& experts, const std::string& stage) {
+  const auto known = experts.find(stage);
+  if (known == experts.end() || known->second.layers.empty()) return std::nullopt;
+  const core::expert_layer& worst = known->second.worst_layer();
+  return expert_fill{worst.imbalance(), worst.largest_rows};
+}
+
 stage_judgement judge_stage(const std::string& stage, const run_set& baseline, const run_set& candidate,
                             const judge_rules& rules, bool is_interleaved) {
   stage_judgement judged;
@@ -179,6 +199,8 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   judged.in_phase = is_interleaved ? phase::screen : phase::stored;
   judged.attribution_reason = nothing_to_explain;
   judged.tokens = tokens_of(baseline, candidate, stage);
+  judged.experts = fill_of_experts(candidate.experts, stage);
+  judged.baseline_experts = fill_of_experts(baseline.experts, stage);
   if (is_figure_of_kind(candidate.units_of_figures, stage, figure_kind::rate))
     judged.rate_unit = candidate.units_of_figures.at(stage);
   if (!has_samples(candidate, stage)) {
@@ -218,28 +240,6 @@ stage_judgement judge_stage(const std::string& stage, const run_set& baseline, c
   explain_exact_failure(judged);
   explain_slowdown(baseline, candidate, judged);
   return judged;
-}
-
-/// Whether the traces tell of each operation what ran: of a kernel its machine code as well, since a change
-/// of its source need not show anywhere else.
-bool knows_what_ran(const run_set& runs, const std::string& stage) {
-  const auto known = runs.structure.find(stage);
-  if (known == runs.structure.end() || known->second.operations.empty()) return false;
-  return std::all_of(known->second.operations.begin(), known->second.operations.end(),
-                     [](const operation_facts& operation) {
-                       const bool is_copy = operation.launches.contains(launch_configuration{});
-                       return is_copy || !operation.code.empty();
-                     });
-}
-
-/// Whether the same operations were asked for in the same way, and nobody waited for the host, whose code no
-/// trace knows: only circumstances can have slowed the stage down.
-bool is_the_same_work(const run_set& baseline, const run_set& candidate, const stage_judgement& stage) {
-  if (!knows_what_ran(baseline, stage.stage) || !knows_what_ran(candidate, stage.stage)) return false;
-  if (!stage.exact.changes.empty() || !stage.exact.not_compared.empty()) return false;
-  if (!stage.attributed) return true;
-  const std::vector<cause> first = leading_causes(*stage.attributed, 1);
-  return first.empty() || first.front().kind != cause_kind::idle;
 }
 
 /// What else than the code can have made it slower. A stage that fails by what it launches alone needs no

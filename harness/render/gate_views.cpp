@@ -81,10 +81,12 @@ json steps_of(const gate::attribution& attributed) {
   return list;
 }
 
-/// Where the causes begin to add up: without a tracer, where that was measured.
+/// Where the causes begin to add up: without a tracer, where that was measured. The median is no time of the
+/// stage where a program tells tokens a second.
 double baseline_ns_of(const gate::stage_judgement& stage) {
-  const bool is_bare = stage.numbers && stage.attributed->bare_difference_ns;
-  return is_bare ? stage.numbers->baseline_median_ns : stage.attributed->baseline_ns;
+  const std::optional<double>& bare_ns = stage.attributed->bare_difference_ns;
+  const bool is_bare = stage.numbers && bare_ns && stage.numbers->slowdown_ratio != 0;
+  return is_bare ? *bare_ns / stage.numbers->slowdown_ratio : stage.attributed->baseline_ns;
 }
 
 /// Whether what kernels differ by is another sum than what the devices did: idle time in which one had been
@@ -116,6 +118,7 @@ json markdown_data(const gate::judgement& whole) {
     const gate::stage_judgement& stage = whole.stages[i];
     json& shown = document["stages"][i];
     shown["title"] = core::to_valid_utf8(stage_title(stage));
+    shown["experts_text"] = gate::experts_text(stage);
     shown["times"] = nullptr;
     if (stage.numbers) {
       document["has_numbers"] = true;

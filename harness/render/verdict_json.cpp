@@ -110,6 +110,12 @@ void visit_fields(Fields& fields, gate::attribution& attributed) {
 }
 
 template <class Fields>
+void visit_fields(Fields& fields, gate::expert_fill& experts) {
+  fields.value("worst_imbalance_ratio", experts.imbalance_ratio);
+  fields.value("largest_rows_count", experts.largest_rows);
+}
+
+template <class Fields>
 void visit_fields(Fields& fields, gate::stage_judgement& stage) {
   fields.value("stage", stage.stage);
   fields.enumerator("verdict", stage.which, gate::verdict::no_baseline);
@@ -124,6 +130,8 @@ void visit_fields(Fields& fields, gate::stage_judgement& stage) {
                "only a slowdown whose interval reaches below what counts as unchanged has it");
   fields.value("waived_by", stage.waived_by, "no waiver applies");
   fields.object("exact", stage.exact);
+  fields.later_object("experts", stage.experts);
+  fields.later_object("baseline_experts", stage.baseline_experts);
   fields.object("attribution", stage.attributed, stage.attribution_reason);
   fields.reason("attribution", stage.attribution_reason);
   fields.value("uncounted_because", stage.uncounted_because, "no counters are missing");
@@ -279,6 +287,7 @@ class field_reader {
 
   void value(const char* key, std::string& text) { set(m_from.require(key), text); }
   void value(const char* key, double& number) { set(m_from.require(key), number); }
+  void value(const char* key, std::int64_t& count) { set(m_from.require(key), count); }
   void value(const char* key, bool& truth) { truth = m_from.require(key).boolean(); }
   void value(const char* key, std::size_t& count) {
     count = static_cast<std::size_t>(m_from.require(key).integer());

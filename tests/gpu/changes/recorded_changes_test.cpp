@@ -95,6 +95,39 @@ TEST_P(recorded_changes, have_causes_whose_figures_agree) {
   }
 }
 
+/// Each of them is a change of code, whatever else differs, and whatever of it no trace shows.
+TEST_P(recorded_changes, are_not_excused_by_another_driver) {
+  recorded_change change(GetParam());
+  change.baseline.identity.versions["driver"] = "580.1";
+  change.candidate.identity.versions["driver"] = "590.1";
+  EXPECT_FALSE(change.judgement().is_not_the_code);
+  change.change_both([](gate::run_set& runs) { runs.counters.clear(); });
+  EXPECT_FALSE(change.judgement().is_not_the_code) << "without counters";
+}
+
+/// The rate that a program tells in place of its range's time.
+TEST(recorded_rate, has_the_cause_of_the_stage_that_it_is_told_of) {
+  recorded_change change("attention_splits");
+  const auto tell_rate = [&](gate::run_set& runs) {
+    runs.units_of_figures = {{change.wanted.stage, "tokens/s"}};
+    for (gate::process_record& process : runs.processes)
+      for (std::int64_t& sample_ns : process.samples_ns[change.wanted.stage])
+        sample_ns = sample_ns * 1000 / 16;
+  };
+  const gate::judgement as_times = change.judgement();
+  change.change_both(tell_rate);
+  const judged_change said = change.judged();
+  EXPECT_THAT(said.mistakes, ::testing::IsEmpty()) << said.first_cause;
+  const auto difference_ns = [&](const gate::judgement& whole) {
+    for (const gate::stage_judgement& stage : whole.stages)
+      if (stage.stage == change.wanted.stage) return stage.attributed.value().explained_difference_ns();
+    return 0.0;
+  };
+  const double bare_ns = difference_ns(as_times);
+  EXPECT_NEAR(difference_ns(change.judgement()), bare_ns, 0.1 * bare_ns)
+      << "a tracer's time is a little longer";
+}
+
 /// Whatever is missing, the verdict stands, and no cause or the true one is named.
 void expect_nothing_wrong(recorded_change change, const std::string& without) {
   SCOPED_TRACE("without " + without);

@@ -263,6 +263,37 @@ TEST(match_groups, ranges_of_the_host_are_renamed_only_where_they_open_as_often)
   EXPECT_EQ(others.added[0].name, "logits.penalty");
 }
 
+TEST(cause_text, says_that_a_library_chose_where_several_kernels_took_the_place_of_one) {
+  const std::string split_k = "nvjet_sm90_tst_64x8_64x16_4x1_v_bz_splitK_TNT";
+  const std::string whole = "nvjet_sm90_tst_128x8_64x12_1x1_h_bz_TNT";
+  const auto before = stage_builder().kernel(whole, "mlp.down", 9000).end();
+  const auto after = stage_builder()
+                         .kernel(split_k, "mlp.down", 9500)
+                         .kernel("void cublasLt::splitKreduce_kernel<(int)32>(T6)", "mlp.down", 3000)
+                         .end();
+  const attribution result = attribute({before}, {after});
+  ASSERT_EQ(result.causes.size(), 1U);
+  ASSERT_EQ(result.causes[0].kind, cause_kind::replaced);
+  EXPECT_THAT(to_text(result.causes[0]),
+              HasSubstr(split_k + " and 1 more replaced " + whole +
+                        " (cuBLASLt chose another kernel) in mlp.down: 1 launch, "));
+}
+
+TEST(cause_text, calls_a_programs_own_kernels_no_choice_of_a_library) {
+  cause own;
+  own.name = "void flash_fwd_splitkv_kernel<traits<64, cutlass::bfloat16_t>>(Flash_fwd_params)";
+  own.baseline_name = "void flash_fwd_kernel<traits<128, cutlass::bfloat16_t>>(Flash_fwd_params)";
+  own.path = "attn.core";
+  std::vector<cause> causes{own};
+  name_causes(causes);
+  EXPECT_FALSE(is_other_choice(causes[0]));
+  EXPECT_THAT(to_text(causes[0]), HasSubstr("which was flash_fwd_kernel<"));
+  EXPECT_THAT(to_text(causes[0]), testing::Not(HasSubstr("chose")));
+  causes[0].name = "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_a";
+  causes[0].baseline_name = "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_b";
+  EXPECT_THAT(to_text(causes[0]), HasSubstr(" (cuDNN chose another kernel), in attn.core"));
+}
+
 TEST(attribute, sees_an_own_kernel_replaced_by_the_librarys) {
   const auto before = stage_builder().kernel("void v::gemv<bf16>(v::a)", "mlp.down", 9000).end();
   const auto after = stage_builder().kernel("nvjet_sm90_tst_64x8_64x16_1x1_h_bz_TNT", "mlp.down", 9500).end();
@@ -516,6 +547,15 @@ TEST(attribute, a_stage_without_a_device_is_the_hosts) {
   EXPECT_EQ(find(result, cause_kind::idle, "host")->delta_ns, 290);
   EXPECT_EQ(find(result, cause_kind::idle, "host")->traced_delta_ns, 300);
   EXPECT_EQ(result.bare_difference_ns, 290.0);
+}
+
+TEST(attribute, two_traces_that_were_disturbed_otherwise_leave_one) {
+  const auto of_host = stage_builder().wait(0, 90'000).kernel("a", "x", 100'000, 90'000).end();
+  const auto of_device = stage_builder().kernel("a", "x", 107'000).end();
+  const auto slow = stage_builder().kernel("a", "x", 117'000).end();
+  const attribution result = attribute({sum_up({of_host}), sum_up({of_device})}, {sum_up({slow})}, 10'000.0);
+  ASSERT_EQ(result.causes.size(), 1U) << "the host held up the one with the least device time";
+  EXPECT_DOUBLE_EQ(result.causes[0].delta_ns, 10'000);
 }
 
 TEST(attribute, leaves_disturbed_processes_and_occurrences_out) {
@@ -785,6 +825,22 @@ TEST(attribute, what_costs_less_beside_a_changed_kernel_has_handed_it_its_time) 
   exact.changes.push_back({exact_kind::machine_code, "split", "a", "b", false, "attn"});
   EXPECT_EQ(attribute({sum_up({before})}, {sum_up({after})}, 1500.0, &exact).causes.size(), 2U)
       << "what changed as well is faster by itself";
+}
+
+TEST(attribute, what_runs_beside_a_cause_without_an_operator_is_called_by_its_short_name) {
+  const auto stage = [](std::int64_t gemv_ns, std::int64_t split_ns) {
+    return stage_builder()
+        .kernel("gemv", "", gemv_ns)
+        .kernel("void llm::cuda::split_attention<(int)2>(llm::paged_cache<__nv_bfloat16>)", "", split_ns)
+        .end();
+  };
+  exact_comparison exact;
+  exact.changes.push_back({exact_kind::machine_code, "gemv", "a", "b", false, ""});
+  const attribution result =
+      attribute({sum_up({stage(3000, 8000)})}, {sum_up({stage(5000, 7500)})}, 1500.0, &exact);
+  ASSERT_EQ(result.causes.size(), 1U);
+  EXPECT_THAT(to_text(result.causes[0]),
+              HasSubstr("; less the 500 ns by which split_attention<2> cost less beside it"));
 }
 
 TEST(attribute, the_first_kernel_waits_with_its_device) {

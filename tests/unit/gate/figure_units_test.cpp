@@ -93,6 +93,37 @@ TEST(told_figures, of_high_rates_have_no_difference_that_is_ignored) {
   EXPECT_EQ(judge_told("us", 100, 104).overall, verdict::unchanged) << "times of a stage have one";
 }
 
+/// A stage of one kernel that fills it.
+void add_trace(run_set& runs, std::int64_t kernel_ns) {
+  analysis::stage_operations stage;
+  stage.times = {{1, kernel_ns, {}}};
+  stage.operations = {{"gemv", "mlp", "gemv", 16, kernel_ns, kernel_ns * analysis::units_per_ns, 0}};
+  runs.structure["told"].kernels.emplace();
+  runs.traces = {{{"told", stage}}};
+}
+
+TEST(told_figures, that_are_called_like_a_range_have_causes_of_the_stages_size) {
+  const auto judged = [](const std::string& unit, double before, double now) {
+    run_set baseline = told_runs(unit, before, 0);
+    run_set candidate = told_runs(unit, now, 1);
+    add_trace(baseline, 9'000'000);
+    add_trace(candidate, 9'900'000);
+    judge_rules rules;
+    rules.reduction = reduction_for(candidate);
+    return judge_run_sets(baseline, candidate, rules, {}, today);
+  };
+  for (const judgement& slower : {judged("tokens/s", 110, 100), judged("ms/token", 0.5, 0.55)}) {
+    ASSERT_TRUE(slower.stages.at(0).attributed) << slower.stages[0].attribution_reason;
+    const attribution& told = *slower.stages[0].attributed;
+    EXPECT_NEAR(told.bare_difference_ns.value_or(0), 900'000, 20'000) << "a tenth of the stage";
+    EXPECT_NEAR(told.causes.at(0).delta_ns, 900'000, 20'000);
+    EXPECT_NEAR(told.unexplained_ns, 0, 1);
+  }
+  const judgement in_ms = judged("ms", 8, 8.8);
+  EXPECT_NEAR(*in_ms.stages.at(0).attributed->bare_difference_ns, 800'000, 20'000)
+      << "a time takes the place of the range's own";
+}
+
 TEST(told_figures, of_other_units_are_not_judged_and_that_is_said) {
   run_set baseline = told_runs("ms", 100, 0);
   run_set candidate = told_runs("ms", 100, 1);

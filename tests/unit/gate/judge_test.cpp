@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string_view>
+#include <utility>
 
 #include "gate/comparability.h"
 #include "gate/process_runs.h"
@@ -127,6 +128,24 @@ TEST(judging, other_routing_is_named_though_nothing_was_traced_and_nothing_is_sl
   EXPECT_TRUE(stage_of(judged, "decode_all").exact.changes.empty());
 }
 
+TEST(judging, how_full_experts_are_is_told_wherever_it_is_known) {
+  run_set before = made_runs(9e6, 17, 0);
+  run_set now = made_runs(9e6, 17, 1);
+  now.experts["prefill"] = {2, 8, 512, {{0, 129, 128, 0}, {1, 2048, 128, 4}}};
+  const auto text_of = [&](const char* stage) {
+    return experts_text(stage_of(judge_run_sets(before, now, {}, {}, today), stage));
+  };
+  EXPECT_EQ(text_of("prefill"), "the fullest expert gets 16.0 times the mean, 2048 rows");
+  before.experts = now.experts;
+  EXPECT_EQ(text_of("prefill"), "the fullest expert gets 16.0 times the mean, 2048 rows; as before");
+  before.experts["prefill"].layers[1].largest_rows = 160;
+  EXPECT_EQ(text_of("prefill"),
+            "the fullest expert gets 16.0 times the mean, 2048 rows; before: 1.2 times, 160 rows");
+  EXPECT_EQ(text_of("decode_all"), "") << "nobody told";
+  now.experts.clear();
+  EXPECT_EQ(text_of("prefill"), "");
+}
+
 std::map<std::string, analysis::stage_operations> traced(const std::string& kernel, std::int64_t kernel_ns) {
   analysis::stage_operations stage;
   stage.times = {{1, kernel_ns + 200, {{200, 0, 0, 0}}}};
@@ -135,13 +154,31 @@ std::map<std::string, analysis::stage_operations> traced(const std::string& kern
   return {{"decode_all", stage}};
 }
 
+/// Traces of one kernel that takes 900 µs longer itself.
+void add_slower_traces(run_set& before, run_set& now) {
+  before.traces = {traced("gemv", 8'000'000)};
+  now.traces = {traced("gemv", 8'900'000)};
+}
+
 /// As if one kernel had been launched so in both stages.
 void add_structure(run_set& runs, std::uint32_t blocks, const std::string& code = "a1b2") {
   for (const char* stage : {"prefill", "decode_all"}) {
     stage_structure& structure = runs.structure[stage];
     structure = {std::set<std::string>{"gemv"}, 16, 16, 0};
-    structure.operations = {{"gemv", "mlp", {{{{blocks, 1, 1}, {128, 1, 1}, 64, 0}, 16}}, 0, code}};
+    structure.synchronisations.emplace();
+    structure.operations = {{"gemv", "mlp.gate_up", {{{{blocks, 1, 1}, {128, 1, 1}, 64, 0}, 16}}, 0, code}};
   }
+}
+
+/// Baseline and candidate, which does the same work.
+std::pair<run_set, run_set> slower_with_another_driver() {
+  run_set before = made_runs(9e6, 17, 0);
+  run_set now = made_runs(9.9e6, 17, 1);
+  now.identity.versions["driver"] = "590.1";
+  add_structure(before, 8);
+  add_structure(now, 8);
+  add_slower_traces(before, now);
+  return {before, now};
 }
 
 TEST(judging, circumstances_are_told_from_code) {
@@ -152,6 +189,7 @@ TEST(judging, circumstances_are_told_from_code) {
     now.identity.versions["driver"] = driver;
     add_structure(before, 8);
     add_structure(now, blocks);
+    add_slower_traces(before, now);
     return judge_run_sets(before, now, {}, {}, today);
   };
   const judgement lower_clock = judged(1700, 8, "580.159.04");
@@ -166,15 +204,16 @@ TEST(judging, circumstances_are_told_from_code) {
 }
 
 TEST(judging, it_is_the_code_until_the_traces_say_that_it_cannot_be) {
-  run_set before = made_runs(9e6, 17, 0);
-  run_set now = made_runs(9.9e6, 17, 1);
-  now.identity.versions["driver"] = "590.1";
-  add_structure(before, 8);
-  add_structure(now, 8);
+  auto arms = slower_with_another_driver();  // clang 14 captures no structured binding
+  run_set& before = arms.first;
+  run_set& now = arms.second;
   const auto is_not_the_code = [&](const run_set& candidate, const judge_rules& rules = {}) {
     return judge_run_sets(before, candidate, rules, {}, today).is_not_the_code;
   };
   ASSERT_TRUE(is_not_the_code(now));
+  run_set untraced = now;
+  untraced.traces.clear();
+  EXPECT_FALSE(is_not_the_code(untraced)) << "nobody knows what became slower";
   run_set without_code = now;
   add_structure(without_code, 8, "");
   EXPECT_FALSE(is_not_the_code(without_code)) << "its machine code may have changed";
@@ -203,6 +242,44 @@ TEST(judging, it_is_the_code_until_the_traces_say_that_it_cannot_be) {
   wait_for_host(before, 1'000'000);
   wait_for_host(now, 1'900'000);
   EXPECT_FALSE(is_not_the_code(now)) << "no trace knows what the host does";
+}
+
+/// Launch attributes and the edges of graphs are recorded by nobody.
+TEST(judging, it_may_be_the_code_where_a_kernel_is_slower_by_what_is_around_it) {
+  auto arms = slower_with_another_driver();  // clang 14 captures no structured binding
+  run_set& before = arms.first;
+  run_set& now = arms.second;
+  const auto judged = [&] { return judge_run_sets(before, now, {}, {}, today); };
+  ASSERT_TRUE(judged().is_not_the_code);
+
+  const auto count_alone = [](run_set& runs, double duration_ns) {
+    runs.counters.clear();
+    runs.counters.push_back({"decode_all", "gemv", "mlp.gate_up", 3, duration_ns});
+  };
+  count_alone(before, 500'000);
+  count_alone(now, 556'000);
+  EXPECT_TRUE(judged().is_not_the_code) << "slower alone, too";
+  count_alone(now, 501'000);
+  EXPECT_FALSE(judged().is_not_the_code) << "what runs beside or before it has changed";
+  EXPECT_THAT(judged().circumstances, ::testing::ElementsAre(HasSubstr("driver was 580.159.04")));
+  before.counters.clear();
+  now.counters.clear();
+
+  analysis::operation_sum& kernel = now.traces[0].at("decode_all").operations[0];
+  kernel.total_ns = 8'000'000;
+  EXPECT_FALSE(judged().is_not_the_code) << "it lasts as long, and no longer overlaps with another";
+
+  now.traces = {traced("gemv", 8'000'000)};
+  analysis::stage_operations& waiting = now.traces[0].at("decode_all");
+  waiting.times->time_ns += 900'000;
+  waiting.times->idle.by_cause_ns[static_cast<std::size_t>(analysis::idle_cause::launch)] += 900'000;
+  waiting.operations[0].waiting_ns = 900'000;
+  EXPECT_FALSE(judged().is_not_the_code) << "it only waits longer";
+
+  add_slower_traces(before, now);
+  ASSERT_TRUE(judged().is_not_the_code);
+  now.structure["decode_all"].synchronisations.reset();
+  EXPECT_FALSE(judged().is_not_the_code) << "an earlier profgate did not count them";
 }
 
 TEST(judging, a_rule_on_what_is_launched_is_not_passed_unseen) {

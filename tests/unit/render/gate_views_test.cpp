@@ -232,6 +232,32 @@ TEST(gate_views, on_a_cpu_speak_of_operators_and_calls) {
             Not(HasSubstr("what the devices did"))));
 }
 
+TEST(gate_views, tell_how_full_experts_are_also_where_nothing_changed) {
+  gate::judgement whole = made_up_judgement("unchanged");
+  EXPECT_THAT(rendered(whole).at("gate.md"), Not(HasSubstr("moe:"))) << "nobody told";
+  EXPECT_THAT(rendered(whole).at("verdict.json"), Not(HasSubstr("experts")));
+  gate::stage_judgement& stage = whole.stages[0];
+  stage.experts = stage.baseline_experts = gate::expert_fill{16, 2048};
+  EXPECT_THAT(rendered(whole).at("gate.md"),
+              HasSubstr("- " + stage.stage +
+                        ": moe: the fullest expert gets 16.0 times the mean, 2048 rows; as before.\n"));
+  const std::string told = verdict_json(whole);
+  const gate::judgement read = read_verdict(told, "verdict.json");
+  EXPECT_EQ(read.stages[0].experts, stage.experts);
+  EXPECT_EQ(verdict_json(read), told);
+}
+
+TEST(gate_views, begin_a_told_rates_causes_with_the_time_of_its_stage) {
+  gate::judgement whole = made_up_judgement("regressed");
+  for (gate::stage_judgement& stage : whole.stages) {
+    if (!stage.attributed) continue;
+    stage.rate_unit = "tokens/s";
+    stage.numbers->baseline_median_ns = 574e6;  // of a thousand
+    stage.attributed->bare_difference_ns = stage.numbers->slowdown_ratio * 65.1e6;
+  }
+  EXPECT_THAT(rendered(whole).at("gate.md"), testing::ContainsRegex("\\| baseline +\\| +65\\.1 ms \\|"));
+}
+
 TEST(gate_views, draw_what_the_axis_counts_and_the_interval_over_its_dot) {
   gate::judgement whole = made_up_judgement("regressed");
   gate::cause more;

@@ -69,7 +69,6 @@ gate::attribution attribution_of(double baseline_ns, std::vector<cause> causes) 
   }
   result.difference_ns = result.busy_difference_ns + result.idle_difference_ns;
   result.candidate_ns = baseline_ns + result.difference_ns;
-  result.bare_difference_ns = result.difference_ns * 0.98;
   result.operations = 9152;
   result.causes = std::move(causes);
   gate::name_causes(result.causes);
@@ -99,6 +98,12 @@ gate::attribution planted_delay() {
        kernel(cause_kind::duration, 2 * us, "argmax_kernel", "sample", 16, 16, 4 * us, 4.1 * us)});
 }
 
+/// As a gate attributes: what was measured is to be explained.
+void attribute_to(gate::attribution attributed, gate::stage_judgement& stage) {
+  stage.attributed = std::move(attributed);
+  stage.attributed->bare_difference_ns = stage.numbers->difference_ns;
+}
+
 gate::stage_judgement stage(const std::string& name, verdict which, const std::string& reason) {
   gate::stage_judgement result;
   result.stage = name;
@@ -121,7 +126,7 @@ gate::stage_judgement regressed_stage() {
   result.in_phase = gate::phase::confirm;
   result.numbers = numbers(65.02 * ms, 0.0508, 0.003, 10);
   result.tokens = 16;
-  result.attributed = planted_delay();
+  attribute_to(planted_delay(), result);
   result.attribution_reason.clear();
   result.uncounted_because = "ncu was not found";
   result.exact.changes = {{gate::exact_kind::new_kernel, "planted_delay_kernel(long)", {}, {}, false},
@@ -156,9 +161,10 @@ gate::judgement improved() {
   gate::stage_judgement faster =
       stage("decode_all", verdict::improved, "faster by more than 2.0 %, p = 0.001");
   faster.numbers = numbers(65.02 * ms, -0.071, 0.004, 6);
-  faster.attributed = attribution_of(65.1 * ms, {kernel(cause_kind::duration, -4.2 * ms, "split_attention",
-                                                        "attn.core", 512, 512, 20 * us, 12 * us),
-                                                 idle(-0.4 * ms, "launch", 1.2 * ms)});
+  attribute_to(attribution_of(65.1 * ms, {kernel(cause_kind::duration, -4.2 * ms, "split_attention",
+                                                 "attn.core", 512, 512, 20 * us, 12 * us),
+                                          idle(-0.4 * ms, "launch", 1.2 * ms)}),
+               faster);
   gate::judgement whole = base({faster});
   whole.notices = {"faster: accept a new baseline with `profgate baseline accept`"};
   whole.packages = {{"pip torch", "2.10.0", "2.11.0+cu130"}, {"pip triton|<x>", "", "3.5.0"}};
@@ -246,10 +252,12 @@ gate::judgement crept() {
 gate::judgement hostile() {
   gate::stage_judgement bad = regressed_stage();
   bad.stage = "de<co>\"de|";
-  bad.attributed = attribution_of(
-      65.1 * ms,
-      {kernel(cause_kind::new_operation, 3 * ms, hostile_name, "a|b<c>", 0, 16, 0, 187 * us),
-       kernel(cause_kind::duration, 1 * ms, std::string(10'000, 'x') + "<int>(int)", "", 1, 1, 1, 2)});
+  attribute_to(
+      attribution_of(
+          65.1 * ms,
+          {kernel(cause_kind::new_operation, 3 * ms, hostile_name, "a|b<c>", 0, 16, 0, 187 * us),
+           kernel(cause_kind::duration, 1 * ms, std::string(10'000, 'x') + "<int>(int)", "", 1, 1, 1, 2)}),
+      bad);
   bad.exact.changes = {{gate::exact_kind::new_kernel, hostile_name, {}, {}, false}};
   gate::judgement whole = base({bad});
   whole.warnings = {

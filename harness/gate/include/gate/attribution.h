@@ -111,8 +111,8 @@ struct attribution {
 inline constexpr double most_unexplained_ratio = 0.3;
 
 /// Each arm: at least one traced process. Means, not medians: medians do not add up. Processes
-/// with more than 5 % more device time than the quickest, or 15 % more time than the middle one, are left out
-/// as a whole: they were disturbed.
+/// with more than 15 % more time than the middle one, and of the others those with more than 5 % more device
+/// time than the quickest, are left out as a whole: they were disturbed.
 attribution attribute(const std::vector<analysis::stage_trace>& baseline,
                       const std::vector<analysis::stage_trace>& candidate,
                       std::optional<double> bare_difference_ns = std::nullopt);
@@ -135,7 +135,7 @@ std::vector<cause> leading_causes(const attribution& result, std::size_t count);
 /// file does it again.
 void name_causes(std::vector<cause>& causes);
 
-/// cuBLASLt multiplies by another of its kernels than before.
+/// A library (core/library_kernels.h) computes it by another of its kernels than before.
 bool is_other_choice(const cause& cause);
 
 /// Operations that changed together are called by the largest: "f and 2 more".

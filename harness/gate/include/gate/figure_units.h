@@ -26,6 +26,9 @@ using figure_units = std::map<std::string, std::string>;
 /// Whether it is a figure, and one of this kind.
 bool is_figure_of_kind(const figure_units& units, const std::string& name, figure_kind kind);
 
+/// Whether it is a figure whose samples are times of what it counts, not of a stage: "tokens/s", "ms/token".
+bool is_figure_for_something(const figure_units& units, const std::string& name);
+
 /// What a value of a time or a rate is kept as. bad_input where it is none: not above zero, or out of all
 /// proportion.
 std::int64_t figure_sample_ns(double value, const std::string& unit, const std::string& name);

@@ -17,6 +17,13 @@ namespace profgate::gate {
 /// Why a stage that is as fast as before has no causes.
 inline constexpr const char* nothing_to_explain = "it did not regress, so there is nothing to explain";
 
+/// How full a stage's routed experts are, of the layer in which they are least even.
+struct expert_fill {
+  double imbalance_ratio = 1;  ///< rows of the fullest expert over the mean
+  std::int64_t largest_rows = 0;
+  bool operator==(const expert_fill&) const = default;
+};
+
 struct stage_judgement {
   std::string stage{};
   verdict which = verdict::no_baseline;
@@ -29,6 +36,8 @@ struct stage_judgement {
   std::optional<double> unchanged_below_ratio{};  ///< unchanged: the slowdown that it is surely below
   std::optional<double> fails_from_ratio{};       ///< as in stage_step
   exact_comparison exact{};
+  std::optional<expert_fill> experts{};           ///< of the candidate; nothing: no experts, or not known
+  std::optional<expert_fill> baseline_experts{};  ///< likewise
   std::optional<attribution> attributed{};
   std::string attribution_reason{};  ///< why there is none
   std::string uncounted_because{};   ///< why its suspects have no counters, said of one stage alone
@@ -89,5 +98,8 @@ struct judgement {
   std::string look_deeper{};                    ///< a command
   std::optional<anchor_judgement> since_anchor{};
 };
+
+/// "the fullest expert gets 16.0 times the mean, 2048 rows; as before"; empty where it is not known.
+std::string experts_text(const stage_judgement& stage);
 
 }  // namespace profgate::gate
