@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/kernel_names.h"
+#include "core/library_kernels.h"
 #include "launch_orders.h"
 #include "odd_layers.h"
 
@@ -72,8 +73,10 @@ struct operator_change {
   std::vector<operation_group> after{};
 };
 
-/// Whether it costs another sum: a kernel that only has another name is no part of what is new beside it.
-bool costs_otherwise(const group_match& match, const arm_sums& baseline, const arm_sums& candidate) {
+/// A kernel that only has another name, and costs the same, is no part of what is new beside it. A library
+/// does not rename its kernels, it chooses another: what is new beside that may be its second half.
+bool is_another_kernel(const group_match& match, const arm_sums& baseline, const arm_sums& candidate) {
+  if (!core::library_of_both(match.baseline.front().name, match.candidate.front().name).empty()) return true;
   constexpr double same_ratio = 0.1;
   const double was_ns = side_of(baseline, match.baseline).total_ns();
   const double is_ns = side_of(candidate, match.candidate).total_ns();
@@ -134,7 +137,7 @@ std::vector<part> parts_of(const group_matches& matches, const arm_sums& baselin
   for (const group_match& match : matches.matched) {
     const auto around = changed.find(orders.story_in_candidate(match.candidate.front()));
     if (match.rule == matched_by::launch_order && around != changed.end() &&
-        costs_otherwise(match, baseline, candidate)) {
+        is_another_kernel(match, baseline, candidate)) {
       std::copy(match.baseline.begin(), match.baseline.end(), std::back_inserter(around->second.before));
       std::copy(match.candidate.begin(), match.candidate.end(), std::back_inserter(around->second.after));
       continue;
