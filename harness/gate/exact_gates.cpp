@@ -75,6 +75,25 @@ void compare_launches(const stage_structure& baseline, const stage_structure& ca
                             {}});
 }
 
+void compare_graph_nodes(const stage_structure& baseline, const stage_structure& candidate, bool fails,
+                         exact_comparison& result) {
+  const auto compare = [&](exact_kind kind, std::int64_t before, std::int64_t after) {
+    if (before != after)
+      result.changes.push_back({kind, {}, std::to_string(before), std::to_string(after), fails, {}});
+  };
+  if (baseline.graph_nodes && candidate.graph_nodes)
+    compare(exact_kind::graph_nodes, *baseline.graph_nodes, *candidate.graph_nodes);
+  else
+    result.not_compared.push_back(fmt::format("graph nodes: they were not recorded of the {}",
+                                              baseline.graph_nodes ? "candidate" : "baseline"));
+  if (baseline.graph_copies && candidate.graph_copies)
+    compare(exact_kind::graph_copies, *baseline.graph_copies, *candidate.graph_copies);
+  else if (baseline.graph_copies.value_or(0) + candidate.graph_copies.value_or(0) > 0)
+    result.not_compared.push_back(
+        fmt::format("graph nodes that copy or clear memory: they were not recorded of the {}",
+                    baseline.graph_copies ? "candidate" : "baseline"));
+}
+
 /// As CUDA's own messages write it.
 std::string dimensions(const std::array<std::uint32_t, 3>& of) {
   return fmt::format("({}, {}, {})", of[0], of[1], of[2]);
@@ -217,17 +236,7 @@ exact_comparison compare_exactly(const stage_structure& baseline, const stage_st
   }
   compare_kernels(baseline, candidate, rules.kernels_fail, result);
   compare_launches(baseline, candidate, rules.launches_fail, result);
-  if (!baseline.graph_nodes || !candidate.graph_nodes) {
-    result.not_compared.push_back(fmt::format("graph nodes: they were not recorded of the {}",
-                                              baseline.graph_nodes ? "candidate" : "baseline"));
-  } else if (*baseline.graph_nodes != *candidate.graph_nodes) {
-    result.changes.push_back({exact_kind::graph_nodes,
-                              {},
-                              std::to_string(*baseline.graph_nodes),
-                              std::to_string(*candidate.graph_nodes),
-                              rules.graph_nodes_fail,
-                              {}});
-  }
+  compare_graph_nodes(baseline, candidate, rules.graph_nodes_fail, result);
   compare_operations(baseline, candidate, rules, result);
   compare_synchronisations(baseline, candidate, result);
   return result;

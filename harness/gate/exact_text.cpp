@@ -49,6 +49,8 @@ std::string to_text(const exact_change& change, const core::short_kernel_names& 
       return "routing: " + difference_text(change);
     case exact_kind::graph_nodes:
       return fmt::format("graph nodes: {} → {}", change.baseline, change.candidate);
+    case exact_kind::graph_copies:
+      return fmt::format("graph nodes that copy or clear memory: {} → {}", change.baseline, change.candidate);
     case exact_kind::launch_configuration:
     case exact_kind::operation_launches:
     case exact_kind::machine_code:

@@ -49,6 +49,26 @@ TEST(compare_exactly, fails_where_the_rules_ask_for_it) {
   EXPECT_TRUE(compare_exactly(before, structure({"a"}, 32, 16, 99), {false, false, true}).fails());
 }
 
+TEST(compare_exactly, compares_graph_nodes_that_copy_where_both_were_recorded) {
+  exact_rules rules;
+  rules.graph_nodes_fail = true;
+  const stage_structure of_an_earlier_file = structure({"a"}, 32, 16, 100);
+  stage_structure before = of_an_earlier_file;
+  before.graph_copies = 0;
+  stage_structure after = before;
+  after.graph_copies = 8;
+  const exact_comparison more = compare_exactly(before, after, rules);
+  EXPECT_THAT(texts(more), ElementsAre("graph nodes that copy or clear memory: 0 → 8"));
+  EXPECT_TRUE(more.fails());
+  EXPECT_FALSE(compare_exactly(before, after, {}).fails());
+  const exact_comparison unknown = compare_exactly(of_an_earlier_file, after, rules);
+  EXPECT_THAT(unknown.changes, IsEmpty()) << "kernels alone were counted then";
+  EXPECT_THAT(unknown.not_compared,
+              ElementsAre("graph nodes that copy or clear memory: they were not recorded of the baseline"));
+  EXPECT_THAT(compare_exactly(of_an_earlier_file, before, rules).not_compared, IsEmpty())
+      << "there are none to speak of";
+}
+
 core::experts_by_stage routed(std::int64_t fullest, std::int64_t tokens = 64) {
   return {{"prefill", {2, 8, tokens, {{0, 20, 16, 0}, {1, fullest, 16, 1}}}}};
 }

@@ -22,7 +22,8 @@ enum class exact_kind {
   gone_kernel,
   launches,
   launches_per_token,
-  graph_nodes,
+  graph_nodes,           ///< that are kernels
+  graph_copies,          ///< nodes that copy or clear memory
   launch_configuration,  ///< of a kernel that both have
   operation_launches,    ///< as often as before or not
   machine_code,
