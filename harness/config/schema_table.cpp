@@ -78,7 +78,8 @@ std::vector<schema_row> gate_rows() {
       choice("gate.graph_nodes", "report", report_or_fail,
              "what another number of graph nodes does: kernels, copies, memsets"),
       choice("gate.launch_configuration", "report", report_or_fail,
-             "what a kernel with another grid, block, number of registers or shared memory does"),
+             "what a kernel with another grid, block, number of registers or shared memory does, whatever it "
+             "is called and wherever it is launched"),
       ratio("gate.screen_ratio", "0.015", "a slowdown from here on is worth a second look"),
       ratio("gate.confirm_ratio", "0.02", "a confirmed slowdown from here on is a regression"),
       ratio("gate.improved_ratio", "0.02", "a speedup from here on is an improvement"),

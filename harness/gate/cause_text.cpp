@@ -35,9 +35,9 @@ std::string shown_path(std::string_view path) {
 }
 
 /// A kernel of NVIDIA's library of matrix products, which chooses among many.
-bool is_of_cublas(const std::string& name) {
+bool is_of_cublas(std::string_view name) {
   for (const char* part : {"nvjet", "cutlass", "xmma", "gemvx", "splitKreduce", "cublas"}) {
-    if (name.find(part) != std::string::npos) return true;
+    if (name.find(part) != std::string_view::npos) return true;
   }
   return false;
 }
@@ -156,7 +156,11 @@ bool is_copy(const cause& cause) {
 }
 
 bool is_other_choice(const cause& cause) {
-  return is_of_cublas(cause.name) && is_of_cublas(cause.baseline_name);
+  return is_other_choice(cause.name, cause.baseline_name);
+}
+
+bool is_other_choice(std::string_view name, std::string_view baseline_name) {
+  return is_of_cublas(name) && is_of_cublas(baseline_name);
 }
 
 std::string launch_count_text(const cause& cause, double count) {
