@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -264,7 +265,10 @@ void compare_operations(const stage_structure& baseline, const stage_structure& 
       result.not_compared.push_back("launch configurations: an arm does not have them");
     return;
   }
+  const auto others = static_cast<std::ptrdiff_t>(result.changes.size());
   operation_comparison(baseline, candidate, rules, result).run();
+  std::stable_sort(result.changes.begin() + others, result.changes.end(),
+                   [](const exact_change& a, const exact_change& b) { return a.subject < b.subject; });
 }
 
 }  // namespace profgate::gate
