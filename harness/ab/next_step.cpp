@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "gate/process_runs.h"
 
@@ -139,15 +140,19 @@ std::optional<arm> next_traced(const comparison_settings& settings, const compar
   return std::nullopt;
 }
 
-/// One for all: what processes of one build do not have alike is no fact of it.
+/// By stage: what processes of one build do not have alike is no fact of it. A near-tie of one stage says
+/// nothing of the others.
 core::experts_by_stage common_experts(const comparison_state& state, arm which) {
-  const core::experts_by_stage* first = nullptr;
+  std::optional<core::experts_by_stage> common;
   for (const finished_run& run : state.runs) {
     if (run.arm != which || run.crash || run.kind == run_kind::traced) continue;
-    if (first == nullptr) first = &run.experts;
-    if (run.experts != *first) return {};
+    if (!common) common = run.experts;
+    std::erase_if(*common, [&](const auto& known) {
+      const auto own = run.experts.find(known.first);
+      return own == run.experts.end() || own->second != known.second;
+    });
   }
-  return first == nullptr ? core::experts_by_stage{} : *first;
+  return common.value_or(core::experts_by_stage{});
 }
 
 }  // namespace

@@ -128,6 +128,7 @@ gate::stage_structure read_structure(const json_cursor& object) {
   structure.tokens = object.require("tokens").integer();
   if (const auto launches = object.find("launches")) structure.launches = launches->integer();
   if (const auto nodes = object.find("graph_nodes")) structure.graph_nodes = nodes->integer();
+  if (const auto copies = object.find("graph_copies")) structure.graph_copies = traced_number(*copies);
   if (const auto kernels = object.find("kernels")) {
     const std::vector<std::string> names = kernels->texts();
     structure.kernels.emplace(names.begin(), names.end());

@@ -123,6 +123,7 @@ json structure_json(const gate::stage_structure& structure) {
                                {"name", text_json(operation.first)},
                                {"operator_path", text_json(operation.second)}});
   }
+  if (structure.graph_copies) object["graph_copies"] = *structure.graph_copies;
   if (structure.graph_nodes) object["graph_nodes"] = *structure.graph_nodes;
   if (structure.kernels) object["kernels"] = list_json(*structure.kernels, text_json);
   if (!structure.kernels_absent_reason.empty())

@@ -75,9 +75,11 @@ std::vector<schema_row> gate_rows() {
              "what a comparison that is too noisy does to the test"),
       choice("gate.kernels", "report", report_or_fail, "what a kernel that is new or gone does to the test"),
       choice("gate.launches", "report", report_or_fail, "what another number of launches a token does"),
-      choice("gate.graph_nodes", "report", report_or_fail, "what another number of graph nodes does"),
+      choice("gate.graph_nodes", "report", report_or_fail,
+             "what another number of graph nodes does: kernels, copies, memsets"),
       choice("gate.launch_configuration", "report", report_or_fail,
-             "what a kernel with another grid, block, number of registers or shared memory does"),
+             "what a kernel with another grid, block, number of registers or shared memory does, whatever it "
+             "is called and wherever it is launched"),
       ratio("gate.screen_ratio", "0.015", "a slowdown from here on is worth a second look"),
       ratio("gate.confirm_ratio", "0.02", "a confirmed slowdown from here on is a regression"),
       ratio("gate.improved_ratio", "0.02", "a speedup from here on is an improvement"),

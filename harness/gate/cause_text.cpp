@@ -81,6 +81,34 @@ const char* is_or_are(const cause& cause) {
   return names_several(cause.name) ? "are" : "is";
 }
 
+/// How many operations a name stands for, of the few that are told one by one: "f", "f and 1 more", "f and 2
+/// more". 0: of more.
+int few_of(std::string_view name) {
+  if (name.ends_with(" and 1 more")) return 2;
+  if (name.ends_with(" and 2 more")) return 3;
+  return names_several(name) ? 0 : 1;
+}
+
+/// One that became a few of which each is launched as often as it was has been split into them, and the other
+/// way round they were fused. Of anything else nobody knows which was what.
+std::string replacement_text(const cause& cause) {
+  constexpr double same_ratio = 0.02;  // a stage may begin or end within a program's step
+  const int before = few_of(cause.baseline_name);
+  const int after = few_of(cause.name);
+  const bool are_kernels =
+      !is_of_host(cause) && !is_copy(cause) && !analysis::is_copy_name(cause.baseline_name);
+  const double each_before = before > 0 ? cause.baseline_launches / before : 0;
+  const double each_after = after > 0 ? cause.candidate_launches / after : 0;
+  const bool is_as_often = std::abs(each_after - each_before) <= same_ratio * each_before;
+  if (const std::string choice = choice_text(cause); !choice.empty())
+    return fmt::format("{} replaced {}{}", cause.short_name, cause.baseline_short_name, choice);
+  if (are_kernels && is_as_often && before == 1 && after > 1)
+    return fmt::format("{} is split into {}", cause.baseline_short_name, cause.short_name);
+  if (are_kernels && is_as_often && before > 1 && after == 1)
+    return fmt::format("{} are fused into {}", cause.baseline_short_name, cause.short_name);
+  return fmt::format("{} replaced {}", cause.short_name, cause.baseline_short_name);
+}
+
 std::string text_of_kind(const cause& cause) {
   const bool more = cause.delta_ns > 0;
   if (is_of_host(cause) && cause.kind != cause_kind::replaced) {
@@ -107,8 +135,7 @@ std::string text_of_kind(const cause& cause) {
                          launch_count_text(cause, cause.baseline_launches),
                          core::format_duration(cause.baseline_each_ns));
     case cause_kind::replaced:
-      return fmt::format("{} replaced {}{}{}: {} → {}", cause.short_name, cause.baseline_short_name,
-                         choice_text(cause), place_text(cause),
+      return fmt::format("{}{}: {} → {}", replacement_text(cause), place_text(cause),
                          total_text(cause, cause.baseline_launches, cause.baseline_each_ns),
                          total_text(cause, cause.candidate_launches, cause.candidate_each_ns));
     case cause_kind::idle:
@@ -129,7 +156,11 @@ bool is_copy(const cause& cause) {
 }
 
 bool is_other_choice(const cause& cause) {
-  return !core::library_of_both(cause.name, cause.baseline_name).empty();
+  return is_other_choice(cause.name, cause.baseline_name);
+}
+
+bool is_other_choice(std::string_view name, std::string_view baseline_name) {
+  return !core::library_of_both(name, baseline_name).empty();
 }
 
 std::string launch_count_text(const cause& cause, double count) {

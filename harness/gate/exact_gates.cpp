@@ -1,16 +1,14 @@
 #include "gate/exact_gates.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
-#include "analysis/stage_operations.h"
+#include "exact_operations.h"
 
 namespace profgate::gate {
 namespace {
@@ -75,113 +73,23 @@ void compare_launches(const stage_structure& baseline, const stage_structure& ca
                             {}});
 }
 
-/// As CUDA's own messages write it.
-std::string dimensions(const std::array<std::uint32_t, 3>& of) {
-  return fmt::format("({}, {}, {})", of[0], of[1], of[2]);
-}
-
-/// The values that the two do not have alike, each with its name.
-std::pair<std::string, std::string> configuration_difference(const launch_configuration& before,
-                                                             const launch_configuration& after) {
-  std::vector<std::string> was;
-  std::vector<std::string> is;
-  const auto compare = [&](const char* what, const std::string& a, const std::string& b) {
-    if (a == b) return;
-    was.push_back(fmt::format("{} {}", what, a));
-    is.push_back(fmt::format("{} {}", what, b));
+void compare_graph_nodes(const stage_structure& baseline, const stage_structure& candidate, bool fails,
+                         exact_comparison& result) {
+  const auto compare = [&](exact_kind kind, std::int64_t before, std::int64_t after) {
+    if (before != after)
+      result.changes.push_back({kind, {}, std::to_string(before), std::to_string(after), fails, {}});
   };
-  compare("grid", dimensions(before.grid), dimensions(after.grid));
-  compare("block", dimensions(before.block), dimensions(after.block));
-  compare("registers", std::to_string(before.registers_per_thread),
-          std::to_string(after.registers_per_thread));
-  compare("shared bytes", std::to_string(before.shared_bytes), std::to_string(after.shared_bytes));
-  compare("dynamic shared bytes", std::to_string(before.dynamic_shared_bytes),
-          std::to_string(after.dynamic_shared_bytes));
-  compare("local bytes", std::to_string(before.local_bytes), std::to_string(after.local_bytes));
-  compare("cluster", dimensions(before.cluster), dimensions(after.cluster));
-  return {fmt::format("{}", fmt::join(was, "; ")), fmt::format("{}", fmt::join(is, "; "))};
-}
-
-/// The configuration of most launches; the others are said by their number.
-void compare_configurations(const operation_facts& before, const operation_facts& after, bool fails,
-                            exact_comparison& result) {
-  // More or fewer launches of the same configurations are another change.
-  const auto is_known_in = [](const operation_facts& other) {
-    return [&other](const auto& entry) { return other.launches.contains(entry.first); };
-  };
-  if (std::all_of(before.launches.begin(), before.launches.end(), is_known_in(after)) &&
-      std::all_of(after.launches.begin(), after.launches.end(), is_known_in(before)))
-    return;
-  const auto most_launched_only_in = [](const operation_facts& own, const operation_facts& other) {
-    const std::pair<const launch_configuration, std::int64_t>* most = nullptr;
-    for (const auto& entry : own.launches) {
-      if (other.launches.contains(entry.first)) continue;
-      if (most == nullptr || entry.second > most->second) most = &entry;
-    }
-    return most == nullptr ? nullptr : &most->first;
-  };
-  const launch_configuration* const was = most_launched_only_in(before, after);
-  const launch_configuration* const is = most_launched_only_in(after, before);
-  exact_change change{exact_kind::launch_configuration, after.name, {}, {}, fails, after.path};
-  if (was != nullptr && is != nullptr) {
-    std::tie(change.baseline, change.candidate) = configuration_difference(*was, *is);
-  } else {
-    change.baseline = fmt::format("launch configurations {}", before.launches.size());
-    change.candidate = fmt::format("{}", after.launches.size());
-  }
-  result.changes.push_back(std::move(change));
-}
-
-std::map<std::string_view, std::int64_t> launches_by_name(const stage_structure& stage) {
-  std::map<std::string_view, std::int64_t> launches;
-  for (const operation_facts& facts : stage.operations) launches[facts.name] += facts.launch_count();
-  return launches;
-}
-
-void compare_operations(const stage_structure& baseline, const stage_structure& candidate,
-                        const exact_rules& rules, exact_comparison& result) {
-  if (baseline.operations.empty() || candidate.operations.empty()) {
-    if (baseline.kernels && candidate.kernels && baseline.operations.size() != candidate.operations.size())
-      result.not_compared.push_back("launch configurations: an arm does not have them");
-    return;
-  }
-  std::map<std::pair<std::string_view, std::string_view>, const operation_facts*> known;
-  for (const operation_facts& facts : baseline.operations) known[{facts.name, facts.path}] = &facts;
-  const auto launches_before = launches_by_name(baseline);
-  const auto launches_after = launches_by_name(candidate);
-  // A kernel of one side only is told by its name; one that is launched as often in all has moved. A copy has
-  // no name of its own.
-  const auto is_told_otherwise = [&](const std::string& name) {
-    if (analysis::is_copy_name(name)) return false;
-    const auto before = launches_before.find(name);
-    const auto after = launches_after.find(name);
-    return before == launches_before.end() || after == launches_after.end() ||
-           before->second == after->second;
-  };
-  const auto add_launches = [&](const operation_facts& facts, std::string was, std::string is) {
-    if (!is_told_otherwise(facts.name))
-      result.changes.push_back(
-          {exact_kind::operation_launches, facts.name, std::move(was), std::move(is), false, facts.path});
-  };
-  for (const operation_facts& after : candidate.operations) {
-    const auto found = known.find({after.name, after.path});
-    if (found == known.end()) {
-      add_launches(after, "0", std::to_string(after.launch_count()));
-      continue;
-    }
-    const operation_facts& before = *found->second;
-    known.erase(found);
-    compare_configurations(before, after, rules.launch_configuration_fails, result);
-    const auto differ = [&](exact_kind kind, const std::string& was, const std::string& is) {
-      if (was != is) result.changes.push_back({kind, after.name, was, is, false, after.path});
-    };
-    differ(exact_kind::operation_launches, std::to_string(before.launch_count()),
-           std::to_string(after.launch_count()));
-    differ(exact_kind::copied_bytes, std::to_string(before.bytes), std::to_string(after.bytes));
-    if (!before.code.empty() && !after.code.empty())
-      differ(exact_kind::machine_code, before.code, after.code);
-  }
-  for (const auto& [key, gone] : known) add_launches(*gone, std::to_string(gone->launch_count()), "0");
+  if (baseline.graph_nodes && candidate.graph_nodes)
+    compare(exact_kind::graph_nodes, *baseline.graph_nodes, *candidate.graph_nodes);
+  else
+    result.not_compared.push_back(fmt::format("graph nodes: they were not recorded of the {}",
+                                              baseline.graph_nodes ? "candidate" : "baseline"));
+  if (baseline.graph_copies && candidate.graph_copies)
+    compare(exact_kind::graph_copies, *baseline.graph_copies, *candidate.graph_copies);
+  else if (baseline.graph_copies.value_or(0) + candidate.graph_copies.value_or(0) > 0)
+    result.not_compared.push_back(
+        fmt::format("graph nodes that copy or clear memory: they were not recorded of the {}",
+                    baseline.graph_copies ? "candidate" : "baseline"));
 }
 
 /// Runs that were recorded before these were counted have none to compare.
@@ -217,17 +125,7 @@ exact_comparison compare_exactly(const stage_structure& baseline, const stage_st
   }
   compare_kernels(baseline, candidate, rules.kernels_fail, result);
   compare_launches(baseline, candidate, rules.launches_fail, result);
-  if (!baseline.graph_nodes || !candidate.graph_nodes) {
-    result.not_compared.push_back(fmt::format("graph nodes: they were not recorded of the {}",
-                                              baseline.graph_nodes ? "candidate" : "baseline"));
-  } else if (*baseline.graph_nodes != *candidate.graph_nodes) {
-    result.changes.push_back({exact_kind::graph_nodes,
-                              {},
-                              std::to_string(*baseline.graph_nodes),
-                              std::to_string(*candidate.graph_nodes),
-                              rules.graph_nodes_fail,
-                              {}});
-  }
+  compare_graph_nodes(baseline, candidate, rules.graph_nodes_fail, result);
   compare_operations(baseline, candidate, rules, result);
   compare_synchronisations(baseline, candidate, result);
   return result;

@@ -32,7 +32,10 @@ std::string configuration_text(std::string_view was, std::string_view is) {
 
 core::short_kernel_names short_names_of(const exact_comparison& compared) {
   std::vector<std::string> names;
-  for (const exact_change& change : compared.changes) names.push_back(change.subject);
+  for (const exact_change& change : compared.changes) {
+    names.push_back(change.subject);
+    if (!change.baseline_subject.empty()) names.push_back(change.baseline_subject);
+  }
   return core::short_kernel_names(std::move(names));
 }
 
@@ -50,13 +53,18 @@ std::string to_text(const exact_change& change, const core::short_kernel_names& 
       return "routing: " + difference_text(change);
     case exact_kind::graph_nodes:
       return fmt::format("graph nodes: {} → {}", change.baseline, change.candidate);
+    case exact_kind::graph_copies:
+      return fmt::format("graph nodes that copy or clear memory: {} → {}", change.baseline, change.candidate);
+    case exact_kind::moved:
     case exact_kind::launch_configuration:
     case exact_kind::operation_launches:
     case exact_kind::machine_code:
     case exact_kind::copied_bytes:
     case exact_kind::synchronisations:
-      return fmt::format("{}{}: {}", names.of(change.subject),
-                         change.path.empty() ? "" : " in " + change.path, difference_text(change));
+      return fmt::format(
+          "{}{}{}: {}", names.of(change.subject),
+          change.baseline_subject.empty() ? "" : ", which was " + names.of(change.baseline_subject) + ",",
+          change.path.empty() ? "" : " in " + change.path, difference_text(change));
   }
   return change.subject;
 }
@@ -67,6 +75,9 @@ std::string difference_text(const exact_change& change) {
       if (analysis::is_copy_name(change.subject))
         return fmt::format("{} → {} times", change.baseline, change.candidate);
       return fmt::format("launches {} → {}", change.baseline, change.candidate);
+    case exact_kind::moved:
+      return change.path.empty() ? fmt::format("moved from {} to {}", change.baseline, change.candidate)
+                                 : "moved from " + change.baseline;
     case exact_kind::routing:
       return fmt::format("rows of the fullest expert over the mean {} → {}", change.baseline,
                          change.candidate);

@@ -61,7 +61,7 @@ exact_comparison compare_structures(const run_set& baseline, const run_set& cand
     exact_comparison nothing;
     nothing.not_compared.push_back(
         "kernels, launches and graph nodes were not traced: that is done after a regression, or where "
-        "gate.kernels, gate.launches or gate.graph_nodes is 'fail'");
+        "gate.kernels, gate.launches, gate.graph_nodes or gate.launch_configuration is 'fail'");
     return nothing;
   }
   return compare_stage_exactly(baseline.structure, candidate.structure, stage, rules.exact);

@@ -75,6 +75,11 @@ stage_structure structure_of(const core::timeline& timeline, std::string_view do
   }
   if (knows_calls) structure.launches = static_cast<std::int64_t>(calls.size());
   structure.graph_nodes = static_cast<std::int64_t>(nodes.size());
+  std::set<std::uint64_t> copies;
+  for (const core::copy_execution& copy : timeline.copies) {
+    if (copy.graph_node != 0 && is_asked_for(copy)) copies.insert(copy.graph_node);
+  }
+  structure.graph_copies = static_cast<std::int64_t>(copies.size());
   structure.synchronisations.emplace();
   for (const core::host_call& call : timeline.calls) {
     if (is_inside(call.process_id, call.start_ns) && analysis::is_synchronisation(call))

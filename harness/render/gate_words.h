@@ -31,12 +31,14 @@ inline constexpr std::array<word<gate::matched_by>, 5> matched_by_words{{
     {gate::matched_by::category, "category"},
 }};
 
-inline constexpr std::array<word<gate::exact_kind>, 11> exact_kind_words{{
+inline constexpr std::array<word<gate::exact_kind>, 13> exact_kind_words{{
     {gate::exact_kind::new_kernel, "new kernel"},
     {gate::exact_kind::gone_kernel, "gone kernel"},
     {gate::exact_kind::launches, "launches"},
     {gate::exact_kind::launches_per_token, "launches a token"},
     {gate::exact_kind::graph_nodes, "graph nodes"},
+    {gate::exact_kind::graph_copies, "graph copies"},
+    {gate::exact_kind::moved, "moved"},
     {gate::exact_kind::launch_configuration, "launch configuration"},
     {gate::exact_kind::operation_launches, "launches of one"},
     {gate::exact_kind::machine_code, "machine code"},

@@ -40,6 +40,7 @@ template <class Fields>
 void visit_fields(Fields& fields, gate::exact_change& change) {
   fields.word("kind", change.kind, exact_kind_words);
   fields.value("subject", change.subject, "it is a count, not a kernel");
+  fields.later_text("baseline_subject", change.baseline_subject);
   fields.value("baseline", change.baseline, "it is a kernel, not a count");
   fields.value("candidate", change.candidate, "it is a kernel, not a count");
   fields.value("path", change.path, "it is not of one operator");
@@ -266,6 +267,9 @@ class field_writer {
     m_object.put(key, std::move(array));
   }
   /// Absent, rather than null, where there is none.
+  void later_text(const char* key, std::string& text) {
+    if (!text.empty()) value(key, text);
+  }
   template <class T>
   void later_object(const char* key, std::optional<T>& part) {
     if (part) object(key, *part);
@@ -356,6 +360,9 @@ class field_reader {
     }
   }
   // What an earlier profgate did not write.
+  void later_text(const char* key, std::string& text) {
+    if (const auto field = m_from.find(key)) set(*field, text);
+  }
   template <class T>
   void later_object(const char* key, std::optional<T>& part) {
     if (m_from.find(key)) object(key, part.emplace());

@@ -155,5 +155,29 @@ TEST_P(recorded_changes, are_not_put_down_to_something_else_where_a_kind_of_evid
   expect_nothing_wrong(without_traces, "traces");
 }
 
+/// The same change, and what was attn.core is called attn.rope.
+TEST(recorded_changes, are_found_where_the_kernel_has_moved_too) {
+  recorded_change moved("attention_splits");
+  const auto rename = [](std::string& path) {
+    if (path == "attn.core") path = "attn.rope";
+  };
+  for (auto& [stage, structure] : moved.candidate.structure)
+    for (gate::operation_facts& facts : structure.operations) rename(facts.path);
+  for (auto& process : moved.candidate.traces)
+    for (auto& [stage, traced] : process)
+      for (analysis::operation_sum& sum : traced.operations) rename(sum.operator_path);
+  moved.wanted.op = "attn.rope";
+  EXPECT_THAT(moved.judged().mistakes, ::testing::IsEmpty()) << moved.judged().first_cause;
+  moved.wanted.evidence = {"moved"};
+  EXPECT_THAT(moved.judged().mistakes, ::testing::IsEmpty()) << moved.judged().first_cause;
+  moved.wanted.exact = "moved";
+  EXPECT_THAT(moved.judged().mistakes, ::testing::IsEmpty()) << "is an exact change of its own";
+  gate::exact_rules rules;
+  rules.launch_configuration_fails = true;
+  EXPECT_TRUE(gate::compare_stage_exactly(moved.baseline.structure, moved.candidate.structure,
+                                          moved.wanted.stage, rules)
+                  .fails());
+}
+
 }  // namespace
 }  // namespace profgate::changes

@@ -39,15 +39,23 @@ std::size_t count(const comparison_state& state, run_kind kind) {
                                                 [&](const finished_run& run) { return run.kind == kind; }));
 }
 
-TEST(run_set_of, has_the_routing_of_a_build_only_where_all_its_processes_agree) {
+TEST(run_set_of, has_the_routing_of_a_stage_only_where_all_processes_of_a_build_agree) {
   comparison_state state = run_to_end({.stages = {"decode_all"}}, {});
-  const core::experts_by_stage even = {{"decode_all", {2, 8, 16, {{0, 5, 4, 0}}}}};
-  for (finished_run& run : state.runs) run.experts = even;
-  EXPECT_EQ(run_set_of({}, state, arm::baseline).experts, even);
-  state.runs.front().experts["decode_all"].layers[0].largest_rows = 6;
-  EXPECT_EQ(run_set_of({}, state, state.runs.front().arm).experts, core::experts_by_stage{});
-  const arm other = state.runs.front().arm == arm::baseline ? arm::candidate : arm::baseline;
-  EXPECT_EQ(run_set_of({}, state, other).experts, even);
+  const core::expert_use even = {2, 8, 16, {{0, 5, 4, 0}}};
+  const core::experts_by_stage both = {{"decode_all", even}, {"prefill", even}};
+  for (finished_run& run : state.runs) run.experts = both;
+  EXPECT_EQ(run_set_of({}, state, arm::baseline).experts, both);
+  const arm first = state.runs.front().arm;
+  const arm other = first == arm::baseline ? arm::candidate : arm::baseline;
+  core::experts_by_stage& of_one = state.runs.front().experts;
+  of_one["decode_all"].layers[0].largest_rows = 6;
+  EXPECT_EQ(run_set_of({}, state, first).experts, (core::experts_by_stage{{"prefill", even}}))
+      << "what one stage lacks is known of the other";
+  EXPECT_EQ(run_set_of({}, state, other).experts, both);
+  of_one.erase("prefill");
+  EXPECT_EQ(run_set_of({}, state, first).experts, core::experts_by_stage{}) << "one process does not tell it";
+  state.runs.back().experts["sample"] = even;
+  EXPECT_EQ(run_set_of({}, state, state.runs.back().arm).experts.count("sample"), 0U);
 }
 
 TEST(next_step, begins_with_a_warm_up_of_each_arm_and_follows_the_plan) {

@@ -123,6 +123,17 @@ TEST(run_set_file, keeps_how_launches_began) {
   EXPECT_EQ(same.early_launches, 27);
 }
 
+TEST(run_set_file, keeps_graph_nodes_that_copy_where_they_were_counted) {
+  stored_run_set stored = everything();
+  EXPECT_THAT(run_set_text(stored), ::testing::Not(HasSubstr("graph_copies")));
+  stored.runs.structure["decode_all"].graph_copies = 8;
+  const std::string text = run_set_text(stored);
+  const stored_run_set read = parse_run_set(text, "b.json");
+  EXPECT_EQ(read.runs.structure.at("decode_all").graph_copies, 8);
+  EXPECT_EQ(read.runs.structure.at("prefill").graph_copies, std::nullopt);
+  EXPECT_EQ(run_set_text(read), text);
+}
+
 TEST(run_set_file, keeps_what_each_layer_took) {
   stored_run_set stored = everything();
   EXPECT_EQ(run_set_text(stored).find("layers"), std::string::npos);

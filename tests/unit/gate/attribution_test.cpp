@@ -228,13 +228,36 @@ TEST(attribute, matches_split_and_fused_kernels_by_place_and_kind) {
   const attribution split = attribute({whole}, {parts});
   expect_exact(split, 2000);
   ASSERT_EQ(split.causes.size(), 1U);
-  EXPECT_EQ(to_text(split.causes[0]),
-            "+2.00 µs: rms_norm_y and 1 more replaced fused_rms_norm_rope_x in attn: 1 launch, 10.0 µs → 2 "
-            "launches, 12.0 µs");
+  EXPECT_EQ(
+      to_text(split.causes[0]),
+      "+2.00 µs: fused_rms_norm_rope_x is split into rms_norm_y and 1 more in attn: 1 launch, 10.0 µs → 2 "
+      "launches, 12.0 µs");
 
   const attribution fused = attribute({parts}, {whole});
   expect_exact(fused, -2000);
   EXPECT_DOUBLE_EQ(sum_of(fused), -sum_of(split));
+  ASSERT_EQ(fused.causes.size(), 1U);
+  EXPECT_EQ(
+      to_text(fused.causes[0]),
+      "−2.00 µs: rms_norm_y and 1 more are fused into fused_rms_norm_rope_x in attn: 2 launches, 12.0 µs "
+      "→ 1 launch, 10.0 µs");
+
+  const auto twice = stage_builder()
+                         .kernel("rms_norm_y", "attn", 5000)
+                         .kernel("rms_norm_y", "attn", 5000)
+                         .kernel("rope_z", "attn", 5000)
+                         .end();
+  EXPECT_THAT(to_text(attribute({whole}, {twice}).causes.at(0)),
+              HasSubstr("rms_norm_y and 1 more replaced fused_rms_norm_rope_x"))
+      << "it was not launched as often as each of the two";
+  const auto many = stage_builder()
+                        .kernel("rms_norm_y", "attn", 5000)
+                        .kernel("rope_z", "attn", 2000)
+                        .kernel("gather_u", "attn", 2000)
+                        .kernel("reduce_v", "attn", 2000)
+                        .end();
+  EXPECT_THAT(to_text(attribute({whole}, {many}).causes.at(0)),
+              HasSubstr("rms_norm_y and 3 more replaced fused_rms_norm_rope_x"));
 }
 
 TEST(attribute, aligns_leftovers_of_one_operator_by_launch_order) {

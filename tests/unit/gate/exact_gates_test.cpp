@@ -49,6 +49,26 @@ TEST(compare_exactly, fails_where_the_rules_ask_for_it) {
   EXPECT_TRUE(compare_exactly(before, structure({"a"}, 32, 16, 99), {false, false, true}).fails());
 }
 
+TEST(compare_exactly, compares_graph_nodes_that_copy_where_both_were_recorded) {
+  exact_rules rules;
+  rules.graph_nodes_fail = true;
+  const stage_structure of_an_earlier_file = structure({"a"}, 32, 16, 100);
+  stage_structure before = of_an_earlier_file;
+  before.graph_copies = 0;
+  stage_structure after = before;
+  after.graph_copies = 8;
+  const exact_comparison more = compare_exactly(before, after, rules);
+  EXPECT_THAT(texts(more), ElementsAre("graph nodes that copy or clear memory: 0 → 8"));
+  EXPECT_TRUE(more.fails());
+  EXPECT_FALSE(compare_exactly(before, after, {}).fails());
+  const exact_comparison unknown = compare_exactly(of_an_earlier_file, after, rules);
+  EXPECT_THAT(unknown.changes, IsEmpty()) << "kernels alone were counted then";
+  EXPECT_THAT(unknown.not_compared,
+              ElementsAre("graph nodes that copy or clear memory: they were not recorded of the baseline"));
+  EXPECT_THAT(compare_exactly(of_an_earlier_file, before, rules).not_compared, IsEmpty())
+      << "there are none to speak of";
+}
+
 core::experts_by_stage routed(std::int64_t fullest, std::int64_t tokens = 64) {
   return {{"prefill", {2, 8, tokens, {{0, 20, 16, 0}, {1, fullest, 16, 1}}}}};
 }
@@ -121,7 +141,7 @@ TEST(compare_exactly, tells_launches_of_one_kernel_its_code_and_copied_bytes_apa
               ElementsAre("copy device to host in sample: bytes 4 → 4096"));
 }
 
-TEST(compare_exactly, finds_a_known_kernel_in_another_operator_unless_it_has_only_moved) {
+TEST(compare_exactly, tells_a_known_kernel_in_another_operator_from_one_that_has_moved) {
   const launch_configuration same{{16, 8, 1}, {128, 1, 1}, 64, 0};
   const stage_structure before = with_kernel(same, 28);
   stage_structure more = before;
@@ -130,7 +150,95 @@ TEST(compare_exactly, finds_a_known_kernel_in_another_operator_unless_it_has_onl
   EXPECT_THAT(texts(compare_exactly(more, before, {})), ElementsAre("split in mlp: launches 4 → 0"));
   stage_structure moved = before;
   moved.operations[0].path = "mlp";
-  EXPECT_THAT(texts(compare_exactly(before, moved, {})), IsEmpty());
+  EXPECT_THAT(texts(compare_exactly(before, moved, {})), ElementsAre("split in mlp: moved from attn.core"));
+  moved.operations[0].path = "";
+  EXPECT_THAT(texts(compare_exactly(before, moved, {})), IsEmpty()) << "its range may not have been seen";
+  moved.operations = {{"split", "mlp", {{same, 56}}, 0, ""}};
+  EXPECT_THAT(texts(compare_exactly(before, moved, {})),
+              ElementsAre("split in mlp: launches 0 → 56", "split in attn.core: launches 28 → 0"));
+  stage_structure partly = before;
+  partly.operations = {{"split", "attn.core", {{same, 27}}, 0, "1f"}, {"split", "mlp", {{same, 1}}, 0, ""}};
+  EXPECT_THAT(texts(compare_exactly(before, partly, {})),
+              ElementsAre("split in attn.core: launches 28 → 27", "split in mlp: launches 0 → 1"));
+}
+
+const launch_configuration wide{{16, 8, 1}, {128, 1, 1}, 64, 0};
+const launch_configuration narrow{{8, 8, 1}, {128, 1, 1}, 64, 0};
+
+/// One operation of each build; launch configurations fail.
+exact_comparison between(const operation_facts& before, const operation_facts& after) {
+  exact_rules rules;
+  rules.launch_configuration_fails = true;
+  stage_structure was = structure({before.name}, 32, 16, 100);
+  stage_structure is = structure({after.name}, 32, 16, 100);
+  was.operations = {before};
+  is.operations = {after};
+  return compare_exactly(was, is, rules);
+}
+
+TEST(compare_exactly, follows_a_kernel_to_another_operator) {
+  const exact_comparison moved =
+      between({"split", "attn.core", {{wide, 28}}, 0, "1f"}, {"split", "attn.rope", {{narrow, 28}}, 0, "2e"});
+  EXPECT_THAT(texts(moved), ElementsAre("split in attn.rope: moved from attn.core",
+                                        "split in attn.rope: grid (16, 8, 1) → (8, 8, 1)",
+                                        "split in attn.rope: other machine code"));
+  EXPECT_TRUE(moved.fails());
+  EXPECT_FALSE(
+      between({"split", "attn.core", {{wide, 28}}, 0, ""}, {"split", "attn.rope", {{wide, 28}}, 0, ""})
+          .fails())
+      << "that it has moved is told, and fails nothing";
+}
+
+TEST(compare_exactly, follows_a_kernel_with_another_template_argument) {
+  const exact_comparison other = between({"split<8>", "attn.core", {{wide, 28}}, 0, ""},
+                                         {"split<4>", "attn.core", {{narrow, 28}}, 0, ""});
+  EXPECT_THAT(texts(other), ElementsAre("new kernel: split<4>", "gone kernel: split<8>",
+                                        "split<4>, which was split<8>, in attn.core: grid (16, 8, 1) → "
+                                        "(8, 8, 1)"));
+  EXPECT_TRUE(other.fails());
+  EXPECT_FALSE(
+      between({"split<8>", "attn.core", {{wide, 28}}, 0, ""}, {"split<4>", "attn.core", {{wide, 28}}, 0, ""})
+          .fails());
+}
+
+TEST(compare_exactly, follows_a_renamed_kernel_that_is_alone_in_its_operator) {
+  const operation_facts before{"split", "attn.core", {{wide, 28}}, 0, "1f"};
+  const exact_comparison renamed = between(before, {"divide", "attn.core", {{wide, 28}}, 0, "2e"});
+  EXPECT_THAT(texts(renamed), ElementsAre("new kernel: divide", "gone kernel: split"));
+  EXPECT_FALSE(renamed.fails());
+  EXPECT_THAT(texts(between(before, {"divide", "attn.core", {{narrow, 28}}, 0, "1f"})),
+              ElementsAre("new kernel: divide", "gone kernel: split",
+                          "divide, which was split, in attn.core: grid (16, 8, 1) → (8, 8, 1)"));
+  EXPECT_FALSE(between(before, {"divide", "attn.core", {{narrow, 14}}, 0, ""}).fails())
+      << "another number of launches is of another kernel";
+}
+
+TEST(compare_exactly, does_not_take_kernels_for_each_other_that_have_only_the_operator_in_common) {
+  stage_structure before = structure({"a_split", "b_merge"}, 32, 16, 100);
+  before.operations = {{"a_split", "attn.core", {{wide, 28}}, 0, ""},
+                       {"b_merge", "attn.core", {{narrow, 28}}, 0, ""}};
+  stage_structure after = structure({"x_merge", "y_split"}, 32, 16, 100);
+  after.operations = {{"x_merge", "attn.core", {{narrow, 28}}, 0, ""},
+                      {"y_split", "attn.core", {{wide, 28}}, 0, ""}};
+  exact_rules rules;
+  rules.launch_configuration_fails = true;
+  EXPECT_FALSE(compare_exactly(before, after, rules).fails());
+  const exact_comparison chosen =
+      between({"nvjet_sm90_tst_64x8_64x16_2x1_v_bz_NNT", "mlp.down", {{wide, 28}}, 0, ""},
+              {"nvjet_sm90_tst_128x8_64x12_1x1_h_bz_NNT", "mlp.down", {{narrow, 28}}, 0, ""});
+  EXPECT_EQ(chosen.changes.size(), 2U) << "a library that chose another kernel launches that otherwise";
+  EXPECT_FALSE(chosen.fails());
+}
+
+TEST(compare_exactly, says_where_launches_of_known_configurations_are_shared_out_otherwise) {
+  const exact_comparison shifted = between({"split", "attn.core", {{wide, 440}, {narrow, 8}}, 0, ""},
+                                           {"split", "attn.core", {{wide, 8}, {narrow, 440}}, 0, ""});
+  EXPECT_THAT(texts(shifted),
+              ElementsAre("split in attn.core: 440 of 448 launches with grid (16, 8, 1) → 8"));
+  EXPECT_TRUE(shifted.fails());
+  EXPECT_THAT(texts(between({"split", "attn.core", {{wide, 440}, {narrow, 8}}, 0, ""},
+                            {"split", "attn.core", {{wide, 880}, {narrow, 16}}, 0, ""})),
+              ElementsAre("split in attn.core: launches 448 → 896"));
 }
 
 TEST(compare_exactly, finds_copies_that_only_one_makes_and_waits_that_are_more) {

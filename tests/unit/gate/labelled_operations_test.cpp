@@ -168,6 +168,30 @@ TEST(structure_of, counts_kernels_calls_and_nodes) {
   EXPECT_EQ(structure.tokens, 16);
 }
 
+TEST(structure_of, counts_nodes_that_copy_or_clear_apart_from_kernels) {
+  core::timeline timeline = two_stages();
+  timeline.ranges.pop_back();
+  timeline.kernels.push_back(kernel(timeline, "gemv", 2950, 3800, 3900, 6, 11));
+  const auto add_copy = [&](core::copy_kind kind, std::int64_t launched_ns, std::uint64_t node) {
+    core::copy_execution copy;
+    copy.kind = kind;
+    copy.process_id = traced_process;
+    copy.launched_ns = launched_ns;
+    copy.start_ns = launched_ns + 10;
+    copy.end_ns = launched_ns + 20;
+    copy.graph_node = node;
+    timeline.copies.push_back(copy);
+  };
+  add_copy(core::copy_kind::memset, 2950, 12);
+  add_copy(core::copy_kind::memset, 2960, 12);  // the graph is replayed
+  add_copy(core::copy_kind::device_to_device, 2950, 13);
+  add_copy(core::copy_kind::memset, 2950, 0);  // of no graph
+  add_copy(core::copy_kind::memset, 100, 14);  // outside of the stage
+  const stage_structure structure = structure_of(timeline, "LLM", "decode_all", 16);
+  EXPECT_EQ(structure.graph_nodes, 1);
+  EXPECT_EQ(structure.graph_copies, 2);
+}
+
 /// Three ranks: one launches most and is not the last to begin, one begins last, one has a lower number.
 TEST(structure_of, of_several_processes_is_that_of_the_busiest_as_what_was_asked_for) {
   core::timeline timeline = two_stages();

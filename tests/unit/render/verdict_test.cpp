@@ -51,6 +51,20 @@ TEST(verdict_json, keeps_what_programs_decide_by) {
   EXPECT_FALSE(again.stages[0].detectable_ratio);
 }
 
+TEST(verdict_json, says_what_a_kernel_was_called_only_where_that_is_something_else) {
+  gate::judgement whole = made_up_judgement("regressed");
+  EXPECT_THAT(verdict_json(whole), ::testing::Not(HasSubstr("baseline_subject")));
+  gate::exact_change change{
+      gate::exact_kind::moved, "split<4>", "attn.core", "attn.rope", false, "attn.rope"};
+  change.baseline_subject = "split<8>";
+  whole.stages[1].exact.changes = {change};
+  const std::string text = verdict_json(whole);
+  EXPECT_THAT(text, HasSubstr("split<4>, which was split<8>, in attn.rope: moved from attn.core"));
+  const gate::judgement again = read_verdict(text, "verdict.json");
+  EXPECT_EQ(again.stages[1].exact.changes[0].baseline_subject, "split<8>");
+  EXPECT_EQ(verdict_json(again), text);
+}
+
 TEST(read_verdict, takes_one_that_an_earlier_profgate_wrote_without_packages) {
   std::string text = verdict_json(made_up_judgement("regressed"));
   text = changed(text, "\"packages\"", "\"other\"");

@@ -137,6 +137,7 @@ void name_causes(std::vector<cause>& causes);
 
 /// A library (core/library_kernels.h) computes it by another of its kernels than before.
 bool is_other_choice(const cause& cause);
+bool is_other_choice(std::string_view name, std::string_view baseline_name);
 
 /// Operations that changed together are called by the largest: "f and 2 more".
 bool names_several(std::string_view name);

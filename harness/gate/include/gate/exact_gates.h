@@ -22,8 +22,10 @@ enum class exact_kind {
   gone_kernel,
   launches,
   launches_per_token,
-  graph_nodes,
-  launch_configuration,  ///< of a kernel that both have
+  graph_nodes,           ///< that are kernels
+  graph_copies,          ///< nodes that copy or clear memory
+  moved,                 ///< a kernel, to another operator
+  launch_configuration,  ///< of a kernel that both have, whatever it is called
   operation_launches,    ///< as often as before or not
   machine_code,
   copied_bytes,
@@ -36,9 +38,10 @@ struct exact_change {
   std::string subject{};   ///< the kernel's name; empty for counts
   std::string baseline{};  ///< "12", "37/16", "grid (16, 8, 1)"; empty for kernels
   std::string candidate{};
-  bool fails = false;      ///< the rules ask for it
-  std::string path{};      ///< the operator of what both have
-  bool is_slight = false;  ///< of routing: a few near-ties fell the other way, nobody has more to do
+  bool fails = false;              ///< the rules ask for it
+  std::string path{};              ///< the operator of what both have
+  bool is_slight = false;          ///< of routing: a few near-ties fell the other way, nobody has more to do
+  std::string baseline_subject{};  ///< where the kernel was called otherwise
 };
 
 struct exact_comparison {

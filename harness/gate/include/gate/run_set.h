@@ -74,7 +74,7 @@ struct run_set {
   stage_structures structure{};                                             ///< from a traced process
   std::vector<std::map<std::string, analysis::stage_operations>> traces{};  ///< by traced process, by stage
   // What run sets of an earlier profgate do not say.
-  core::experts_by_stage experts{};             ///< of a model with experts, where all processes routed alike
+  core::experts_by_stage experts{};  ///< of a model with experts: stages that all processes routed alike
   std::vector<std::string> gated_stages{};      ///< that it was measured for, in the workload's order
   figure_units units_of_figures{};              ///< that the program tells itself, those not judged too
   std::optional<std::int64_t> decode_tokens{};  ///< of one decode_all; fewer than the pair's own

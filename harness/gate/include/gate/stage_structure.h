@@ -50,12 +50,14 @@ struct stage_structure {
   std::optional<std::set<std::string>> kernels{};  ///< demangled names
   std::optional<std::int64_t> launches{};          ///< calls that launched kernels; a graph's is one
   std::int64_t tokens = 0;                         ///< that the launches decoded; 1: none are known
-  std::optional<std::int64_t> graph_nodes{};
+  std::optional<std::int64_t> graph_nodes{};       ///< that are kernels
   /// How often the host waits for the device, by the call it does so in.
   std::optional<std::map<std::string, std::int64_t>> synchronisations{};
   std::vector<operation_facts> operations{};  ///< in the order of name and path; empty: not known
   operator_calls calls{};                     ///< on a CPU; empty: not known
   std::string kernels_absent_reason{};        ///< where there are none; empty: nobody wrote it down
+  /// Nodes that copy or clear memory. Nothing: run sets of an earlier profgate do not tell of them.
+  std::optional<std::int64_t> graph_copies{};
 };
 
 using stage_structures = std::map<std::string, stage_structure>;  ///< by stage
