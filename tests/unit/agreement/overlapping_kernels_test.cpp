@@ -2,32 +2,21 @@
 // programmatic dependent launch each kernel is resident while it waits for the one before it, so who is
 // slower must be told from who waits longer.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "analysis/exclusive_time.h"
 #include "analysis/stage_operations.h"
-#include "artifacts/files.h"
 #include "gate/attribution.h"
 #include "gate/exact_gates.h"
 #include "parsers/timeline.h"
+#include "unpacked.h"
 
 namespace profgate::analysis {
 namespace {
 
-namespace fs = std::filesystem;
-
-core::timeline recorded(const std::string& recording) {
-  const fs::path data = PROFGATE_TEST_DATA "/nsight/h200-2025.3.1/overlapping-kernels";
-  const fs::path copy =
-      fs::path(::testing::TempDir()) / (recording + "-" + std::to_string(getpid()) + ".sqlite");
-  std::ofstream(copy, std::ios::binary) << artifacts::read_file(data / (recording + ".sqlite"));
-  core::timeline timeline = parsers::read_nsys_sqlite(copy);
-  fs::remove(copy);
-  return timeline;
+core::timeline recorded(const std::string& arm) {
+  return parsers::read_nsys_sqlite(unpacked("overlapping-kernels/" + arm + ".sqlite").file());
 }
 
 /// Mean exclusive time a launch inside decode_all in µs, by kernel.
