@@ -35,11 +35,9 @@ bool is_launched_as_often(const launched& a, const launched& b) {
 
 constexpr std::ptrdiff_t most_apart = 2;
 
-/// The first of both in the order.
 bool are_near(const std::vector<launched>& order, const launched& a, const launched& b) {
-  const auto apart = std::abs(&a - &b);
-  if (apart <= most_apart) return true;
-  if (!is_launched_as_often(a, b)) return false;
+  // Of what is launched several times in a layer only the first place is known.
+  if (!is_launched_as_often(a, b) || std::abs(&a - &b) <= most_apart) return true;
   std::ptrdiff_t between = 0;
   std::ptrdiff_t all = 0;
   for (const launched& one : order) {

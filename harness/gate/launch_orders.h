@@ -42,8 +42,9 @@ class launch_orders {
   bool m_tell_starts;
 };
 
-/// Whether one is launched next to the other, or next but one; also around the end of a layer, among what is
-/// launched as often. In an attribution without an order, as a file has it, all are.
+/// Whether one is launched next to the other, or next but one; also around the end of a layer. Known of what
+/// is launched as often; all others are, and so are those of an attribution without an order, as a file has
+/// it.
 bool are_neighbours(const attribution& result, const cause& a, const cause& b);
 
 }  // namespace profgate::gate
