@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "analysis/exclusive_time.h"
@@ -33,7 +34,10 @@ enum class matched_by { nothing, exact_name, normalised_name, launch_order, cate
 struct operation_key {
   std::string name{};
   std::string path{};
-  auto operator<=>(const operation_key&) const = default;
+  bool operator==(const operation_key&) const = default;
+  bool operator<(const operation_key& other) const {
+    return std::tie(name, path) < std::tie(other.name, other.path);
+  }
 };
 
 /// An operation in the order in which a stage launches them.
