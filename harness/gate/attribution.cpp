@@ -215,10 +215,7 @@ attribution attribute(const std::vector<analysis::stage_operations>& baseline,
     if (exact != nullptr) add_evidence(*exact, one.story);
     result.causes.push_back(std::move(one.story));
   }
-  const auto begins =
-      std::min_element(after.groups.begin(), after.groups.end(),
-                       [](const auto& a, const auto& b) { return a.first_offset_ns < b.first_offset_ns; });
-  if (begins != after.groups.end()) join_causes(begins->path, begins->name, result);
+  join_causes(result);
   const auto points_there = [&](const cause& one) {
     return (one.delta_ns > 0) == (result.explained_difference_ns() > 0);
   };

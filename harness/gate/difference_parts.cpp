@@ -113,9 +113,11 @@ side side_of(const arm_sums& arm, const std::vector<operation_group>& groups) {
     sum.launches += group.launches;
     sum.units += group.units;
     sum.waiting_ns += group.waiting_ns - group.latency_ns;
+    sum.latency_ns += group.latency_ns;
     sum.total_ns += group.total_ns;
   }
-  return {arm.mean(sum.launches), arm.mean_ns(sum.units), arm.mean(sum.waiting_ns), arm.mean(sum.total_ns)};
+  return {arm.mean(sum.launches), arm.mean_ns(sum.units), arm.mean(sum.waiting_ns), arm.mean(sum.latency_ns),
+          arm.mean(sum.total_ns)};
 }
 
 std::string path_of(const std::vector<operation_group>& groups) {
@@ -135,12 +137,13 @@ std::vector<part> parts_of(const group_matches& matches, const arm_sums& baselin
     changed[orders.story_in_baseline(group)].before.push_back(group);
   std::vector<part> parts;
   for (const group_match& match : matches.matched) {
-    const auto around = changed.find(orders.story_in_candidate(match.candidate.front()));
-    if (match.rule == matched_by::launch_order && around != changed.end() &&
-        is_another_kernel(match, baseline, candidate)) {
-      std::copy(match.baseline.begin(), match.baseline.end(), std::back_inserter(around->second.before));
-      std::copy(match.candidate.begin(), match.candidate.end(), std::back_inserter(around->second.after));
-      continue;
+    if (match.rule == matched_by::launch_order && is_another_kernel(match, baseline, candidate)) {
+      const auto around = changed.find(orders.story_in_candidate(match.candidate.front()));
+      if (around != changed.end()) {
+        std::copy(match.baseline.begin(), match.baseline.end(), std::back_inserter(around->second.before));
+        std::copy(match.candidate.begin(), match.candidate.end(), std::back_inserter(around->second.after));
+        continue;
+      }
     }
     parts.push_back(part_of(match.baseline, match.candidate, match.rule, baseline, candidate));
     orders.tell_early_launches(match, parts.back().story);
@@ -153,32 +156,23 @@ std::vector<part> parts_of(const group_matches& matches, const arm_sums& baselin
 }
 
 void keep_own_waits(const arm_sums& baseline, const arm_sums& candidate, group_matches& matches) {
-  struct waits {
-    double own_ns = 0;
-    double latency_ns = 0;
-    waits(const arm_sums& arm, const std::vector<operation_group>& groups) {
-      for (const operation_group& group : groups) {
-        own_ns += arm.mean(group.waiting_ns - group.latency_ns);
-        latency_ns += arm.mean(group.latency_ns);
-      }
-    }
-  };
   const auto give_back = [](double mean_ns, const arm_sums& arm, std::vector<operation_group>& groups) {
     auto left_ns = static_cast<std::int64_t>(mean_ns * arm.occurrences);
     for (operation_group& group : groups) {
-      const std::int64_t some_ns =
-          std::clamp<std::int64_t>(left_ns, 0, std::max<std::int64_t>(0, group.latency_ns));
+      const std::int64_t some_ns = std::min(left_ns, group.latency_ns);
       group.latency_ns -= some_ns;
       left_ns -= some_ns;
     }
   };
   for (group_match& match : matches.matched) {
-    const waits was(baseline, match.baseline);
-    const waits is(candidate, match.candidate);
-    if (was.own_ns > is.own_ns && is.latency_ns > was.latency_ns)
-      give_back(std::min(was.own_ns - is.own_ns, is.latency_ns - was.latency_ns), candidate, match.candidate);
-    if (is.own_ns > was.own_ns && was.latency_ns > is.latency_ns)
-      give_back(std::min(is.own_ns - was.own_ns, was.latency_ns - is.latency_ns), baseline, match.baseline);
+    const side was = side_of(baseline, match.baseline);
+    const side is = side_of(candidate, match.candidate);
+    const double own_fell_ns = was.waiting_ns - is.waiting_ns;
+    const double latency_grew_ns = is.latency_ns - was.latency_ns;
+    if (own_fell_ns > 0 && latency_grew_ns > 0)
+      give_back(std::min(own_fell_ns, latency_grew_ns), candidate, match.candidate);
+    if (own_fell_ns < 0 && latency_grew_ns < 0)
+      give_back(std::min(-own_fell_ns, -latency_grew_ns), baseline, match.baseline);
   }
 }
 

@@ -24,7 +24,8 @@ struct part {
 struct side {
   double launches = 0;
   double busy_ns = 0;
-  double waiting_ns = 0;
+  double waiting_ns = 0;  ///< without latency_ns
+  double latency_ns = 0;  ///< the launch's: see analysis::operation_sum
   double lasting_ns = 0;  ///< from start to end of each
   double total_ns() const { return busy_ns + waiting_ns; }
   double each_ns() const { return launches > 0 ? total_ns() / launches : 0; }

@@ -121,62 +121,77 @@ void join_behind(attribution& result) {
   }
 }
 
-/// A device that ran dry since the host came late waits for each launch as well, from the call on.
-void join_launches(attribution& result) {
-  const double difference_ns = std::abs(result.explained_difference_ns());
-  const double least_ns = trifle_ratio * difference_ns;
-  cause* waits = nullptr;
-  const cause* launches = nullptr;
-  for (cause& one : result.causes) {
-    if (one.kind != cause_kind::idle) continue;
-    if (one.name == to_text(analysis::idle_cause::launch)) {
-      launches = &one;
-    } else if (one.traced_delta_ns >= least_ns && (waits == nullptr || one.delta_ns > waits->delta_ns)) {
-      waits = &one;
-    }
-  }
-  if (waits == nullptr || launches == nullptr || launches->delta_ns <= 0) return;
-  const bool are_mostly_launches = launches->traced_delta_ns > 2 * waits->traced_delta_ns;
-  const bool is_room_for_both = launches->traced_delta_ns + waits->traced_delta_ns <= difference_ns;
-  if (are_mostly_launches && is_room_for_both) return;
-  move_to(*waits, 1, *launches);
-  waits->evidence.push_back(fmt::format("with it the wait for each launch: {} → {}",
-                                        core::format_duration(launches->baseline_idle_ns),
-                                        core::format_duration(launches->candidate_idle_ns)));
-  result.causes.erase(result.causes.begin() + (launches - result.causes.data()));
+bool is_wait_for_launches(const cause& one) {
+  return one.kind == cause_kind::idle && one.name == to_text(analysis::idle_cause::launch);
 }
 
-void join_first_kernel(const std::string& path, const std::string& name, attribution& result) {
-  const double difference_ns = std::abs(result.explained_difference_ns());
-  const double least_ns = trifle_ratio * difference_ns;
-  cause* waits = nullptr;
-  const cause* first = nullptr;
+/// The idle cause that grew most, if it is no trifle.
+cause* longest_wait(attribution& result, bool with_launches) {
+  const double least_ns = trifle_ratio * std::abs(result.explained_difference_ns());
+  cause* longest = nullptr;
   for (cause& one : result.causes) {
-    if (one.kind == cause_kind::idle && one.traced_delta_ns >= least_ns &&
-        (waits == nullptr || one.delta_ns > waits->delta_ns))
-      waits = &one;
-    const bool is_far_longer = one.candidate_each_ns > far_longer_ratio * one.baseline_each_ns;
-    if (only_lasts_otherwise(one) && one.path == path && one.name == name && is_far_longer) first = &one;
+    const bool may_be = one.kind == cause_kind::idle && (with_launches || !is_wait_for_launches(one));
+    if (may_be && one.traced_delta_ns >= least_ns && (longest == nullptr || one.delta_ns > longest->delta_ns))
+      longest = &one;
   }
-  if (waits == nullptr || first == nullptr || waits->delta_ns + first->delta_ns < least_ns) return;
-  // A tracer makes launches many times as long, and this kernel's wait with them: more than twice the
-  // device's own is a cause of its own only where the difference without a tracer has room for both.
-  const bool is_mostly_first = first->traced_delta_ns > 2 * waits->traced_delta_ns;
-  const bool is_room_for_both = first->traced_delta_ns + waits->traced_delta_ns <= difference_ns;
-  if (is_mostly_first && is_room_for_both) return;
-  move_to(*waits, 1, *first);
-  waits->evidence.push_back(fmt::format(
-      "with it waits the first kernel, {}: {} → {} a launch",
-      first->path.empty() ? core::short_kernel_name(first->name) : "in " + first->path,
-      core::format_duration(first->baseline_each_ns), core::format_duration(first->candidate_each_ns)));
-  result.causes.erase(result.causes.begin() + (first - result.causes.data()));
+  return longest;
+}
+
+/// A tracer makes launches many times as long, and what waits for them with it: more than twice the device's
+/// own wait is a cause of its own only where the difference without a tracer has room for both.
+bool stands_by_itself(const cause& one, const cause& waits, const attribution& result) {
+  const bool is_most_of_it = one.traced_delta_ns > 2 * waits.traced_delta_ns;
+  const bool is_room_for_both =
+      one.traced_delta_ns + waits.traced_delta_ns <= std::abs(result.explained_difference_ns());
+  return is_most_of_it && is_room_for_both;
+}
+
+void join_to_wait(cause& waits, const cause& follower, std::string evidence, attribution& result) {
+  move_to(waits, 1, follower);
+  waits.evidence.push_back(std::move(evidence));
+  result.causes.erase(result.causes.begin() + (&follower - result.causes.data()));
+}
+
+/// A device that ran dry since the host came late waits for each launch as well, from the call on.
+void join_launches(attribution& result) {
+  cause* const waits = longest_wait(result, false);
+  const auto launches = std::find_if(result.causes.begin(), result.causes.end(), is_wait_for_launches);
+  if (waits == nullptr || launches == result.causes.end() || launches->delta_ns <= 0) return;
+  if (stands_by_itself(*launches, *waits, result)) return;
+  join_to_wait(*waits, *launches,
+               fmt::format("with it the wait for each launch: {} → {}",
+                           core::format_duration(launches->baseline_idle_ns),
+                           core::format_duration(launches->candidate_idle_ns)),
+               result);
+}
+
+bool is_far_longer_first_kernel(const cause& one, const attribution& result) {
+  return only_lasts_otherwise(one) && one.path == result.launch_order.front().key.path &&
+         one.name == result.launch_order.front().key.name &&
+         one.candidate_each_ns > far_longer_ratio * one.baseline_each_ns;
+}
+
+void join_first_kernel(attribution& result) {
+  if (result.launch_order.empty()) return;
+  cause* const waits = longest_wait(result, true);
+  const auto first = std::find_if(result.causes.begin(), result.causes.end(),
+                                  [&](const cause& one) { return is_far_longer_first_kernel(one, result); });
+  if (waits == nullptr || first == result.causes.end()) return;
+  const double least_ns = trifle_ratio * std::abs(result.explained_difference_ns());
+  if (waits->delta_ns + first->delta_ns < least_ns || stands_by_itself(*first, *waits, result)) return;
+  join_to_wait(*waits, *first,
+               fmt::format("with it waits the first kernel, {}: {} → {} a launch",
+                           first->path.empty() ? core::short_kernel_name(first->name) : "in " + first->path,
+                           core::format_duration(first->baseline_each_ns),
+                           core::format_duration(first->candidate_each_ns)),
+               result);
 }
 
 }  // namespace
 
-void join_causes(const std::string& first_path, const std::string& first_name, attribution& result) {
+void join_causes(attribution& result) {
   join_launches(result);
-  join_first_kernel(first_path, first_name, result);
+  join_first_kernel(result);
   join_behind(result);
   join_displaced(result);
 }
@@ -199,9 +214,7 @@ void call_first_kernel_a_launch(const std::function<bool(const cause&)>& is_no_s
                                 attribution& result) {
   if (result.launch_order.empty()) return;
   for (cause& one : result.causes) {
-    const bool is_first = one.members.size() == 1 && one.members.front() == result.launch_order.front().key;
-    const bool is_far_longer = one.candidate_each_ns > far_longer_ratio * one.baseline_each_ns;
-    if (!is_first || !is_far_longer || !only_lasts_otherwise(one) || !is_no_slower_alone(one)) continue;
+    if (!is_far_longer_first_kernel(one, result) || !is_no_slower_alone(one)) continue;
     one.evidence.push_back(fmt::format("as the wait of the first kernel, {}: {}, alone no slower than before",
                                        one.path.empty() ? one.short_name : "in " + one.path,
                                        times_text(one.baseline_each_ns, one.candidate_each_ns)));

@@ -10,7 +10,6 @@ namespace profgate::gate {
 inline constexpr double trifle_ratio = 0.15;
 
 /// Parts that are one thing become one cause: what they cost is added up, and nothing is counted twice.
-/// `first_path`, `first_name`: the operation with which the candidate's stage begins.
 ///
 /// - Kernels that nothing was done to, and that cost less while one that changed costs more: what runs beside
 ///   it ends later, so their own time lies beside it. It belongs to what changed.
@@ -19,7 +18,7 @@ inline constexpr double trifle_ratio = 0.15;
 /// - The first kernel of a stage whose device waited longer: a tracer has a graph's first kernel begin with
 ///   the launch and end once the graph runs (an H200: 250 µs in place of 4 after each synchronisation). It
 ///   waits with its device.
-void join_causes(const std::string& first_path, const std::string& first_name, attribution& result);
+void join_causes(attribution& result);
 
 /// Kernels that nothing was done to, of operators that wait for `first`, which is one of the causes: what
 /// they cost more follows from it.
